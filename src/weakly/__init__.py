@@ -1,0 +1,1 @@
+"""weakly: know how good weak labels are before you pay for them."""

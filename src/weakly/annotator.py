@@ -1,0 +1,295 @@
+r"""The one place where overlap becomes "present": presence rules, random annotators, flipped labels.
+
+A presence rule says how many seconds of an event must lie in a segment before the annotator notices it, its *required
+overlap* :math:`x_0(d_e, d_q)`. The paper's rule is :math:`x_0 = \gamma d_e`. Every rule in use is the smallest of a few
+linear forms :math:`a d_e + b d_q + c`, which is how it is kept here: theory, grid, sweep and simulation all read the
+same few numbers. In time this means: segments that start in :math:`[a_e - d_q + x_0,\; b_e - x_0]` are present.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InvalidInput
+from .symbols import check, choice
+
+#: Two overlaps that differ by less than this share of the required overlap are equal. Event (0.1, 0.4) in segment
+#: (0.1, 0.25) at criterion 0.5 is present although 0.25 - 0.1 < 0.5 * (0.4 - 0.1) in floating point.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Form:
+    """One linear form of a presence rule: ``event_share * d_e + segment_share * d_q + seconds``."""
+
+    event_share: float = 0.0
+    segment_share: float = 0.0
+    seconds: float = 0.0
+    margin: bool = False  # counts from the segment's edges inwards, so it asks no length of the event
+
+
+@dataclass(frozen=True)
+class PresenceRule:
+    r"""When a segment counts as present, given one event; with several events, one that satisfies the rule is enough.
+
+    A segment is present if it starts in :math:`[a_e - d_q + x_0,\; b_e - x_0]` and meets the event, where
+    :math:`x_0 = \min_k (a_k d_e + b_k d_q + c_k)` is the required overlap in seconds.
+
+    Examples
+    --------
+    >>> rule = PresenceRule.either(PresenceRule.seconds(0.25), PresenceRule.fraction(0.5))
+    >>> rule.required_overlap(event_length=[0.1, 2.0], segment_length=3).tolist()
+    [0.05, 0.25]
+    """
+
+    forms: tuple[Form, ...]
+    name: str
+
+    @classmethod
+    def fraction(cls, share: float) -> PresenceRule:
+        """At least this share of the event lies in the segment: the paper's presence criterion."""
+        share = float(check("presence_criterion", share))
+        return cls((Form(event_share=share),), f"fraction({share:g})")
+
+    @classmethod
+    def seconds(cls, length: float) -> PresenceRule:
+        """At least this many seconds of the event lie in the segment; shorter events are never noticed."""
+        length = float(check("segment_length", length, called="seconds"))
+        return cls((Form(seconds=length),), f"seconds({length:g})")
+
+    @classmethod
+    def any(cls) -> PresenceRule:
+        """Any overlap at all."""
+        return cls((Form(),), "any")
+
+    @classmethod
+    def coverage(cls, share: float) -> PresenceRule:
+        """At least this share of the segment is filled by one event."""
+        share = float(check("presence_criterion", share, called="coverage"))
+        return cls((Form(segment_share=share),), f"coverage({share:g})")
+
+    @classmethod
+    def shorter(cls, share: float) -> PresenceRule:
+        """At least this share of the shorter of event and segment."""
+        share = float(check("presence_criterion", share, called="shorter"))
+        return cls((Form(event_share=share), Form(segment_share=share)), f"shorter({share:g})")
+
+    @classmethod
+    def margin(cls, length: float) -> PresenceRule:
+        """The event reaches at least this many seconds into the segment from either side, or lies further inside.
+
+        Unlike :meth:`seconds` it can notice an event shorter than that, if the event is far enough from the edges.
+        """
+        length = float(check("segment_length", length, called="margin"))
+        return cls((Form(seconds=length, margin=True),), f"margin({length:g})")
+
+    @classmethod
+    def either(cls, *rules: PresenceRule) -> PresenceRule:
+        """Present as soon as one of the rules is satisfied."""
+        if len(rules) < 2:
+            raise InvalidInput(f"either needs two rules or more, got {len(rules)}")
+        return cls(tuple(form for rule in rules for form in rule.forms), " or ".join(rule.name for rule in rules))
+
+    @classmethod
+    def preset(cls, tool: str) -> PresenceRule:
+        """The rule of a tool by name; :data:`PRESETS` lists them."""
+        return PRESETS[choice("preset", tool, tuple(PRESETS))]
+
+    @classmethod
+    def parse(cls, text: str) -> PresenceRule:
+        """The rule written as text: ``0.5``, ``seconds:0.25``, ``any``, ``birdnet``, or several joined by ``|``.
+
+        >>> PresenceRule.parse("seconds:0.25|fraction:0.5").name
+        'seconds(0.25) or fraction(0.5)'
+        """
+        parts = [part.strip() for part in text.split("|")]
+        if len(parts) > 1:
+            return cls.either(*(cls.parse(part) for part in parts))
+        kind, _, value = parts[0].partition(":")
+        makers = {
+            "fraction": cls.fraction,
+            "seconds": cls.seconds,
+            "coverage": cls.coverage,
+            "shorter": cls.shorter,
+            "margin": cls.margin,
+        }
+        try:
+            if kind in makers and value:
+                return makers[kind](float(value))
+            if not value and kind not in PRESETS and kind != "any":
+                return cls.fraction(float(kind))
+        except ValueError as error:
+            if isinstance(error, InvalidInput):
+                raise
+            words = ", ".join([*(f"{maker}:NUMBER" for maker in makers), "any", *PRESETS])
+            raise InvalidInput(f"rule must be a number or one of {words}, got {text!r}") from error
+        return cls.any() if kind == "any" else cls.preset(kind)
+
+    @property
+    def criterion(self) -> float | None:
+        """The presence criterion, if the rule is the paper's; else None."""
+        form, *more = self.forms
+        return (
+            form.event_share if not more and form == Form(event_share=form.event_share) and form.event_share else None
+        )
+
+    def required_overlap(self, *, event_length: ArrayLike, segment_length: ArrayLike) -> NDArray[np.float64]:
+        """The seconds of overlap with an event that make a segment present; infinite where no segment can be.
+
+        Arrays broadcast.
+        """
+        d, q = np.asarray(event_length, float), np.asarray(segment_length, float)
+        needs = []
+        for form in self.forms:
+            need = form.event_share * d + form.segment_share * q + form.seconds
+            most = (d + q) / 2 if form.margin else np.minimum(d, q)
+            needs.append(np.where(need <= most * (1 + TIE), need, np.inf))
+        return np.minimum.reduce(needs)
+
+    def is_present(self, *, event: ArrayLike, segment: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the segment is present because of this event; ties within :data:`TIE` count as present.
+
+        >>> bool(PresenceRule.fraction(0.5).is_present(event=(0.1, 0.4), segment=(0.1, 0.25)))
+        True
+        """
+        e, q = _pairs("event", event), _pairs("segment", segment)
+        d, width = e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
+        need = self.required_overlap(event_length=d, segment_length=width)
+        reach = np.minimum(e[..., 1] - q[..., 0], q[..., 1] - e[..., 0])
+        return (reach > 0) & (reach >= need * (1 - TIE))
+
+
+_half_second_or_half = PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))
+
+#: The rules that tools apply when they turn strong labels into clip labels, with the values that they document.
+PRESETS: dict[str, PresenceRule] = {
+    "opensoundscape": PresenceRule.seconds(0.25),
+    "birdnet": PresenceRule.margin(0.5),
+    "koogu": PresenceRule.shorter(1.0),
+    "hoplite": PresenceRule.any(),
+    "perch": PresenceRule.any(),
+    "sed_eval": PresenceRule.any(),
+    "a-cpd": PresenceRule.coverage(0.5),
+    "fsd-mix-sed": _half_second_or_half,
+}
+
+
+def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float64]:
+    r"""The share of an event that lies in a segment.
+
+    .. math:: h(e, q) = |e \cap q| / d_e
+
+    Events and segments are (start, end) pairs in seconds in the last axis, and broadcast.
+
+    Notes
+    -----
+    Definition 1 of the paper.
+
+    Examples
+    --------
+    >>> float(event_fraction(event=(1, 3), segment=(2, 5)))
+    0.5
+    """
+    e, q = _pairs("event", event), _pairs("segment", segment)
+    return overlap_seconds(e, q) / (e[..., 1] - e[..., 0])
+
+
+def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
+    r"""The share of a segment's time that its label gets right, with one event.
+
+    .. math:: F(e, q, \gamma) = |e \cap q| / d_q \text{ if } h(e, q) \ge \gamma, \text{ else } 1 - |e \cap q| / d_q
+
+    Notes
+    -----
+    Definitions 2 and 3 of the paper.
+
+    Examples
+    --------
+    >>> round(float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=0.5)), 6)
+    0.333333
+    """
+    e, q = _pairs("event", event), _pairs("segment", segment)
+    criterion = check("presence_criterion", presence_criterion)
+    overlap, d, width = overlap_seconds(e, q), e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
+    present = (overlap > 0) & (overlap >= criterion * d * (1 - TIE))
+    return np.where(present, overlap, width - overlap) / width
+
+
+def overlap_seconds(event: NDArray[np.float64], segment: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The seconds that an event and a segment share; (start, end) in the last axis."""
+    shared = np.minimum(event[..., 1], segment[..., 1]) - np.maximum(event[..., 0], segment[..., 0])
+    return np.maximum(0.0, shared)
+
+
+def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape[-1:] != (2,) or not np.isfinite(array).all() or not (array[..., 1] > array[..., 0]).all():
+        raise InvalidInput(f"{name} must be (start, end) in seconds with start < end, got {value!r}")
+    return array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotator:
+    r"""One or several people who answer present or absent.
+
+    Parameters
+    ----------
+    presence_criterion : a number in (0, 1], or a frozen scipy law of criteria: each annotator has their own.
+    guess_rate : chance to answer present where the criterion is not met.
+    lapse_rate : chance to answer absent where it is met.
+    flip_rate : chance that an answer is recorded the wrong way round (class label noise, rho in the paper).
+    votes : (j, k): a segment is present if at least j of k independent annotators say so.
+
+    Notes
+    -----
+    For an event fraction h one annotator answers present with probability
+    :math:`p(h) = g_0 + (1 - g_0 - \ell) G(h)`, where G is the law of the criterion; flips turn p into
+    :math:`p + \rho (1 - 2p)`; votes turn it into the binomial tail :math:`I_{p}(j, k - j + 1)`.
+    """
+
+    presence_criterion: Any = 0.5
+    guess_rate: float = 0.0
+    lapse_rate: float = 0.0
+    flip_rate: float = 0.0
+    votes: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.presence_criterion, "cdf"):
+            object.__setattr__(self, "presence_criterion", float(check("presence_criterion", self.presence_criterion)))
+        for rate in ("guess_rate", "lapse_rate", "flip_rate"):
+            object.__setattr__(self, rate, float(check(rate, getattr(self, rate))))
+        if self.guess_rate + self.lapse_rate > 1:
+            raise InvalidInput(
+                f"guess_rate + lapse_rate must be at most 1, got {self.guess_rate:g} + {self.lapse_rate:g}"
+            )
+        if self.votes is not None:
+            j, k = self.votes
+            if not (int(j) == j and int(k) == k and 1 <= j <= k):
+                raise InvalidInput(f"votes must be (j, k) with 1 <= j <= k, got {self.votes!r}")
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer follows from the event fraction alone: one criterion, no noise."""
+        return isinstance(self.presence_criterion, float) and not (self.guess_rate or self.lapse_rate or self.flip_rate)
+
+    def criterion_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """G(h): the chance that one annotator's criterion is met at this event fraction."""
+        h = np.asarray(event_fraction, dtype=np.float64)
+        if isinstance(self.presence_criterion, float):
+            return (h >= self.presence_criterion * (1 - TIE)).astype(np.float64)
+        return np.asarray(self.presence_criterion.cdf(h), dtype=np.float64)
+
+    def probability(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """P(present | h): the chance that the segment is labelled present at this largest event fraction."""
+        single = self.guess_rate + (1 - self.guess_rate - self.lapse_rate) * self.criterion_cdf(event_fraction)
+        single = single + self.flip_rate * (1 - 2 * single)
+        if self.votes is None:
+            return single
+        from scipy.special import betainc
+
+        j, k = self.votes
+        return np.asarray(betainc(j, k - j + 1, single), dtype=np.float64)

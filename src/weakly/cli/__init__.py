@@ -1,0 +1,71 @@
+"""The command `weakly`: parse, call, print. One module per command; heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from ..errors import WeaklyError
+
+app = typer.Typer(
+    name="weakly",
+    help="Know how good weak labels are before you pay for them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+# Some releases of typer carry their own click, so the error is named through typer.
+_UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"weakly {version('weakly')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    pass
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
+def _say_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    print(f"weakly: note: {_one_line(message)}", file=sys.stderr)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
+    warnings.showwarning = _say_warning  # type: ignore[assignment]
+    try:
+        code = app(args=arguments, prog_name="weakly", standalone_mode=False)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.ctx.get_help(), file=sys.stderr)
+        else:
+            where = f" (see '{error.ctx.command_path} --help')" if getattr(error, "ctx", None) else ""
+            print(f"weakly: {_one_line(error.format_message())}{where}", file=sys.stderr)
+        code = 2
+    except (WeaklyError, OSError) as error:
+        print(f"weakly: {_one_line(error)}", file=sys.stderr)
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        print("weakly: interrupted", file=sys.stderr)
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

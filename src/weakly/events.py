@@ -1,0 +1,232 @@
+"""Annotations of many recordings, column-wise, with every recording's length and whether it was annotated.
+
+A recording without events is data: it is kept, counted and written like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .errors import InvalidInput
+
+COLUMNS = ("recording", "onset", "offset", "label", "annotator", "confidence")
+
+
+@dataclass(frozen=True)
+class Timelines:
+    """The events of one class in many recordings as flat arrays, ready for compiled code.
+
+    Events of recording i are ``bounds[starts[i]:starts[i + 1]]``: sorted, disjoint, inside (0, lengths[i]).
+    """
+
+    bounds: NDArray[np.float64]  # (n, 2)
+    starts: NDArray[np.int64]  # (recordings + 1,)
+    lengths: NDArray[np.float64]  # (recordings,)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float64], float]]:
+        for i, length in enumerate(self.lengths):
+            yield self.bounds[self.starts[i] : self.starts[i + 1]], float(length)
+
+    def part(self, first: int, last: int) -> Timelines:
+        """Recordings first to last (exclusive), as a view."""
+        lo, hi = self.starts[first], self.starts[last]
+        return Timelines(self.bounds[lo:hi], self.starts[first : last + 1] - lo, self.lengths[first:last])
+
+    @classmethod
+    def of(cls, recordings: Iterable[Any], recording_length: Any) -> Timelines:
+        """Timelines from one list of (onset, offset) per recording; what overlaps or touches is merged.
+
+        >>> Timelines.of([[(1, 2), (1.5, 3)], []], 10).bounds.tolist()
+        [[1.0, 3.0]]
+        """
+        from .intervals import as_intervals, merge
+
+        rows = [merge(as_intervals(recording, name="events")) for recording in recordings]
+        lengths = np.broadcast_to(np.asarray(recording_length, dtype=np.float64), (len(rows),)).copy()
+        for i, (row, length) in enumerate(zip(rows, lengths)):
+            _inside(row[:, 0], row[:, 1], length, recording=i)
+        starts = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
+        bounds = np.concatenate([*rows, np.empty((0, 2))])
+        return cls(bounds, starts, lengths)
+
+
+def _inside(onset: Any, offset: Any, length: Any, *, recording: Any) -> None:
+    bad = (onset < 0) | (offset > length * (1 + 1e-12))
+    if np.any(bad):
+        k = int(np.flatnonzero(bad)[0])
+        event = f"event {k} ({onset[k]:g}, {offset[k]:g})"
+        raise InvalidInput(f"recording {recording!r}: {event} must lie inside (0, {float(length):g})")
+
+
+class Events:
+    """Events in time, of one or many classes, in one or many recordings.
+
+    Make one with :meth:`from_frame` or :func:`weakly.read`. ``events.recordings`` lists every recording, the empty
+    ones too, with its ``length`` in seconds (NaN where unknown) and whether it was ``annotated``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
+    >>> events = Events.from_frame(frame, recording_length={"a": 10.0, "b": 10.0})
+    >>> len(events), len(events.recordings)
+    (1, 2)
+    """
+
+    def __init__(self, frame: pd.DataFrame, recordings: pd.DataFrame) -> None:
+        self._frame = frame
+        self.recordings = recordings
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        recording_length: float | Mapping[str, float] | None = None,
+        recordings: Iterable[str] | None = None,
+        source: str = "events",
+    ) -> Events:
+        """Events from a table with the columns recording, onset, offset and, if you like, label, annotator, confidence
+        and any others, which are kept.
+
+        Parameters
+        ----------
+        recording_length : seconds for all recordings, or for each by name; recordings named here exist even if no
+            event is in them. Left out, a length is unknown, and computations that need one end at the last offset.
+        recordings : further recordings that were annotated and hold nothing.
+        """
+        missing = [name for name in ("onset", "offset") if name not in frame.columns]
+        if missing:
+            raise InvalidInput(f"{source}: no column {missing[0]!r}; there are {', '.join(map(str, frame.columns))}")
+        table = frame.reset_index(drop=True).copy()
+        if "recording" not in table:
+            table.insert(0, "recording", "recording")
+        if "label" not in table:
+            table["label"] = "event"
+        for name in ("onset", "offset"):
+            try:
+                table[name] = pd.to_numeric(table[name]).astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"{source}: column {name!r} must hold seconds: {error}") from error
+        table["recording"] = table["recording"].astype(str).astype(object)
+        table["label"] = table["label"].astype(str).astype(object)
+        first = [name for name in COLUMNS if name in table.columns]
+        table = table[first + [name for name in table.columns if name not in first]]
+        _check_rows(table, source)
+
+        names = list(dict.fromkeys(table["recording"]))
+        known = dict(recording_length) if isinstance(recording_length, Mapping) else {}
+        names += [str(n) for n in dict.fromkeys([*known, *(recordings or ())]) if str(n) not in set(names)]
+        if recording_length is None or isinstance(recording_length, Mapping):
+            lengths = [float(known.get(name, np.nan)) for name in names]
+        else:
+            lengths = [float(recording_length)] * len(names)
+        listing = pd.DataFrame(
+            {"length": np.asarray(lengths, dtype=np.float64), "annotated": np.ones(len(names), dtype=bool)},
+            index=pd.Index(names, name="recording", dtype=object),
+        )
+        bad = ~(listing["length"].isna() | (listing["length"] > 0))
+        if bad.any():
+            raise InvalidInput(f"{source}: recording_length must be > 0, got {listing['length'][bad].iloc[0]:g}")
+        limit = listing["length"].reindex(table["recording"]).to_numpy()
+        past = table["offset"].to_numpy() > limit * (1 + 1e-9)
+        if past.any():
+            row = int(np.flatnonzero(past)[0])
+            raise InvalidInput(
+                f"{source}: row {row} of recording {table['recording'][row]!r} ends at {table['offset'][row]:g} s, "
+                f"after the recording's {limit[row]:g} s; milliseconds for seconds?"
+            )
+        return cls(table, listing)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per event: recording, onset, offset, label and whatever else is known."""
+        return self._frame.copy()
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __repr__(self) -> str:
+        return f"<Events: {len(self)} events, {len(self.labels)} labels, {len(self.recordings)} recordings>"
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes, sorted."""
+        return sorted(self._frame["label"].unique())
+
+    def select(self, label: str | None = None) -> Events:
+        """The events of one class; every recording stays."""
+        if label is None:
+            return self
+        if label not in set(self._frame["label"]):
+            from .symbols import choice
+
+            choice("label", label, tuple(self.labels))
+        return Events(self._frame[self._frame["label"] == label].reset_index(drop=True), self.recordings)
+
+    @property
+    def extents(self) -> pd.Series:
+        """The length of every recording in seconds; where it is unknown, the last offset in it (0 if it is empty)."""
+        last = self._frame.groupby("recording")["offset"].max().reindex(self.recordings.index).fillna(0.0)
+        return self.recordings["length"].fillna(last)
+
+    def timelines(self, label: str | None = None) -> Timelines:
+        """The events of one class (all of them as one class if None) as flat arrays, merged where they overlap.
+
+        Recordings that were not annotated, or are empty with an unknown length, are left out: nothing is known there.
+        """
+        frame = self.select(label)._frame
+        extents = self.extents
+        kept = extents.index[self.recordings["annotated"].to_numpy() & (extents.to_numpy() > 0)]
+        code = pd.Series(np.arange(len(kept)), index=kept)
+        rec = code.reindex(frame["recording"]).to_numpy()
+        known = ~np.isnan(rec)
+        rec = rec[known].astype(np.int64)
+        onset, offset = frame["onset"].to_numpy()[known], frame["offset"].to_numpy()[known]
+        lengths = extents.loc[kept].to_numpy(dtype=np.float64)
+        order = np.lexsort((onset, rec))
+        rec, onset, offset = rec[order], onset[order], np.minimum(offset[order], lengths[rec[order]])
+        if len(rec) == 0:
+            return Timelines(np.empty((0, 2)), np.zeros(len(kept) + 1, np.int64), lengths)
+        first = np.empty(len(rec), dtype=bool)
+        reach = _running_reach(rec, offset)
+        first[0] = True
+        first[1:] = (rec[1:] != rec[:-1]) | (onset[1:] > reach[:-1])
+        last = np.append(first[1:], True)
+        bounds = np.column_stack((onset[first], reach[last]))
+        starts = np.searchsorted(rec[first], np.arange(len(kept) + 1)).astype(np.int64)
+        return Timelines(bounds, starts, lengths)
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """The event lengths in seconds, one per row."""
+        return self._frame["offset"].to_numpy(np.float64) - self._frame["onset"].to_numpy(np.float64)
+
+
+def _running_reach(rec: NDArray[np.int64], offset: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest offset so far within each recording (rows sorted by recording)."""
+    return np.asarray(pd.Series(offset).groupby(rec).cummax(), dtype=np.float64)
+
+
+def _check_rows(table: pd.DataFrame, source: str) -> None:
+    onset, offset = table["onset"].to_numpy(), table["offset"].to_numpy()
+    problems = (
+        (~(np.isfinite(onset) & np.isfinite(offset)), "has a time that is not a number"),
+        (onset < 0, "starts before 0"),
+        (offset <= onset, "must end after it starts"),
+    )
+    for bad, words in problems:
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise InvalidInput(
+                f"{source}: row {row} of recording {table['recording'][row]!r} {words}: "
+                f"onset {onset[row]:g}, offset {offset[row]:g}"
+            )

@@ -1,0 +1,42 @@
+"""How results leave the house: plain numbers for JSON, the same words everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: lists, dicts, strings, numbers; what is not finite becomes None.
+
+    >>> plain({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
+    {'a': 0.5, 'b': [1, 2], 'c': None}
+    """
+    if hasattr(value, "to_dict") and not hasattr(value, "columns") and not hasattr(value, "index"):
+        return plain(value.to_dict())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "columns"):  # a data frame: one dict per row
+        return [plain(row) for row in value.to_dict(orient="records")]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    return str(value)
+
+
+def to_json(value: Any) -> str:
+    """The value as one JSON document."""
+    return json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False)

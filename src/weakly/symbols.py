@@ -1,0 +1,133 @@
+r"""Every symbol of the paper, declared once: name, LaTeX, unit, domain, typical range.
+
+Validation, axis labels, the glossary and property tests all read this table, so a symbol cannot mean two things.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """One quantity: what it is called in the paper and at our door, and which values it can take."""
+
+    name: str
+    latex: str
+    unit: str
+    domain: str  # an interval such as "(0, 1]"
+    typical: tuple[float, float]
+    meaning: str
+
+    @property
+    def low(self) -> float:
+        """The lower end of the domain."""
+        return float(self.domain[1:].partition(",")[0])
+
+    @property
+    def high(self) -> float:
+        """The upper end of the domain."""
+        return float(self.domain[:-1].partition(",")[2])
+
+    @property
+    def allowed(self) -> str:
+        """The domain in words, for example ``in (0, 1]`` or ``> 0``."""
+        if math.isfinite(self.high):
+            return f"in {self.domain}"
+        return f"{'>' if self.domain[0] == '(' else '>='} {self.low:g}"
+
+    @property
+    def label(self) -> str:
+        """An axis label with symbol and unit, for example ``segment length $d_q$ (s)``."""
+        unit = f" ({self.unit})" if self.unit else ""
+        return f"{self.name.replace('_', ' ')} ${self.latex}${unit}"
+
+    def excludes(self, array: Any) -> Any:
+        """Which values lie outside the domain; NaN does."""
+        low = array <= self.low if self.domain[0] == "(" else array < self.low
+        high = array >= self.high if self.domain[-1] == ")" else array > self.high
+        return low | high | np.isnan(array)
+
+
+SYMBOLS = {
+    symbol.name: symbol
+    for symbol in (
+        Symbol("event_length", "d_e", "s", "(0, inf)", (0.05, 60), "length of an event"),
+        Symbol("segment_length", "d_q", "s", "(0, inf)", (0.1, 60), "length of a query segment"),
+        Symbol("presence_criterion", r"\gamma", "", "(0, 1]", (0.05, 1), "least share of an event that is noticed"),
+        Symbol("event_fraction", "h", "", "[0, 1]", (0, 1), "share of an event that lies in a segment"),
+        Symbol("segment_accuracy", "F", "", "[0, 1]", (0, 1), "share of a segment's time that its label gets right"),
+        Symbol("overlap_accuracy", "f", "", "[0, 1]", (0, 1), "accuracy of the segments that meet an event"),
+        Symbol("recording_accuracy", "f_T", "", "[0, 1]", (0, 1), "share of a recording that is labelled right"),
+        Symbol("length_ratio", r"\delta", "", "(0, inf)", (0.05, 20), "segment length over event length"),
+        Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording"),
+        Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording"),
+        Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers"),
+        Symbol("query_cost_share", "r", "", "[0, 1]", (0, 1), "cost of one query, if one second heard costs 1 - r"),
+        Symbol("flip_rate", r"\rho", "", "[0, 1]", (0, 0.3), "chance that a label is flipped"),
+        Symbol("guess_rate", "g_0", "", "[0, 1]", (0, 0.3), "chance of a present where the rule says absent"),
+        Symbol("lapse_rate", r"\ell", "", "[0, 1]", (0, 0.3), "chance of an absent where the rule says present"),
+        Symbol("overestimation", "s", "", "[1, inf)", (1, 8), "queries asked over queries needed"),
+        Symbol("hop", r"\eta", "s", "(0, inf)", (0.1, 10), "time from one window's start to the next"),
+        Symbol("event_rate", r"\lambda", "1/s", "[0, inf)", (0, 2), "event starts per second"),
+        Symbol("precision", "P", "", "[0, 1]", (0, 1), "share of the time labelled present that is event time"),
+        Symbol("recall", "R", "", "[0, 1]", (0, 1), "share of event time that is labelled present"),
+        Symbol("event_recall", "R_e", "", "[0, 1]", (0, 1), "share of events noticed in at least one segment"),
+        Symbol("wrong_time", r"\epsilon", "s", "[0, inf)", (0, 100), "seconds with the wrong label"),
+        Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears"),
+        Symbol("cost", "C", "", "[0, inf)", (0, 1e6), "cost of labeling"),
+    )
+}
+
+
+def _slip(symbol: Symbol, value: float) -> str:
+    if symbol.high == 1 and 1 < value <= 100:
+        return "; a percentage?"
+    if symbol.unit == "s" and value < 0:
+        return "; an offset before its onset?"
+    return ""
+
+
+def check(name: str, value: Any, *, called: str | None = None) -> Any:
+    """The value as float64 (scalar or array), or an InvalidInput that names argument, value and range.
+
+    Parameters
+    ----------
+    name : a symbol of :data:`SYMBOLS`, whose domain the value must respect.
+    called : the name of the argument at the door, where it differs from the symbol.
+
+    Examples
+    --------
+    >>> float(check("presence_criterion", 0.5))
+    0.5
+    """
+    symbol, called = SYMBOLS[name], called or name
+    if isinstance(value, (str, bytes)) or value is None:
+        raise InvalidInput(f"{called} must be a number {symbol.allowed}, got {value!r}")
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{called} must be a number {symbol.allowed}, got {value!r}") from error
+    bad = symbol.excludes(array)
+    if bad.any():
+        first = float(array[bad].flat[0])
+        where = "" if array.ndim == 0 else f" at position {int(np.flatnonzero(bad.ravel())[0])}"
+        raise InvalidInput(f"{called} must be {symbol.allowed}, got {first:g}{where}{_slip(symbol, first)}")
+    return array[()]
+
+
+def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """The value, if it is one of the allowed words; else an InvalidInput that lists them and guesses the slip."""
+    if value in allowed:
+        return str(value)
+    import difflib
+
+    close = difflib.get_close_matches(str(value), allowed, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ""
+    raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{guess}")
