@@ -230,3 +230,70 @@ def _check_rows(table: pd.DataFrame, source: str) -> None:
                 f"{source}: row {row} of recording {table['recording'][row]!r} {words}: "
                 f"onset {onset[row]:g}, offset {offset[row]:g}"
             )
+
+
+class Answers:
+    """What annotators said of segments: present, absent or unsure; the weak labels of a data set.
+
+    One row per (segment, label, annotator) with the columns recording, onset, offset (the segment, in seconds; NaN where
+    the file does not say), label, present (1, 0 or NaN for unsure), annotator, seconds (time spent, NaN where unknown)
+    and query (a stable id, or "").
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [0], "offset": [10], "label": ["dog"], "present": [True]})
+    >>> Answers.from_frame(frame).to_frame()["present"].tolist()
+    [1.0]
+    """
+
+    COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query")
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, source: str = "answers") -> Answers:
+        """Answers from a table; recording, label and present are needed, the other columns are filled with unknowns."""
+        missing = [name for name in ("recording", "label", "present") if name not in frame.columns]
+        if missing:
+            raise InvalidInput(f"{source}: no column {missing[0]!r}; there are {', '.join(map(str, frame.columns))}")
+        table = frame.reset_index(drop=True).copy()
+        unknown: dict[str, Any] = {"onset": np.nan, "offset": np.nan, "annotator": "", "seconds": np.nan, "query": ""}
+        for name, value in unknown.items():
+            if name not in table:
+                table[name] = value
+        for name in ("onset", "offset", "present", "seconds"):
+            try:
+                table[name] = pd.to_numeric(table[name]).astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"{source}: column {name!r} must hold numbers: {error}") from error
+        for name in ("recording", "label", "annotator", "query"):
+            table[name] = table[name].astype(str).astype(object)
+        wrong = ~(table["present"].isin([0.0, 1.0]) | table["present"].isna())
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise InvalidInput(f"{source}: row {row}: present must be 1, 0 or empty, got {table['present'][row]:g}")
+        bad = (table["offset"] <= table["onset"]) | (table["onset"] < 0)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise InvalidInput(
+                f"{source}: row {row} of recording {table['recording'][row]!r} must end after it starts: "
+                f"onset {table['onset'][row]:g}, offset {table['offset'][row]:g}"
+            )
+        return cls(table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per answer."""
+        return self._frame.copy()
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __repr__(self) -> str:
+        return f"<Answers: {len(self)} answers, {len(self.labels)} labels, {self._frame['recording'].nunique()} recordings>"
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes that were asked for, sorted."""
+        return sorted(self._frame["label"].unique())

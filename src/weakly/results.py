@@ -40,3 +40,27 @@ def plain(value: Any) -> Any:
 def to_json(value: Any) -> str:
     """The value as one JSON document."""
     return json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage")
+_COUNTS = ("n_", "rows", "count")
+
+
+def show(name: str, value: Any) -> str:
+    """The value as people read it: shares with three decimals, whole counts, other numbers with four digits.
+
+    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("segment_length", 0.80901699)
+    ('0.988', '2,140', '0.809')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if not isinstance(value, (int, float, np.number)):
+        return str(value)
+    number = float(value)
+    if any(word in str(name) for word in _SHARES):
+        return f"{number:.3f}"
+    if str(name).startswith(_COUNTS) or (number == round(number) and abs(number) < 1e15):
+        return f"{number:,.0f}"
+    return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"

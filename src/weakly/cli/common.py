@@ -1,0 +1,85 @@
+"""What every command shares: lists and ranges, tables, JSON, reports."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import InvalidInput
+
+JSON = typer.Option(False, "--json", help="Print one JSON document and nothing else.")
+OUT = typer.Option(None, "--out", metavar="DIR", help="Write figures (PNG and SVG) and tables into this folder.")
+REPORT = typer.Option(None, "--report", metavar="FILE.html", help="Write one self-contained HTML file.")
+
+
+def numbers(text: str, *, name: str) -> list[float]:
+    """The numbers of a list ``0.1,0.5`` or a range ``lo:hi:n`` (n values, both ends included).
+
+    >>> numbers("1,3", name="x"), numbers("0:1:3", name="x")
+    ([1.0, 3.0], [0.0, 0.5, 1.0])
+    """
+    values: list[float] = []
+    for part in text.split(","):
+        pieces = part.split(":")
+        try:
+            if len(pieces) == 3:
+                low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
+                if count < 1:
+                    raise ValueError
+                step = (high - low) / (count - 1) if count > 1 else 0.0
+                values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
+            elif len(pieces) == 1:
+                values.append(float(part))
+            else:
+                raise ValueError
+        except ValueError as error:
+            raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
+    return values
+
+
+def option_name(name: str) -> str:
+    """``segment_length`` as it is typed: ``--segment-length``."""
+    return "--" + name.replace("_", "-")
+
+
+def print_json(result: Any) -> None:
+    """The result's dictionary as one JSON document on stdout."""
+    from ..results import to_json
+
+    typer.echo(to_json(result))
+
+
+def print_table(frame: Any, *, title: str | None = None) -> None:
+    """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..results import show
+
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    for name in frame.columns:
+        number = frame[name].dtype.kind in "fiu"
+        table.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
+    for row in frame.itertuples(index=False, name=None):
+        table.add_row(*(Text(show(name, value)) for name, value in zip(frame.columns, row)))
+    wide = 10_000 if not sys.stdout.isatty() else None
+    Console(width=wide, highlight=False, soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def command_line() -> str:
+    """The command as it was typed, for reports."""
+    import shlex
+
+    return shlex.join(["weakly", *sys.argv[1:]])
+
+
+def wrote(*paths: Path) -> None:
+    """Tell on stderr which files were written."""
+    for path in paths:
+        print(f"wrote {path}", file=sys.stderr)

@@ -1,0 +1,97 @@
+"""The look of every picture: colours that a colour-blind reader can tell apart, axes with symbols and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .symbols import SYMBOLS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Okabe and Ito's palette, in the order in which curves take it.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+EVENT, PRESENT, ABSENT, WRONG = "#009E73", "#D55E00", "#F2F2F2", "#CC79A7"
+
+_STYLE = {
+    "axes.grid": True,
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "weakly",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Within this block, matplotlib draws in the house style."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def axes(ax: Axes | None = None, *, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
+    """The given axes, or new ones in the house style, drawn without a window system."""
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    with style():
+        return Figure(figsize=size).subplots()
+
+
+def label(name: str) -> str:
+    """The axis label of a word of the house: its name, symbol and unit."""
+    return SYMBOLS[name].label if name in SYMBOLS else name.replace("_", " ")
+
+
+def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None = None, **how: Any) -> Axes:
+    """One line of y over x for each value of ``by``, with labelled axes."""
+    ax = axes(ax)
+    groups = frame.groupby(by, sort=False) if by else [(None, frame)]
+    for value, part in groups:
+        name = (
+            None
+            if value is None
+            else f"{SYMBOLS[by].latex and f'${SYMBOLS[by].latex}$ = ' if by in SYMBOLS else ''}{value}"
+        )
+        ax.plot(part[x], part[y], label=name, **how)
+        if f"{y}_se" in part:
+            ax.fill_between(part[x], part[y] - 2 * part[f"{y}_se"], part[y] + 2 * part[f"{y}_se"], alpha=0.2)
+    ax.set(xlabel=label(x), ylabel=label(y))
+    if by:
+        ax.legend()
+    return ax
+
+
+def timeline(rows: dict[str, Any], *, recording_length: float, ax: Axes | None = None) -> Axes:
+    """Rows of (start, end) intervals over time; a row is (intervals, colour) or (intervals, colours per interval)."""
+    ax = axes(ax, size=(8.0, 0.6 + 0.5 * len(rows)))
+    for k, (_name, (intervals, colours)) in enumerate(reversed(rows.items())):
+        bars = [(float(a), float(b - a)) for a, b in intervals]
+        ax.broken_barh(bars, (k - 0.35, 0.7), facecolors=colours, edgecolor="#444444", linewidth=0.4)
+    ax.set(xlim=(0, recording_length), ylim=(-0.6, len(rows) - 0.4), xlabel="time (s)")
+    ax.set_yticks(range(len(rows)), list(reversed(rows)))
+    ax.grid(visible=False, axis="y")
+    return ax
+
+
+def save(figure: Figure, stem: str | Path) -> list[Path]:
+    """The PNG and SVG files of a figure; the same figure gives the same bytes."""
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(stem.name + end) for end in (".png", ".svg")]
+    with style():
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths
