@@ -24,14 +24,15 @@ _HOME = {
     "annotator": ("Annotator", "PresenceRule"),
     "events": ("Answers", "Events"),
     "formats": ("read", "read_answers", "write"),
-    "evaluate": ("evaluate", "Evaluation"),
-    "simulate": ("simulate", "Simulation"),
+    "evaluation": ("evaluate", "Evaluation"),
+    "simulation": ("simulate", "Simulation"),
     "cost": ("Cost",),
-    "plan": ("plan", "Plan"),
-    "audit": ("audit", "Audit"),
+    "planning": ("plan", "Plan"),
+    "auditing": ("audit", "Audit"),
     "adaptive": ("queries", "Queries"),
     "errors": ("AssumptionWarning", "InvalidInput", "MissingExtra", "WeaklyError"),
 }
+# No room is called like a public name: importing a room would hide the function behind the module.
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = sorted(_ROOM)

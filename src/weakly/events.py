@@ -291,7 +291,8 @@ class Answers:
         return len(self._frame)
 
     def __repr__(self) -> str:
-        return f"<Answers: {len(self)} answers, {len(self.labels)} labels, {self._frame['recording'].nunique()} recordings>"
+        recordings = self._frame["recording"].nunique()
+        return f"<Answers: {len(self)} answers, {len(self.labels)} labels, {recordings} recordings>"
 
     @property
     def labels(self) -> list[str]:

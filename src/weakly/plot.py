@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 EVENT, PRESENT, ABSENT, WRONG = "#009E73", "#D55E00", "#F2F2F2", "#CC79A7"
 
-_STYLE = {
+_STYLE: Any = {
     "axes.grid": True,
     "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "axes.spines.right": False,
@@ -60,11 +60,8 @@ def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None 
     ax = axes(ax)
     groups = frame.groupby(by, sort=False) if by else [(None, frame)]
     for value, part in groups:
-        name = (
-            None
-            if value is None
-            else f"{SYMBOLS[by].latex and f'${SYMBOLS[by].latex}$ = ' if by in SYMBOLS else ''}{value}"
-        )
+        symbol = f"${SYMBOLS[by].latex}$ = " if by in SYMBOLS else ""
+        name = None if value is None else f"{symbol}{value}"
         ax.plot(part[x], part[y], label=name, **how)
         if f"{y}_se" in part:
             ax.fill_between(part[x], part[y] - 2 * part[f"{y}_se"], part[y] + 2 * part[f"{y}_se"], alpha=0.2)

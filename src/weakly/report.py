@@ -13,15 +13,18 @@ from .results import show
 
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
-@media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; } figure img { background: #fff; border-radius: 6px; } }
+@media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
+  figure img { background: #fff; border-radius: 6px; } }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 .answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child { text-align: left; } .scroll { overflow-x: auto; }
-figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; } figcaption { font-size: .9rem; opacity: .85; }
-code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; } .small { font-size: .85rem; opacity: .8; }
+figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; }
+figcaption { font-size: .9rem; opacity: .85; }
+code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
+.small { font-size: .85rem; opacity: .8; }
 @media print { body { max-width: none; margin: 0; } figure, table { break-inside: avoid; } }
 """
 
@@ -67,12 +70,11 @@ class Report:
         """A table with the house's number formats; headers are the house's words."""
         head = "".join(f"<th>{escape(str(name).replace('_', ' '))}</th>" for name in frame.columns)
         rows = (
-            "<tr>"
-            + "".join(f"<td>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
-            + "</tr>"
+            "".join(f"<td>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
             for row in frame.itertuples(index=False, name=None)
         )
-        self._parts.append(f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>')
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        self._parts.append(f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
         return self
 
     def figure(self, figure: Any, caption: str, *, name: str | None = None) -> Report:

@@ -60,9 +60,8 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
 
     from ..results import show
 
-    table = Table(
-        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-    )
+    heading = Text(title) if title else None
+    table = Table(title=heading, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in frame.columns:
         number = frame[name].dtype.kind in "fiu"
         table.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
