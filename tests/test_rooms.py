@@ -10,6 +10,7 @@ HOUSE = Path(weakly.__file__).parent
 #: From the ground up. A room may import from rooms that stand before it, never from one after it.
 ROOMS = (
     "errors",
+    "files",
     "symbols",
     "results",
     "work",
