@@ -1,0 +1,14 @@
+"""The same calls over HTTP, and the page: parse, call, answer; no arithmetic, no file of the server in reach.
+
+Rooms within: ``models`` (what may be asked, from the table of symbols), ``limits`` (who may ask, and how much),
+``uploads`` (annotation files that people send), ``jobs`` (work that reports progress and can be cancelled),
+``answers`` (from a question to the object of the house) and ``app`` (the addresses).
+"""
+
+from __future__ import annotations
+
+from .app import create_app
+from .limits import Limits
+from .server import serve
+
+__all__ = ["Limits", "create_app", "serve"]

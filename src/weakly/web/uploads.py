@@ -1,0 +1,108 @@
+"""Annotation files that people send: read from a folder of their own under a neutral name, then kept as objects.
+
+A file's name as the sender gave it is shown back in messages and is never part of a path.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..errors import InvalidInput, WeaklyError
+from .limits import Limits
+
+#: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
+ENDINGS = frozenset(".csv .tsv .txt .json .jsonl .parquet .rttm .lab .textgrid .eaf .jams .ann".split())
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was read: events or answers, with the sender's name of it for people to read."""
+
+    kind: str
+    name: str
+    size: int
+    content: Any
+
+
+class Shelf:
+    """The uploads of everybody, each under a key that only its sender knows; the oldest make room for new ones."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._kept: OrderedDict[str, Upload] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, upload: Upload) -> str:
+        """The key under which the upload is found for a while."""
+        key = secrets.token_urlsafe(18)
+        with self._lock:
+            self._kept[key] = upload
+            while len(self._kept) > 1 and (
+                len(self._kept) > self.limits.uploads
+                or sum(kept.size for kept in self._kept.values()) > self.limits.uploads_mb * 1e6
+            ):
+                self._kept.popitem(last=False)
+        return key
+
+    def get(self, key: str, *, kind: str, field: str) -> Any:
+        """The events or answers behind a key."""
+        with self._lock:
+            upload = self._kept.get(key)
+            if upload is not None:
+                self._kept.move_to_end(key)
+        if upload is None:
+            raise InvalidInput(f"{field}: the file is no longer on the server; send it again")
+        if upload.kind != kind:
+            raise InvalidInput(f"{field} must be a file of {kind}, got one of {upload.kind}")
+        return upload.content
+
+
+def shown_name(name: str | None) -> str:
+    r"""The sender's file name, for people to read: its last part, printable, short.
+
+    >>> shown_name("../../etc/pass\x00wd.csv"), shown_name(None)
+    ('passwd.csv', 'file')
+    """
+    last = PurePosixPath((name or "").replace("\\", "/")).name
+    return "".join(char for char in last if char.isprintable())[:80] or "file"
+
+
+def parse(data: bytes, *, name: str | None, kind: str, limits: Limits, options: dict[str, Any]) -> Upload:
+    """The upload, read; its rows are counted before they are read."""
+    from .. import formats
+
+    shown = shown_name(name)
+    ending = PurePosixPath(shown).suffix.lower()
+    ending = ending if ending in ENDINGS else ".txt"
+    if not data:
+        raise InvalidInput(f"file {shown!r} is empty")
+    with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
+        path = Path(folder) / f"upload{ending}"
+        path.write_bytes(data)
+        rows = _parquet_rows(path) if data[:4] == b"PAR1" else data.count(b"\n")
+        if rows > limits.rows:
+            raise InvalidInput(f"file {shown!r} has {rows:,} rows; at most {limits.rows:,} are read here")
+        read = formats.read_answers if kind == "answers" else formats.read
+        try:
+            content: Any = read(path, **{key: value for key, value in options.items() if value is not None})
+        except WeaklyError as error:
+            words = str(error).replace(str(path), shown).replace(folder, "").replace(path.name, shown)
+            raise InvalidInput(f"file: {words}") from error
+    if len(content) > limits.rows:
+        raise InvalidInput(f"file {shown!r} has {len(content):,} rows; at most {limits.rows:,} are read here")
+    return Upload(kind, shown, len(data), content)
+
+
+def _parquet_rows(path: Path) -> int:
+    from ..errors import optional
+
+    try:
+        return int(optional("pyarrow.parquet", extra="formats").ParquetFile(path).metadata.num_rows)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"file is not a readable Parquet file: {error}") from error
