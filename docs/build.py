@@ -1,0 +1,209 @@
+"""What the documentation site computes when it is built: pictures, gallery, glossary, CLI pages, house plan, formulas.
+
+Everything is made from the installed package, so it cannot disagree with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import io
+import re
+import runpy
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+COMMANDS = ("plan", "evaluate", "simulate", "audit", "queries", "answers", "convert", "check", "reproduce", "serve", "demo")
+_FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
+
+
+def on_page_content(page: str, **_: Any) -> str:
+    """Formulas as MathML, which browsers draw by themselves: no script, no network."""
+    from latex2mathml.converter import convert
+
+    def mathml(match: re.Match[str]) -> str:
+        return convert(html.unescape(match[3]), display="inline" if match[1] == "span" else "block")
+
+    return _FORMULA.sub(mathml, page)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages that are computed."""
+    from mkdocs.structure.files import File
+
+    pages = {
+        "reference/glossary.md": glossary(),
+        "reference/cli.md": cli_reference(),
+        "reference/house.md": house(),
+        "reference/schema.md": schema(),
+        "errata.md": (HERE.parent / "ERRATA.md").read_text(encoding="utf-8"),
+        "changelog.md": (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").replace("(ERRATA.md)", "(errata.md)"),
+    }
+    examples = []
+    for script in sorted((HERE / "gallery").glob("*.py")):
+        title, words, source, printed, picture = run_example(script)
+        name = f"gallery/{script.stem}.png"
+        files.append(File.generated(config, name, content=picture))
+        block = f"```text\n{printed}\n```\n\n" if printed else ""
+        examples.append(f"## {title}\n\n{words}\n\n![{title}]({script.stem}.png)\n\n```python\n{source}```\n\n{block}")
+    pages["gallery/index.md"] = f"# Gallery\n\n{len(examples)} examples that run as they stand.\n\n" + "\n".join(examples)
+    for name, content in pages.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def run_example(script: Path) -> tuple[str, str, str, str, bytes]:
+    """Title, words, source, printed text and picture of a gallery script, which leaves a figure called ``figure``."""
+    from weakly.plot import style
+
+    text = script.read_text(encoding="utf-8")
+    doc = ast.get_docstring(ast.parse(text)) or script.stem
+    title, _, words = doc.partition("\n")
+    source = text[text.index('"""', text.index('"""') + 3) + 3 :].lstrip("\n")
+    printed = io.StringIO()
+    with redirect_stdout(printed), style():
+        names = runpy.run_path(str(script))
+    picture = io.BytesIO()
+    with style():
+        names["figure"].savefig(picture, format="png", dpi=110)
+    return title, words.strip(), source, printed.getvalue().rstrip(), picture.getvalue()
+
+
+def glossary() -> str:
+    """One row per symbol, read from :mod:`weakly.symbols`."""
+    from weakly.symbols import SYMBOLS
+
+    rows = [f"| `{s.name}` | ${s.latex}$ | {s.unit} | {s.domain} | {s.meaning} |" for s in SYMBOLS.values()]
+    head = "# Glossary\n\nThe words that results use, in Python, JSON, tables, pictures and options alike.\n\n"
+    return head + "| name | symbol | unit | domain | meaning |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def cli_reference() -> str:
+    """Every command's help, as the command prints it."""
+    parts = ["# Commands\n\nExit codes: 0 done; 1 a check that was asked for did not hold; 2 bad input.\n"]
+    for command in COMMANDS:
+        shown = subprocess.run(
+            [sys.executable, "-m", "weakly", command, "--help"],
+            capture_output=True, text=True, check=True, env=_plain_terminal(),
+        ).stdout  # fmt: skip
+        parts.append(f"## weakly {command}\n\n```text\n{shown.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def _plain_terminal() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
+
+
+def imports() -> dict[str, set[str]]:
+    """The rooms that each room imports, from the sources."""
+    source = HERE.parent / "src" / "weakly"
+    rooms: dict[str, set[str]] = {}
+    for path in sorted(source.rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        if parts[0].startswith("__"):
+            continue
+        package = parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.ImportFrom) and node.level):
+                continue
+            base = package[: len(package) - node.level + 1]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            for name in names:
+                room = (*base, *name.split("."))[0]
+                if room != parts[0]:
+                    rooms.setdefault(parts[0], set()).add(room)
+        rooms.setdefault(parts[0], set())
+    return rooms
+
+
+def house() -> str:
+    """The import graph as a drawing: rooms on their floors, every line pointing down."""
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    try:
+        from test_rooms import ROOMS
+    finally:
+        sys.path.pop(0)
+    graph = imports()
+    rooms = [room for room in ROOMS if room in graph]
+    upward = [(a, b) for a in rooms for b in graph[a] if b in rooms and rooms.index(b) > rooms.index(a)]
+    assert not upward, f"imports that point up: {upward}"
+    step, width = 30, 760
+    y = {room: 20 + step * k for k, room in enumerate(reversed(rooms))}
+    lines = "".join(
+        f'<path d="M{150 + 0} {y[a]} C{200 + 9 * abs(rooms.index(a) - rooms.index(b))} {y[a]},'
+        f'{200 + 9 * abs(rooms.index(a) - rooms.index(b))} {y[b]},150 {y[b]}" fill="none" stroke="currentColor" '
+        f'stroke-opacity="0.25"/>'
+        for a in rooms for b in sorted(graph[a]) if b in rooms
+    )  # fmt: skip
+    names = "".join(f'<text x="140" y="{y[room] + 5}" text-anchor="end" fill="currentColor">{room}</text>' for room in rooms)
+    height = 20 + step * len(rooms)
+    drawing = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" role="img" '
+        f'aria-label="import graph">{lines}{names}</svg>'
+    )
+    table = "\n".join(f"| `{room}` | {', '.join(f'`{r}`' for r in rooms if r in graph[room])} |" for room in reversed(rooms))
+    return (
+        "# The house\n\nA room imports only from the rooms below it. Drawn from the sources; "
+        f"{sum(len(v) for v in graph.values())} imports, none points up.\n\n{drawing}\n\n"
+        f"| room | imports |\n|---|---|\n{table}\n"
+    )
+
+
+def schema() -> str:
+    """The JSON of every result: its keys with the type of what they hold, read off a small real result."""
+    import weakly as wk
+
+    events = wk.Events.from_frame(_small_events(), recording_length=20.0)
+    shown = {
+        "weakly plan --json": wk.plan(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1),
+        "weakly evaluate --json": wk.evaluate(events, segment_length=1.0, presence_criterion=0.5),
+        "weakly simulate --json": wk.simulate(
+            1.0, n_events=1, recording_length=20.0, segment_length=1.0, presence_criterion=0.5, n_recordings=20, rng=1
+        ),
+        "weakly audit --json": wk.audit(strong=events, weak=_small_answers()),
+    }
+    parts = ["# JSON of every result\n\n`--json` prints `.to_dict()` of the object that Python returns.\n"]
+    parts += [f"## {name}\n\n```text\n{_shape(result.to_dict())}\n```\n" for name, result in shown.items()]
+    return "\n".join(parts)
+
+
+def _small_events() -> Any:
+    import pandas as pd
+
+    rows = [("a", 1.0, 2.2), ("a", 5.0, 5.9), ("b", 3.0, 4.1), ("b", 9.0, 10.5)]
+    return pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="dog")
+
+
+def _small_answers() -> Any:
+    import pandas as pd
+
+    import weakly as wk
+
+    rows = [(rec, float(t), float(t + 2), "dog", t in present) for rec, present in (("a", (0, 4)), ("b", (2, 8, 10)))
+            for t in range(0, 20, 2)]  # fmt: skip
+    return wk.Answers.from_frame(pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "present"]))
+
+
+def _shape(value: Any, indent: int = 0) -> str:
+    pad = "  " * indent
+    if isinstance(value, dict):
+        return "\n".join(
+            f"{pad}{key}:" + (f"\n{_shape(item, indent + 1)}" if isinstance(item, (dict, list)) and item else f" {_kind(item)}")
+            for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return f"{pad}list of\n{_shape(value[0], indent + 1)}" if value else f"{pad}list"
+    return f"{pad}{_kind(value)}"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return "empty"
+    names = {bool: "true or false", int: "number", float: "number", str: "text", type(None): "null"}
+    return names[type(value)]
