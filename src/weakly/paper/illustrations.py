@@ -1,0 +1,194 @@
+"""The drawings that explain the paper: what FIX and ORC do to three events, and the idea of the proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import plot
+from ..annotator import PresenceRule, segment_accuracy
+from ..intervals import as_intervals, covered, fixed_segments, oracle_segments
+from .picture import Picture, panels
+
+#: Three events in half a minute, chosen so that 60 segments are too short for two of them.
+RECORDING_LENGTH = 30.0
+EVENTS = as_intervals([(4.2, 5.1), (12.3, 14.2), (21.7, 23.2)])
+CRITERION = 0.5
+
+
+def labels(segments: NDArray[np.float64], events: NDArray[np.float64], criterion: float) -> NDArray[np.bool_]:
+    """Which segments an annotator with this presence criterion calls present."""
+    rule = PresenceRule.fraction(criterion)
+    return rule.is_present(event=events[None, :, :], segment=segments[:, None, :]).any(axis=1)
+
+
+def scores(segments: NDArray[np.float64], events: NDArray[np.float64], criterion: float) -> dict[str, Any]:
+    """Labels, accuracy of each segment, accuracy given overlap, and the share of events that were noticed."""
+    rule = PresenceRule.fraction(criterion)
+    noticed = rule.is_present(event=events[None, :, :], segment=segments[:, None, :])
+    present = noticed.any(axis=1)
+    width = segments[:, 1] - segments[:, 0]
+    inside = covered(events, segments[:, 1]) - covered(events, segments[:, 0])
+    right = np.where(present, inside, width - inside)
+    meets = inside > 0
+    return {
+        "present": present,
+        "segment_accuracy": right / width,
+        "n_queries": len(segments),
+        "overlap_accuracy": float(right[meets].sum() / width[meets].sum()),
+        "recording_accuracy": float(right.sum() / width.sum()),
+        "event_recall": float(noticed.any(axis=0).mean()),
+    }
+
+
+def _methods() -> dict[str, NDArray[np.float64]]:
+    fixed = {
+        f"FIX, B = {count}": fixed_segments(recording_length=RECORDING_LENGTH, segment_length=RECORDING_LENGTH / count)
+        for count in (7, 30, 60)
+    }
+    return {"ORC, B = 7": oracle_segments(EVENTS, recording_length=RECORDING_LENGTH), **fixed}
+
+
+def weak_labeling() -> Picture:
+    """Figure 1: the labels of ORC and of FIX with 7, 30 and 60 segments."""
+    figure, ax = panels(size=(8.6, 3.4))
+    rows: dict[str, Any] = {"events": (EVENTS, plot.EVENT)}
+    values: dict[str, Any] = {}
+    for name, segments in _methods().items():
+        found = scores(segments, EVENTS, CRITERION)
+        rows[name] = (segments, [plot.PRESENT if yes else "white" for yes in found["present"]])
+        values[name] = {key: found[key] for key in ("n_queries", "overlap_accuracy", "event_recall")}
+    with plot.style():
+        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
+        for k, found in enumerate(reversed(values.values())):
+            words = f"{found['overlap_accuracy']:.2f}\n{found['event_recall']:.0%}".replace("%", " %")
+            ax.annotate(words, (1.01, k), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+        head = "accuracy\ngiven overlap,\nevents noticed"
+        ax.annotate(head, (1.01, 4), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    caption = (
+        f"Three events (green) and the segments that ORC and FIX ask about, with presence criterion {CRITERION:g}; "
+        "present segments are orange. Few long segments blur the events, more of them follow the events better, and "
+        "60 segments are so short that two of the three events never show half of themselves in one segment and are "
+        "lost. To the right: the accuracy of the segments that meet an event, and the share of events noticed."
+    )
+    return Picture("weak_labeling", "Figure 1", "Weak labels from ORC and FIX", caption, figure, values=values)
+
+
+def _named(ax: Any, segments: NDArray[np.float64], height: float) -> None:
+    for i, (start, end) in enumerate(segments):
+        ax.text((start + end) / 2, height, f"$q_{i}$", ha="center", va="center", fontsize=9)
+
+
+def orc() -> Picture:
+    """Figure 2: ORC segments are the events and the gaps."""
+    segments = oracle_segments(EVENTS, recording_length=RECORDING_LENGTH)
+    found = scores(segments, EVENTS, CRITERION)
+    figure, ax = panels(size=(8.0, 2.0))
+    colours = [plot.PRESENT if yes else "white" for yes in found["present"]]
+    with plot.style():
+        rows = {"events": (EVENTS, plot.EVENT), "ORC labels": (segments, colours)}
+        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
+        _named(ax, segments, 0.0)
+    caption = (
+        "ORC asks about the three events and the four gaps between them: seven segments, every label right. "
+        "An event at the start or the end of the recording saves a gap, so M events need 2M - 1, 2M or 2M + 1 segments."
+    )
+    values = {"n_queries": len(segments), "overlap_accuracy": found["overlap_accuracy"]}
+    return Picture("orc", "Figure 2", "ORC weak labeling", caption, figure, values=values)
+
+
+def fix() -> Picture:
+    """Figure 3: seven FIX segments and how much of each label is right."""
+    segments = fixed_segments(recording_length=RECORDING_LENGTH, segment_length=RECORDING_LENGTH / 7)
+    found = scores(segments, EVENTS, CRITERION)
+    figure, ax = panels(size=(8.0, 2.3))
+    colours = [plot.PRESENT if yes else "white" for yes in found["present"]]
+    with plot.style():
+        rows = {"events": (EVENTS, plot.EVENT), "FIX labels": (segments, colours)}
+        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
+        for i, (start, end) in enumerate(segments):
+            share = found["segment_accuracy"][i]
+            ax.text((start + end) / 2, 0.0, f"$q_{i}$\n$F$ = {share:.2f}", ha="center", va="center", fontsize=9)
+    caption = (
+        f"FIX cuts the recording into seven equal segments. With presence criterion {CRITERION:g} the orange ones are "
+        "called present; F is the share of each segment that its label gets right. How segments and events happen to "
+        "lie decides the accuracy."
+    )
+    values = {key: found[key] for key in ("n_queries", "overlap_accuracy", "recording_accuracy", "event_recall")}
+    return Picture("fix", "Figure 3", "FIX weak labeling", caption, figure, values=values)
+
+
+def _accuracy_of_end(t: NDArray[np.float64], *, d_e: float, segment: tuple[float, float], criterion: float) -> Any:
+    event = np.stack((t - d_e, t), axis=-1)
+    return segment_accuracy(event=event, segment=np.asarray(segment), presence_criterion=criterion)
+
+
+def proof_idea() -> Picture:
+    """Figure 4: the accuracy of one segment's label over the end time of the event."""
+    d_e, d_q, total, criterion = 1.0, 1.0, 5.0, 0.5
+    segments = fixed_segments(recording_length=total, segment_length=d_q)
+    figure, (top, bottom) = panels(2, 1, size=(7.6, 4.4), sharex=True, height_ratios=(1, 2))
+    t = np.linspace(0.0, total, 5001)
+    accuracy = _accuracy_of_end(t, d_e=d_e, segment=(2.0, 3.0), criterion=criterion)
+    overlap = (t >= 2.0) & (t <= 2.0 + d_e + d_q)
+    with plot.style():
+        event = as_intervals([(0.35, 0.35 + d_e)])
+        rows = {"event $e_t$": (event, plot.EVENT), "segments": (segments, "white")}
+        plot.timeline(rows, recording_length=total, ax=top)
+        top.set(xlabel="")
+        _named(top, segments, 0.0)
+        top.annotate("", (2.4, 1.0), (1.45, 1.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
+        top.text(2.45, 1.0, "$t$ moves", va="center", fontsize=9)
+        bottom.fill_between(t, accuracy, where=overlap, color=plot.PRESENT, alpha=0.35, hatch="///", lw=0)
+        bottom.fill_between(t, accuracy, where=~overlap, color=plot.EVENT, alpha=0.25, hatch="...", lw=0)
+        bottom.plot(t, accuracy, color="black", lw=1.2)
+        bottom.text(3.0, 0.22, "$A$", ha="center", fontsize=13, bbox={"fc": "white", "ec": "none", "pad": 1.5})
+        for x in (1.0, 4.5):
+            bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
+        bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
+        bottom.set(ylim=(0, 1.08), xlabel="end time $t$ of the event (s)", ylabel="accuracy $F(e_t, q_2, \\gamma)$")
+    caption = (
+        "An event of length d_e may end at any time t (above). The share of segment q_2 that its label gets right "
+        "(below) leaves 1 only while the two overlap, for d_e + d_q seconds of t; the orange area A divided by that "
+        f"width is Theorem 1. Drawn for d_e = d_q = 1 s and presence criterion {criterion:g}."
+    )
+    area = float(np.trapezoid(accuracy[overlap], t[overlap]))
+    return Picture("proof_idea", "Figure 4", "The idea of the proof", caption, figure, values={"area": area})
+
+
+def multiple_events() -> Picture:
+    """Figure 5: two events and a segment that may lie anywhere."""
+    d_e, d_q, total, criterion = 1.0, 0.8, 8.0, 0.5
+    events = as_intervals([(1.5, 2.5), (5.0, 6.0)])
+    t = np.linspace(d_q, total, 7201)
+    segments = np.stack((t - d_q, t), axis=-1)
+    found = scores(segments, events, criterion)
+    accuracy = found["segment_accuracy"]
+    overlap = (covered(events, segments[:, 1]) - covered(events, segments[:, 0])) > 0
+    figure, (top, bottom) = panels(2, 1, size=(7.6, 4.2), sharex=True, height_ratios=(1, 2))
+    with plot.style():
+        rows = {"events": (events, plot.EVENT), "segment $q_t$": (as_intervals([(0.2, 0.2 + d_q)]), "white")}
+        plot.timeline(rows, recording_length=total, ax=top)
+        top.set(xlabel="")
+        for i, (start, end) in enumerate(events, 1):
+            top.text((start + end) / 2, 1.0, f"$e_{i}$", ha="center", va="center", color="white")
+        top.text(0.2 + d_q / 2, 0.0, "$q_t$", ha="center", va="center", fontsize=9)
+        top.annotate("", (1.9, 0.0), (1.1, 0.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
+        top.text(1.95, 0.0, "$t$ moves", va="center", fontsize=9)
+        bottom.fill_between(t, accuracy, where=overlap, color=plot.PRESENT, alpha=0.35, hatch="///", lw=0)
+        bottom.fill_between(t, accuracy, where=~overlap, color=plot.EVENT, alpha=0.25, hatch="...", lw=0)
+        bottom.plot(t, accuracy, color="black", lw=1.2)
+        for start, _ in events:
+            x = start + (d_e + d_q) / 2
+            bottom.text(x, 0.2, "$A$", ha="center", fontsize=13, bbox={"fc": "white", "ec": "none", "pad": 1.5})
+        bottom.set_xticks([d_q, 2, 4, 6, total], ["$d_q$", "2", "4", "6", "$T$"])
+        bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
+        bottom.set_ylabel("accuracy of $q_t$")
+    caption = (
+        "Two events stay where they are and the segment q_t = (t - d_q, t) moves, for t from d_q to T (the printed range "
+        "from 0 to T - d_q would start before the recording, E27). As long as events are at least d_q apart each "
+        "contributes the same area A, and the average over both is Theorem 1 again."
+    )
+    return Picture("multiple_events", "Figure 5", "Several events far apart", caption, figure, values={"events": 2})

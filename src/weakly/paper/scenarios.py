@@ -1,0 +1,165 @@
+"""The paper's configurations, declared once: laws of event lengths, the simulation protocol, the cost settings.
+
+Where the paper's text and its authors' code differ, both are here, and their labels are made from their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lengths import Lengths
+from ..symbols import choice
+from .facts import Data, Sample
+
+RECORDING_LENGTH = 100.0
+OVERESTIMATION = (1, 2, 4, 8)
+COST_DEFAULTS: dict[str, Any] = {
+    "recording_length": RECORDING_LENGTH,
+    "query_cost_share": 0.5,
+    "n_events": 1,
+    "presence_criterion": 0.5,
+}
+#: How much longer than an event the segments of the offset figure are (appendix A.4).
+OFFSET_RATIOS = {"tenth": 0.1, "equal": 1.0, "tenfold": 10.0}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the paper simulates: for every segment length fresh recordings, the mean of their means, then the maximum."""
+
+    n_recordings: int = 1000
+    n_criteria: int = 11
+    n_segment_lengths: int = 200
+    n_drawn: int = 10_000  # event lengths drawn to find the shortest and the longest
+
+    @property
+    def criteria(self) -> NDArray[np.float64]:
+        """The presence criteria."""
+        return np.linspace(0.01, 0.99, self.n_criteria)
+
+    def segment_lengths(self, *, shortest: float, longest: float) -> NDArray[np.float64]:
+        """The nominal segment lengths: from a 500th of the shortest event to five times the longest."""
+        return np.linspace(shortest / 500, 5 * longest, self.n_segment_lengths)
+
+    def cut(self, segment_length: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The segment lengths that the authors' code really uses: whole numbers of segments per recording (E11)."""
+        return RECORDING_LENGTH / np.floor(RECORDING_LENGTH / segment_length)
+
+
+PAPER = Protocol()
+QUICK = Protocol(n_recordings=200, n_criteria=5, n_segment_lengths=40, n_drawn=2000)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One law of event lengths in a figure: ``origin`` says whether the text, the code or both use it."""
+
+    label: str
+    lengths: Lengths
+    origin: str = "text and code"
+    data: str = ""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One simulation figure: its laws and how many events a recording holds."""
+
+    name: str
+    number: str
+    title: str
+    words: str
+    cases: tuple[Case, ...]
+    n_events: int = 1
+
+
+def _normal(mean: float, deviation: float, origin: str = "text and code") -> Case:
+    from scipy import stats
+
+    name = f"normal({mean:g}, {deviation:g})"
+    return Case(name, Lengths.law(stats.norm(mean, deviation), name=name), origin)
+
+
+def _gamma(shape: float) -> Case:
+    from scipy import stats
+
+    name = f"0.5 + gamma({shape:g}, 1)"
+    return Case(name, Lengths.law(stats.gamma(shape, loc=0.5), name=name))
+
+
+def _observed(label: str, sample: Sample) -> Case:
+    return Case(f"{label}, n = {sample.n}", sample.lengths, data=sample.source)
+
+
+def _several(count: int, number: str, words: str) -> tuple[str, Any]:
+    def make(_: Data) -> Scenario:
+        case = Case("1 s", Lengths.fixed(1.0))
+        return Scenario(f"uniform_{count}", number, f"{count} events of 1 s per recording", words, (case,), count)
+
+    return f"uniform_{count}", make
+
+
+def _single(_: Data) -> Scenario:
+    words = "One event of 1 s in a recording of 100 s."
+    return Scenario("single_event", "Figure 6", "One event of fixed length", words, (Case("1 s", Lengths.fixed(1.0)),))
+
+
+def _normal_mean(_: Data) -> Scenario:
+    words = (
+        "One event with a normal length; different means, the same deviation. The text names normal(5, 0.1), the "
+        "authors' code draws normal(4, 0.1) under that label (E10); both are shown."
+    )
+    cases = (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "code"))
+    return Scenario("normal_mean", "Figure 7", "Normal lengths, different means", words, cases)
+
+
+def _normal_variance(_: Data) -> Scenario:
+    words = (
+        "One event with a normal length; the same mean, different deviations. The text names normal(3, 1), the authors' "
+        "code draws normal(3, 0.5) under that label (E10); both are shown."
+    )
+    cases = (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "code"))
+    return Scenario("normal_variance", "Figure 8", "Normal lengths, different variances", words, cases)
+
+
+def _gammas(_: Data) -> Scenario:
+    words = "One event with a gamma length, shifted by half a second; different shapes, the same scale."
+    return Scenario("gamma", "Figure 9", "Gamma lengths", words, (_gamma(0.8), _gamma(0.2)))
+
+
+def _nigens(data: Data) -> Scenario:
+    words = "One event with the length of a dog's bark or a baby's cry."
+    cases = (_observed("dog", data.dog), _observed("baby", data.baby))
+    return Scenario("nigens", "Figure 10", "Dog barks and baby cries (NIGENS)", words, cases)
+
+
+#: Name of the figure -> how to make its scenario from the data at hand, in the paper's order.
+SCENARIOS: dict[str, Any] = dict(
+    (
+        ("single_event", _single),
+        ("normal_mean", _normal_mean),
+        ("normal_variance", _normal_variance),
+        ("gamma", _gammas),
+        ("nigens", _nigens),
+        _several(10, "beside Figure 11", "Ten events of 1 s; those that overlap become one."),
+        _several(30, "Figure 11", "Thirty events of 1 s; those that overlap become one."),
+        _several(50, "Figure 12", "Fifty events of 1 s; those that overlap become one."),
+    )
+)
+
+
+def scenario(name: str, data: Data) -> Scenario:
+    """The scenario of a figure, with the data at hand."""
+    return SCENARIOS[choice("scenario", name, tuple(SCENARIOS))](data)
+
+
+#: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)
+DATASETS = (
+    ("CHIME", "Foster et al. 2015", "one pass, all classes", 4.0),
+    ("AudioSet", "Gemmeke et al. 2017", "one pass, all classes", 10.0),
+    ("MAESTRO Real", "Martín-Morató and Mesaros 2023", "one pass, all classes", 10.0),
+    ("OpenMIC-2018", "Humphrey et al. 2018", "one pass per class", 10.0),
+)
