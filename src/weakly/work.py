@@ -10,18 +10,33 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+#: Whether to show a bar, or a function that is told (done, total) after every chunk.
+Progress = bool | Callable[[int, int | None], None]
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None, *, show: bool) -> Iterator[Callable[[int], None]]:
-    """A function that advances a bar on stderr; the bar appears after one second, and only on a terminal."""
+def progress_bar(label: str, total: int | None, *, show: Progress) -> Iterator[Callable[[int], None]]:
+    """A function that advances a bar on stderr; the bar appears after one second, and only on a terminal.
+
+    If ``show`` is a function, it is told (done, total) instead, and ends the work if it raises.
+    """
+    if callable(show):
+        done = 0
+
+        def tell(steps: int) -> None:
+            nonlocal done
+            done += steps
+            show(done, total)
+
+        yield tell
+        return
     if not (show and sys.stderr.isatty()):
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    bar = Progress(console=Console(stderr=True), transient=True)
+    bar = Bar(console=Console(stderr=True), transient=True)
     task = bar.add_task(label, total=total)
     started, running = time.monotonic(), False
 
@@ -44,7 +59,7 @@ def in_order(
     chunks: Sequence[tuple[Any, ...]],
     *,
     executor: Executor | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     label: str = "working",
 ) -> Iterable[T]:
     """The results of ``function(*chunk)``, in the order of the chunks, whoever computes them.
@@ -74,3 +89,13 @@ def in_order(
         finally:
             for future in pending:
                 future.cancel()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """The function compiled by numba, without the GIL and kept between runs; where no folder takes it, without keeping."""
+    import numba
+
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no place to keep compiled code in
+        return numba.njit(nogil=True)(function)

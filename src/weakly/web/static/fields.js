@@ -1,0 +1,207 @@
+// Fields of a form from a declaration: label, slider and number side by side, help, and a place for its own error.
+import { el } from "./dom.js";
+import { Problem, upload } from "./server.js";
+
+const STEPS = 1000;
+let counter = 0;
+
+function scale({ low, high, log }) {
+  const [a, b] = log ? [Math.log(low), Math.log(high)] : [low, high];
+  return {
+    toSlider: (value) => Math.round((STEPS * ((log ? Math.log(value) : value) - a)) / (b - a)),
+    fromSlider: (step) => {
+      const value = a + (step / STEPS) * (b - a);
+      return Number((log ? Math.exp(value) : value).toPrecision(3));
+    },
+  };
+}
+
+/** A slider and a box that follow each other; the box takes values beyond the slider's ends, and texts if `text`. */
+export function sliderBox({ low, high, log = false, whole = false, text = false, value, id, label, onchange }) {
+  const { toSlider, fromSlider } = scale({ low, high, log });
+  const box = el("input", { id, type: text ? "text" : "number", step: whole ? 1 : "any", value, inputmode: text ? null : "decimal", autocomplete: "off", spellcheck: "false" });
+  const slider = el("input", { type: "range", min: 0, max: STEPS, step: 1, "aria-label": `${label}, slider` });
+  const follow = () => {
+    const number = Number(box.value);
+    if (box.value.trim() === "" || !Number.isFinite(number) || (log && number <= 0)) {
+      slider.setAttribute("aria-valuetext", box.value);
+      return;
+    }
+    slider.value = Math.min(STEPS, Math.max(0, toSlider(number)));
+    slider.setAttribute("aria-valuetext", String(number));
+  };
+  slider.addEventListener("input", () => {
+    const number = fromSlider(Number(slider.value));
+    box.value = whole ? Math.round(number) : number;
+    slider.setAttribute("aria-valuetext", box.value);
+    onchange();
+  });
+  // A key moves the slider by a hundredth of its way, not by a thousandth.
+  slider.addEventListener("keydown", (event) => {
+    const move = { ArrowRight: 10, ArrowUp: 10, ArrowLeft: -10, ArrowDown: -10 }[event.key];
+    if (!move || event.shiftKey) return;
+    event.preventDefault();
+    slider.value = Number(slider.value) + move;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  box.addEventListener("input", () => { follow(); onchange(); });
+  follow();
+  return { box, slider, set: (next) => { box.value = next; follow(); } };
+}
+
+class Field {
+  constructor(spec, symbols, onchange) {
+    this.spec = spec;
+    this.name = spec.name;
+    this.id = `f${++counter}-${spec.name}`;
+    const symbol = symbols[spec.symbol ?? spec.name];
+    const unit = spec.unit ?? symbol?.unit;
+    const label = spec.label + (unit ? ` (${unit})` : "");
+    this.message = el("p", { class: "error", id: `${this.id}-error`, role: "alert" });
+    const help = spec.help ? el("p", { class: "help", id: `${this.id}-help`, text: spec.help }) : null;
+    const mark = spec.mark ? el("span", { class: "symbol", text: ` ${spec.mark}` }) : null;
+    const control = this.make(spec, symbol, label, onchange);
+    const grouped = spec.kind === "choice";
+    const head = grouped ? el("span", { class: "label", id: `${this.id}-label`, text: label }, mark) : el("label", { for: this.id, text: label }, mark);
+    this.node = el("div", { class: "field", "data-field": spec.name, role: grouped ? "radiogroup" : null, "aria-labelledby": grouped ? `${this.id}-label` : null }, head, control, help, this.message);
+    this.input.setAttribute("aria-describedby", `${this.id}-error${help ? ` ${this.id}-help` : ""}`);
+    if (spec.placeholder) this.input.placeholder = spec.placeholder;
+  }
+
+  make(spec, symbol, label, onchange) {
+    if (spec.kind === "select") {
+      this.input = el("select", { id: this.id, onchange });
+      this.options(spec.options);
+      this.set(spec.value ?? "");
+      return this.input;
+    }
+    if (spec.kind === "choice") {
+      const radios = spec.options.map(([value, text]) => el("input", { type: "radio", name: this.id, value, checked: value === spec.value, onchange }));
+      this.input = radios[0];
+      this.read = () => radios.find((radio) => radio.checked)?.value;
+      this.write = (value) => radios.forEach((radio) => { radio.checked = radio.value === value; });
+      return el("div", { class: "choices" }, ...radios.map((radio, k) => el("label", {}, radio, spec.options[k][1])));
+    }
+    if (spec.kind === "file") return this.makeFile(spec, onchange);
+    if (spec.slider) {
+      const [low, high] = Array.isArray(spec.slider) ? spec.slider : symbol.typical;
+      const pair = sliderBox({ low, high, log: spec.log, whole: spec.whole, text: spec.kind === "text", value: spec.value ?? "", id: this.id, label, onchange });
+      this.input = pair.box;
+      this.write = pair.set;
+      return el("div", { class: "row" }, pair.slider, pair.box);
+    }
+    this.input = el("input", { id: this.id, type: spec.kind, step: "any", value: spec.value ?? "", oninput: onchange, autocomplete: "off", spellcheck: "false" });
+    return this.input;
+  }
+
+  makeFile(spec, onchange) {
+    this.input = el("input", { id: this.id, type: "file" });
+    this.state = el("p", { class: "help", "aria-live": "polite" });
+    const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.received = null; this.state.textContent = ""; forget.hidden = true; this.error(""); spec.onreceived?.(null); onchange(); } });
+    this.send = async () => {
+      const file = this.input.files[0];
+      if (!file) return;
+      this.error("");
+      this.state.textContent = `Reading ${file.name} …`;
+      try {
+        this.received = await upload(file, { kind: spec.upload ?? "events", ...(spec.options?.() ?? {}) });
+        const { n_events: n, n_recordings: recordings, labels, kind } = this.received;
+        this.state.textContent = `${file.name}: ${n.toLocaleString("en-US")} ${kind}, ${recordings.toLocaleString("en-US")} recordings, ${labels.length} labels`;
+        forget.hidden = false;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        this.received = null;
+        this.state.textContent = "";
+        this.error(error.message);
+      }
+      spec.onreceived?.(this.received);
+      onchange();
+    };
+    this.input.addEventListener("change", this.send);
+    this.read = () => this.received?.key ?? "";
+    this.write = () => {};
+    return el("div", {}, this.input, this.state, forget);
+  }
+
+  options(options) {
+    const before = this.input.value;
+    this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
+    this.input.value = options.some(([value]) => value === before) ? before : (options[0]?.[0] ?? "");
+  }
+
+  get() {
+    const value = this.read ? this.read() : this.input.value.trim();
+    if (this.spec.kind !== "number" || value === "") return value;
+    return Number(value);
+  }
+
+  set(value) {
+    if (this.write) this.write(value);
+    else this.input.value = value;
+  }
+
+  error(message) {
+    this.message.textContent = message;
+    if (message) this.input.setAttribute("aria-invalid", "true");
+    else this.input.removeAttribute("aria-invalid");
+  }
+}
+
+/** A form from groups of declarations: [{legend, fields: [...]}]. */
+export class Form {
+  constructor(groups, symbols, onchange) {
+    this.fields = [];
+    const changed = () => { this.arrange(); onchange(); };
+    const sets = groups.map(({ legend, fields }) => {
+      const made = fields.map((spec) => new Field(spec, symbols, changed));
+      this.fields.push(...made);
+      return el("fieldset", {}, el("legend", { text: legend }), ...made.map((field) => field.node));
+    });
+    this.node = el("form", { onsubmit: (event) => event.preventDefault(), novalidate: true }, ...sets);
+    this.arrange();
+  }
+
+  field(name) {
+    return this.fields.find((field) => field.name === name);
+  }
+
+  all() {
+    return Object.fromEntries(this.fields.map((field) => [field.name, field.get()]));
+  }
+
+  arrange() {
+    const values = this.all();
+    for (const field of this.fields) field.node.hidden = field.spec.when ? !field.spec.when(values) : false;
+  }
+
+  /** The values of the visible, filled fields. */
+  values() {
+    return Object.fromEntries(this.fields.filter((field) => !field.node.hidden && field.get() !== "").map((field) => [field.name, field.get()]));
+  }
+
+  clearErrors() {
+    for (const field of this.fields) if (field.spec.kind !== "file" || field.received) field.error("");
+  }
+
+  /** Puts a message beside its field; whether there was such a field. */
+  showError(name, message) {
+    const field = this.fields.find((each) => (each.name === name || each.spec.aka?.includes(name)) && !each.node.hidden);
+    field?.error(message);
+    return field !== undefined;
+  }
+
+  /** The settings that differ from the defaults, for a link; files are not part of it. */
+  settings() {
+    return this.fields
+      .filter((field) => field.spec.kind !== "file" && String(field.get()) !== String(field.spec.value ?? ""))
+      .map((field) => [field.name, String(field.get())]);
+  }
+
+  restore(settings) {
+    for (const field of this.fields) {
+      if (field.spec.kind === "file") continue;
+      field.set(settings.get(field.name) ?? field.spec.value ?? "");
+    }
+    this.arrange();
+  }
+}

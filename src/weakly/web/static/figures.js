@@ -1,0 +1,103 @@
+// Pictures: plotly for curves, plain SVG for the timeline. Colours follow the page, light or dark.
+import { el, svg } from "./dom.js";
+
+const PALETTE = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"], dark: ["#56B4E9", "#f08a3c", "#2fc79b", "#e39bc4", "#f0c04a", "#8ecdf5", "#e6edf3"] };
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const drawn = new Map(); // node -> function that draws it again
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Plotly reads a little HTML in texts; labels from files must stay what they are.
+const literal = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+function axis(title, { log = false, share = false, zero = false } = {}) {
+  return {
+    title: { text: literal(title), standoff: 8 }, type: log ? "log" : "linear", gridcolor: css("--line"), linecolor: css("--soft"), zeroline: false,
+    automargin: true, tickformat: share ? ".0%" : undefined, exponentformat: "none", rangemode: zero ? "tozero" : "normal", ...(log ? { dtick: "D2", tickfont: { size: 11 } } : {}),
+  };
+}
+
+function draw(node, make) {
+  drawn.set(node, make);
+  const { data, layout } = make(PALETTE[dark.matches ? "dark" : "light"]);
+  const common = {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
+    margin: { l: 55, r: 15, t: 25, b: 45 }, legend: { orientation: "h", y: 1.12, x: 0 }, hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
+  };
+  return window.Plotly.react(node, data, { ...common, ...layout }, { responsive: true, displaylogo: false, displayModeBar: false });
+}
+
+dark.addEventListener("change", () => { for (const [node, make] of drawn) if (node.isConnected) draw(node, make); });
+
+/** Curves y over x. traces: {name, x, y, dash, points, band: [low, high], texts}; marks: {x, text}; cursor: x. */
+export function curves(node, { traces, x, y, marks = [], cursor = null }) {
+  return draw(node, (colours) => {
+    const data = [];
+    traces.forEach((trace, k) => {
+      const colour = colours[(trace.colour ?? k) % colours.length];
+      if (trace.band) {
+        const [low, high] = trace.band;
+        data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
+      }
+      data.push({
+        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.hover ?? undefined,
+        text: trace.texts?.map(literal), textposition: "top center", cliponaxis: false, textfont: { size: 11 },
+        line: { color: colour, width: 2.5, dash: trace.dash }, marker: { color: colour, size: trace.size ?? 9, symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
+      });
+    });
+    const place = (value) => (x.log ? Math.log10(value) : value);
+    const rule = (value, dash, colour, width) => ({ type: "line", xref: "x", yref: "paper", x0: value, x1: value, y0: 0, y1: 1, line: { color: colour, width, dash } });
+    const shapes = marks.map((mark) => rule(mark.x, "dot", css("--soft"), 1));
+    if (cursor !== null) shapes.push(rule(cursor, "solid", css("--accent"), 2));
+    const annotations = marks.map((mark) => ({ x: place(mark.x), y: 0, xref: "x", yref: "paper", text: literal(mark.text), showarrow: false, yanchor: "bottom", xanchor: "left", font: { size: 11, color: css("--soft") } }));
+    return { data, layout: { xaxis: axis(x.title, x), yaxis: { ...axis(y.title, y), range: y.range }, shapes, annotations, hovermode: traces.every((trace) => trace.points) ? "closest" : "x unified" } };
+  });
+}
+
+/** Bars, one per name, in the order given from top to bottom; `chosen` has its own colour. */
+export function bars(node, { names, values, title, chosen = null, texts = null }) {
+  return draw(node, (colours) => ({
+    data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "auto", hovertemplate: "%{x:,.4~g}<extra></extra>", marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
+    layout: { hovermode: "closest", xaxis: { ...axis(title), rangemode: "tozero" }, yaxis: { automargin: true, autorange: "reversed", tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map(literal), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+  }));
+}
+
+export function moveCursor(node, x) {
+  if (!node.layout) return;
+  const shapes = node.layout.shapes ?? [];
+  const last = shapes.length - 1;
+  if (last < 0) return;
+  window.Plotly.relayout(node, { [`shapes[${last}].x0`]: x, [`shapes[${last}].x1`]: x });
+}
+
+export function figure(caption) {
+  const plot = el("div", { class: "plot", role: "img", "aria-label": caption });
+  return { plot, node: el("figure", {}, plot, el("figcaption", { text: caption })) };
+}
+
+/** Events above, one row of labelled segments per method below; wrong time is marked under each row. */
+export function timeline(node, { recording_length: total, events, rows }) {
+  const width = Math.max(320, node.clientWidth || 800);
+  const left = width < 600 ? 78 : 150;
+  const right = 8, row = 40, bar = 20;
+  const height = 30 + (rows.length + 1) * row;
+  const at = (time) => left + ((width - left - right) * time) / total;
+  const parts = [];
+  const title = (text, y) => parts.push(svg("text", { x: 0, y: y + 15 }, text));
+  const block = (kind, [a, b], y, high, edge = "") => parts.push(svg("rect", { class: `${kind} ${edge}`, x: at(a).toFixed(2), y, width: Math.max(0.6, at(b) - at(a)).toFixed(2), height: high }));
+  title("events", 4);
+  parts.push(svg("line", { class: "base", x1: left, x2: width - right, y1: 4 + bar, y2: 4 + bar }));
+  events.forEach((event) => block("event", event, 4, bar));
+  rows.forEach((each, k) => {
+    const y = 4 + (k + 1) * row;
+    title(each.name, y);
+    each.segments.forEach((segment, i) => block(each.present[i] ? "present" : "absent", segment, y, bar, "edge"));
+    each.wrong.forEach((stretch) => block("wrong", stretch, y + bar + 2, 6));
+  });
+  const foot = height - 8;
+  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => total / size <= width / 70) ?? total / 5;
+  for (let time = 0; time <= total * (1 + 1e-9); time += step) parts.push(svg("text", { class: "tick", x: at(time), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
+  parts.push(svg("text", { class: "tick", x: 0, y: foot }, "time (s)"));
+  node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  node.setAttribute("height", height);
+  node.replaceChildren(...parts);
+}

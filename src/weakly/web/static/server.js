@@ -1,0 +1,88 @@
+// Questions to the server: one at a time per place, with progress, and cancelled when nobody needs the answer.
+
+export class Problem extends Error {
+  constructor(field, message, status) {
+    super(message);
+    this.field = field;
+    this.status = status;
+  }
+}
+
+async function problem(response) {
+  try {
+    const body = await response.json();
+    return new Problem(body.field ?? null, body.message ?? response.statusText, response.status);
+  } catch {
+    return new Problem(null, `The server answered ${response.status}.`, response.status);
+  }
+}
+
+async function readLines(response, progress) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const message = JSON.parse(line);
+      if (message.progress) progress(message.progress);
+      else if (message.error) throw new Problem(message.error.field, message.error.message, message.status);
+      else return { result: message.result, notes: message.notes };
+    }
+    if (done) throw new Problem(null, "The server stopped before it had an answer.", 0);
+  }
+}
+
+/** The answer to a JSON question: {result, notes}. */
+export async function ask(path, question, { signal, progress = () => {} } = {}) {
+  const headers = { "Content-Type": "application/json", Accept: "application/x-ndjson, application/json" };
+  let response;
+  try {
+    response = await fetch(path, { method: "POST", headers, body: JSON.stringify(question), signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(null, "The server does not answer; is `weakly serve` still running?", 0);
+  }
+  if (!response.ok) throw await problem(response);
+  if (response.headers.get("Content-Type").startsWith("application/x-ndjson")) return readLines(response, progress);
+  const notes = JSON.parse(response.headers.get("Weakly-Notes") ?? "[]");
+  return { result: await response.json(), notes };
+}
+
+/** The answer to a question as a file: {name, blob}. */
+export async function fetchFile(path, question, { signal } = {}) {
+  const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal });
+  if (!response.ok) throw await problem(response);
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "weakly";
+  return { name, blob: await response.blob() };
+}
+
+/** What the server read from a file, with the key under which it keeps it. */
+export async function upload(file, fields, { signal } = {}) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) if (value !== null && value !== "") form.append(name, value);
+  form.append("file", file, file.name);
+  const response = await fetch("api/upload", { method: "POST", body: form, signal });
+  if (!response.ok) throw await problem(response);
+  return response.json();
+}
+
+/** Runs at most one question at a time; a new one cancels the one before. */
+export class Place {
+  #controller = null;
+  cancel() {
+    this.#controller?.abort();
+    this.#controller = null;
+  }
+  async run(work) {
+    this.cancel();
+    const controller = new AbortController();
+    this.#controller = controller;
+    try {
+      return await work(controller.signal);
+    } finally {
+      if (this.#controller === controller) this.#controller = null;
+    }
+  }
+}
