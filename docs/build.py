@@ -17,7 +17,19 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-COMMANDS = ("plan", "evaluate", "simulate", "audit", "queries", "answers", "convert", "check", "reproduce", "serve", "demo")
+COMMANDS = (
+    "plan",
+    "evaluate",
+    "simulate",
+    "audit",
+    "queries",
+    "answers",
+    "convert",
+    "check",
+    "reproduce",
+    "serve",
+    "demo",
+)
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
 
 
@@ -41,7 +53,9 @@ def on_files(files: Any, config: Any) -> Any:
         "reference/house.md": house(),
         "reference/schema.md": schema(),
         "errata.md": (HERE.parent / "ERRATA.md").read_text(encoding="utf-8"),
-        "changelog.md": (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").replace("(ERRATA.md)", "(errata.md)"),
+        "changelog.md": (HERE.parent / "CHANGELOG.md")
+        .read_text(encoding="utf-8")
+        .replace("(ERRATA.md)", "(errata.md)"),
     }
     examples = []
     for script in sorted((HERE / "gallery").glob("*.py")):
@@ -50,7 +64,9 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, name, content=picture))
         block = f"```text\n{printed}\n```\n\n" if printed else ""
         examples.append(f"## {title}\n\n{words}\n\n![{title}]({script.stem}.png)\n\n```python\n{source}```\n\n{block}")
-    pages["gallery/index.md"] = f"# Gallery\n\n{len(examples)} examples that run as they stand.\n\n" + "\n".join(examples)
+    pages["gallery/index.md"] = f"# Gallery\n\n{len(examples)} examples that run as they stand.\n\n" + "\n".join(
+        examples
+    )
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -141,13 +157,17 @@ def house() -> str:
         f'stroke-opacity="0.25"/>'
         for a in rooms for b in sorted(graph[a]) if b in rooms
     )  # fmt: skip
-    names = "".join(f'<text x="140" y="{y[room] + 5}" text-anchor="end" fill="currentColor">{room}</text>' for room in rooms)
+    names = "".join(
+        f'<text x="140" y="{y[room] + 5}" text-anchor="end" fill="currentColor">{room}</text>' for room in rooms
+    )
     height = 20 + step * len(rooms)
     drawing = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" role="img" '
         f'aria-label="import graph">{lines}{names}</svg>'
     )
-    table = "\n".join(f"| `{room}` | {', '.join(f'`{r}`' for r in rooms if r in graph[room])} |" for room in reversed(rooms))
+    table = "\n".join(
+        f"| `{room}` | {', '.join(f'`{r}`' for r in rooms if r in graph[room])} |" for room in reversed(rooms)
+    )
     return (
         "# The house\n\nA room imports only from the rooms below it. Drawn from the sources; "
         f"{sum(len(v) for v in graph.values())} imports, none points up.\n\n{drawing}\n\n"
@@ -194,7 +214,8 @@ def _shape(value: Any, indent: int = 0) -> str:
     pad = "  " * indent
     if isinstance(value, dict):
         return "\n".join(
-            f"{pad}{key}:" + (f"\n{_shape(item, indent + 1)}" if isinstance(item, (dict, list)) and item else f" {_kind(item)}")
+            f"{pad}{key}:"
+            + (f"\n{_shape(item, indent + 1)}" if isinstance(item, (dict, list)) and item else f" {_kind(item)}")
             for key, item in value.items()
         )
     if isinstance(value, list):
