@@ -9,6 +9,7 @@ same few numbers. In time this means: segments that start in :math:`[a_e - d_q +
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,12 @@ class Annotator:
     For an event fraction h one annotator answers present with probability
     :math:`p(h) = g_0 + (1 - g_0 - \ell) G(h)`, where G is the law of the criterion; flips turn p into
     :math:`p + \rho (1 - 2p)`; votes turn it into the binomial tail :math:`I_{p}(j, k - j + 1)`.
+
+    Examples
+    --------
+    >>> crowd = Annotator.beta(2, 3, votes=(1, 3))
+    >>> round(float(crowd.probability(0.5)), 4)
+    0.9695
     """
 
     presence_criterion: Any = 0.5
@@ -271,6 +278,24 @@ class Annotator:
             if not (int(j) == j and int(k) == k and 1 <= j <= k):
                 raise InvalidInput(f"votes must be (j, k) with 1 <= j <= k, got {self.votes!r}")
 
+    @classmethod
+    def beta(cls, a: float, b: float, **rates: Any) -> Annotator:
+        """Annotators whose criteria follow a Beta(a, b) law."""
+        from scipy.stats import beta
+
+        return cls(
+            presence_criterion=beta(*(float(check("event_length", v, called=n)) for n, v in (("a", a), ("b", b)))),
+            **rates,
+        )
+
+    @classmethod
+    def logistic(cls, middle: float, spread: float, **rates: Any) -> Annotator:
+        r"""An annotator whose chance of present is :math:`1/(1 + e^{-(h - x_0)/s})`: middle :math:`x_0`, spread s."""
+        from scipy.stats import logistic
+
+        middle = float(check("event_fraction", middle, called="middle"))
+        return cls(presence_criterion=logistic(middle, float(check("event_length", spread, called="spread"))), **rates)
+
     @property
     def is_certain(self) -> bool:
         """Whether the answer follows from the event fraction alone: one criterion, no noise."""
@@ -287,9 +312,134 @@ class Annotator:
         """P(present | h): the chance that the segment is labelled present at this largest event fraction."""
         single = self.guess_rate + (1 - self.guess_rate - self.lapse_rate) * self.criterion_cdf(event_fraction)
         single = single + self.flip_rate * (1 - 2 * single)
-        if self.votes is None:
-            return single
-        from scipy.special import betainc
+        return single if self.votes is None else _at_least(self.votes, single)
 
-        j, k = self.votes
-        return np.asarray(betainc(j, k - j + 1, single), dtype=np.float64)
+    @property
+    def is_noisy(self) -> bool:
+        """Whether an answer can differ from what the criterion says: guesses, lapses or flips."""
+        return bool(self.guess_rate or self.lapse_rate or self.flip_rate)
+
+    @property
+    def probability_if_met(self) -> float:
+        """The chance that a segment is labelled present where the criterion is met."""
+        single = 1 - self.lapse_rate
+        single += self.flip_rate * (1 - 2 * single)
+        if self.votes is None or not self.is_noisy:
+            return single
+        if not isinstance(self.presence_criterion, float):
+            raise InvalidInput(
+                "votes of annotators with different criteria and noise have no closed form; simulate them"
+            )
+        return float(self.probability(1.0))
+
+    def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
+        h = np.asarray(event_fraction, dtype=np.float64)
+        if self.votes is not None:
+            return self._panels.integrals(self.probability, h)
+        area, moment = self.criterion_integrals(h)
+        low = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
+        rise = (1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate)
+        return low * h + rise * area, low * h * h / 2 + rise * moment
+
+    def criterion_integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of the law of one criterion.
+
+        A fixed criterion, Beta and logistic laws in closed form, every other law by Gauss-Legendre quadrature.
+        """
+        h = np.asarray(event_fraction, dtype=np.float64)
+        law = self.presence_criterion
+        if isinstance(law, float):
+            above = np.maximum(h - law, 0.0)
+            return above, above * (h + law) / 2
+        kind, shapes, loc, scale = _parameters(law)
+        if kind == "beta" and loc == 0 and scale == 1:
+            return _beta_integrals(h, *shapes)
+        if kind == "logistic":
+            return _logistic_integrals(h, loc, scale)
+        return self._panels.integrals(self.criterion_cdf, h)
+
+    def voted_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
+        single = self.criterion_cdf(event_fraction)
+        return single if self.votes is None else _at_least(self.votes, single)
+
+    def voted_area(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The integral of :meth:`voted_cdf` from zero."""
+        if self.votes is None:
+            return self.criterion_integrals(event_fraction)[0]
+        return self._panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
+
+    @cached_property
+    def _panels(self) -> _Panels:
+        return _Panels.of(self.presence_criterion)
+
+
+def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import betainc
+
+    j, k = votes
+    return np.asarray(betainc(j, k - j + 1, single), dtype=np.float64)
+
+
+def _parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
+    """Name, shapes, location and scale of a frozen scipy law; an empty name for anything else."""
+    maker = getattr(law, "dist", None)
+    if maker is None or not hasattr(maker, "_parse_args"):
+        return "", (), 0.0, 1.0
+    parsed = maker._parse_args(*law.args, **law.kwds)
+    shapes, loc = parsed[0], parsed[1]
+    return maker.name, tuple(float(v) for v in shapes), float(loc), float(parsed[2]) if len(parsed) > 2 else 1.0
+
+
+def _beta_integrals(h: NDArray[np.float64], a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from scipy.special import betainc
+
+    share = betainc(a, b, h)
+    first = a / (a + b) * betainc(a + 1, b, h)
+    second = a * (a + 1) / ((a + b) * (a + b + 1)) * betainc(a + 2, b, h)
+    return h * share - first, (h * h * share - second) / 2
+
+
+def _logistic_integrals(h: NDArray[np.float64], x0: float, s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    upper, lower = (h - x0) / s, -x0 / s
+    area = s * (np.logaddexp(0, upper) - np.logaddexp(0, lower))
+    inner = s * (s * (_dilog_of_minus_exp(np.asarray(lower)) - _dilog_of_minus_exp(upper)) - h * np.logaddexp(0, lower))
+    return area, h * area - inner
+
+
+def _dilog_of_minus_exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Li2(-e^x), by inversion where e^x would overflow."""
+    from scipy.special import spence
+
+    small = spence(1 + np.exp(-np.abs(x)))
+    return np.where(x > 0, -(np.pi**2) / 6 - x * x / 2 - small, small)
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """Gauss-Legendre panels on [0, 1] that end at the quantiles of a law, where its cdf bends."""
+
+    edges: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, law: Any) -> _Panels:
+        if isinstance(law, float):
+            return cls(np.array([0.0, law * (1 - TIE), law, 1.0]) if law < 1 else np.array([0.0, 1 - TIE, 1.0]))
+        levels = 0.5 ** np.arange(1, 40)
+        points = np.asarray(law.ppf(np.concatenate((levels, 1 - levels))), dtype=np.float64)
+        inside = points[(points > 0) & (points < 1)]
+        return cls(np.unique(np.concatenate(([0.0], inside, [1.0]))))
+
+    def integrals(self, function: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        nodes, weights = np.polynomial.legendre.leggauss(24)
+        half = np.diff(self.edges)[:, None] / 2
+        at = self.edges[:-1, None] + half * (1 + nodes)
+        terms = half * weights * function(at)
+        panel = np.clip(np.searchsorted(self.edges, h, side="right") - 1, 0, self.edges.size - 2)
+        start = self.edges[panel]
+        rest = ((h - start) / 2)[..., None]
+        last = start[..., None] + rest * (1 + nodes)
+        tail = rest * weights * function(last)
+        sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
+        return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)

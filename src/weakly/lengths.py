@@ -86,7 +86,9 @@ class Lengths:
     def law(cls, frozen: Any, *, name: str | None = None) -> Lengths:
         """Any frozen scipy law; a law that reaches below zero is taken given that the length is positive."""
         if not hasattr(frozen, "cdf") or not hasattr(frozen, "ppf"):
-            raise InvalidInput(f"law must be a frozen scipy law such as scipy.stats.gamma(0.8, loc=0.5), got {frozen!r}")
+            raise InvalidInput(
+                f"law must be a frozen scipy law such as scipy.stats.gamma(0.8, loc=0.5), got {frozen!r}"
+            )
         label = name or _name_of(frozen)
         if hasattr(frozen, "pmf"):
             low, high = float(frozen.ppf(1e-15)), float(frozen.ppf(1 - 1e-15))
@@ -168,7 +170,7 @@ class Lengths:
 
     @classmethod
     def parse(cls, text: str) -> Lengths:
-        """The law written as text: ``1``, ``0.5,1,4``, ``gamma:0.8,loc=0.5``, ``lognorm:s=0.5,scale=1``, ``norm:3,0.5``.
+        """The law written as text: ``1``, ``0.5,1,4``, ``gamma:0.8,loc=0.5``, ``lognorm:s=0.5,scale=1``.
 
         >>> Lengths.parse("0.5,1,4").longest
         4.0
@@ -302,7 +304,8 @@ class Lengths:
     @cached_property
     def _prefix_moments(self) -> tuple[Floats, Floats, Floats]:
         d, weights = self.values, self.weights
-        assert d is not None and weights is not None
+        assert d is not None
+        assert weights is not None
         return (
             np.concatenate(([0.0], np.cumsum(weights))),
             np.concatenate(([0.0], np.cumsum(weights * d))),

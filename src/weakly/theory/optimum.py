@@ -1,0 +1,168 @@
+r"""The segment length that maximises an accuracy: closed forms, exact sweeps over samples, searches over laws.
+
+Between two neighbouring products :math:`\gamma d_i` of a sorted sample the same events can be noticed, so the expected
+wrong time is :math:`A/q + B + p_0 q` with constants from prefix sums, and its minimum, or that of its ratio to
+:math:`\mu + q`, is the root of a quadratic. The best of n roots and n ends is the exact optimum: O(n log n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..lengths import Lengths
+from ..symbols import choice
+from .search import maximise
+from .seconds import Floats, Who, cells, expected, lengths_or_numbers, out
+from .single import _accuracy, best_ratio
+from .stochastic import event_weighted
+
+
+def optimal_segment_length(
+    *,
+    event_length: Any,
+    presence_criterion: Any = None,
+    objective: str = "overlap",
+    rule: Any = None,
+    annotator: Any = None,
+    weighting: str = "segment",
+) -> Any:
+    r"""The segment length, in seconds, that maximises the expected accuracy.
+
+    .. math:: d_q^* = d_e \gamma \frac{2\gamma + \sqrt{4\gamma^2 + 4\gamma + 2}}{2\gamma + 1}
+        \text{ (given overlap)}, \qquad d_q = \sqrt 2\, \gamma d_e \text{ (whole recording)}
+
+    Parameters
+    ----------
+    event_length : :math:`d_e` in seconds, > 0: numbers, or a law of lengths.
+    presence_criterion, rule, annotator : who answers, one of them; see :func:`overlap_accuracy`.
+    objective : ``overlap`` maximises the accuracy given overlap (Theorem 2), ``recording`` that of the whole recording,
+        which is to minimise the wrong time (E7).
+    weighting : for a law of lengths and ``overlap``: ``segment`` maximises the accuracy of the segments that meet an
+        event, exactly for a sample; ``event`` the average over events (eq. 13 of the paper, E20).
+
+    Notes
+    -----
+    Theorem 2 of the paper. A rule under which shorter segments are always better, such as any overlap, has no optimum;
+    that is an InvalidInput.
+
+    Examples
+    --------
+    >>> round(optimal_segment_length(event_length=1, presence_criterion=0.5), 6)
+    0.809017
+    >>> round(optimal_segment_length(event_length=1, presence_criterion=0.5, objective="recording"), 6)
+    0.707107
+    """
+    objective = choice("objective", objective, ("overlap", "recording"))
+    weighting = choice("weighting", weighting, ("event", "segment"))
+    who, d = Who.of(presence_criterion, rule, annotator), lengths_or_numbers(event_length)
+    if isinstance(d, Lengths) and d.values is not None and d.values.size == 1:
+        d = d.values[0] + np.zeros(())
+    if not isinstance(d, Lengths):
+        if who.criterion is not None:
+            ratio = best_ratio(who.criterion) if objective == "overlap" else np.sqrt(2.0) * who.criterion
+            return out(d * ratio)
+        if who.annotator is not None:  # scale-free: one search serves every length
+            return out(d * _search(Lengths.fixed(1.0), who, objective, weighting))
+        found = [_search(Lengths.fixed(float(each)), who, objective, weighting) for each in d.ravel()]
+        return out(np.array(found).reshape(d.shape))
+    if who.criterion is None:
+        return out(_search(d, who, objective, weighting))
+    exact = d.is_sample and (objective == "recording" or weighting == "segment")
+    table = np.empty(who.shape)
+    for index, g in np.ndenumerate(who.criterion):
+        one = Who(criterion=np.asarray(g))
+        table[index] = _exact(d, float(g), objective) if exact else _search(d, one, objective, weighting)
+    return out(table)
+
+
+def _exact(lengths: Lengths, g: float, objective: str) -> float:
+    """The optimum over a sample: on each stretch between neighbouring g * d_i the root of a quadratic."""
+    d = lengths.values
+    assert d is not None
+    p0, m1, m2 = (table[1:] for table in lengths._prefix_moments)
+    mean = lengths.mean
+    start, end = g * d, np.append(g * d[1:], np.inf)
+    a = 2 * g * g * m2
+    if objective == "recording":
+        root = np.sqrt(a / p0)
+    else:
+        slope = (1 + 2 * g) * m1 - (1 - p0) * mean
+        rising = slope > 0
+        safe = np.where(rising, slope, 1.0)
+        # slope q^2 - 2 a q - a mean = 0; where the slope is not positive the accuracy rises up to the next stretch.
+        root = np.where(rising, (a + np.sqrt(a * a + safe * a * mean)) / safe, np.inf)
+    # At its end each stretch is beaten by the start of the next, where one more event is noticed.
+    q = np.where((root > start) & (root < end), root, start)
+    wrong = a / q + (mean - m1 - 2 * g * m1) + p0 * q
+    score = wrong if objective == "recording" else wrong / (mean + q)
+    return float(q[int(np.argmin(score))])
+
+
+def _score(lengths: Lengths, who: Who, objective: str, weighting: str) -> Callable[[Floats], Floats]:
+    def score(q: Floats) -> Floats:
+        if objective == "overlap" and weighting == "event":
+            if who.criterion is not None:
+                return event_weighted(lengths, q, who.criterion)
+            return cells(lengths, q, who, _accuracy)
+        found = expected(lengths, q, who)
+        return -found.wrong if objective == "recording" else 1 - found.wrong / (found.event + found.segment)
+
+    return score
+
+
+def _search(lengths: Lengths, who: Who, objective: str, weighting: str) -> float:
+    score = _score(lengths, who, objective, weighting)
+    low, high = lengths.quantile(1e-3), lengths.quantile(1 - 1e-6)
+    jumps = _jumps(lengths, who)
+    bottom, top = 1e-4 * low, 50 * high
+    best, value = maximise(score, bottom, top, extra=jumps)
+    exact = _beyond_every_criterion(lengths, who, objective)
+    if exact is not None and float(score(np.array([exact]))[0]) >= value - 1e-12:
+        return exact
+    edge = np.asarray(score(np.array([bottom, top])))
+    if edge.max() >= value - 1e-12 * abs(value):
+        better = "shorter" if edge[0] >= edge[1] else "longer"
+        name = who.rule.name if who.rule is not None else "this annotator"
+        raise InvalidInput(f"there is no optimal segment length for {name}: {better} segments are always better")
+    return best
+
+
+def _beyond_every_criterion(lengths: Lengths, who: Who, objective: str) -> float | None:
+    r"""The optimum from two moments of the criteria, if it exceeds every criterion; else None.
+
+    Beyond the largest criterion the wrong time is :math:`\delta - 2\mu_1 + 2\mu_2/\delta`.
+    """
+    someone, values = who.annotator, lengths.values
+    if someone is None or someone.is_noisy or someone.votes is not None or values is None or values.size > 1:
+        return None
+    law = someone.presence_criterion
+    low, high = law.support()
+    if low < 0 or high > 1:
+        return None
+    first, second = float(law.moment(1)), float(law.moment(2))
+    slope = 1 + 2 * first
+    ratio = (2 * second + np.sqrt(4 * second**2 + 2 * second * slope)) / slope
+    if objective == "recording":
+        ratio = np.sqrt(2 * second)
+    return float(ratio * values[0]) if ratio >= high * (1 - 1e-12) else None
+
+
+def _jumps(lengths: Lengths, who: Who) -> Floats:
+    """Segment lengths at which a length of the sample becomes noticeable; the accuracy jumps up there."""
+    values = np.array([1.0]) if lengths.values is None else lengths.values
+    if values.size > 2000:
+        values = values[np.linspace(0, values.size - 1, 2000).astype(int)]
+    found = [values]
+    if who.criterion is not None:
+        found.append(values * float(who.criterion))
+    elif who.annotator is not None and isinstance(who.annotator.presence_criterion, float):
+        found.append(values * who.annotator.presence_criterion)
+    elif who.rule is not None:
+        for form in who.rule.forms:
+            need = form.event_share * values + form.seconds
+            found.append(2 * need - values if form.margin else need / max(1e-9, 1 - form.segment_share))
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,292 @@
+r"""Theorems 1, 3, 4 and 5 of the paper and the closed forms per event: precision, recall, lost events, wrong time.
+
+Each function takes numbers or arrays (which broadcast) or a law of lengths as ``event_length``, and one of
+``presence_criterion``, ``rule`` or ``annotator``. The assumptions are the paper's: the phase of the segments is
+uniform, and events lie at least one segment length apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..errors import AssumptionWarning, InvalidInput
+from ..lengths import Lengths
+from ..symbols import check, choice
+from .seconds import Floats, Seconds, Who, cells, expected, lengths_or_numbers, noticeable, out
+
+
+def _ask(event_length: Any, segment_length: Any, who: Who) -> Seconds:
+    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    return expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+
+
+def overlap_accuracy(
+    *,
+    event_length: Any,
+    segment_length: Any,
+    presence_criterion: Any = None,
+    rule: Any = None,
+    annotator: Any = None,
+    weighting: str = "event",
+) -> Any:
+    r"""Expected accuracy of a segment's label, given that the segment meets an event.
+
+    .. math:: f(d_q) = \frac{d_e((2\gamma+1)d_q - 2\gamma^2 d_e)}{d_q(d_e+d_q)}
+
+    when :math:`d_q \ge \gamma d_e`, else :math:`d_q/(d_e+d_q)`.
+
+    Parameters
+    ----------
+    event_length : :math:`d_e` in seconds, > 0: numbers, or a law of lengths (:class:`~weakly.Lengths`).
+    segment_length : :math:`d_q` in seconds, > 0.
+    presence_criterion : :math:`\gamma` in (0, 1]; or
+    rule : a :class:`~weakly.PresenceRule`, whose required overlap takes the place of :math:`\gamma d_e`; or
+    annotator : an :class:`~weakly.Annotator`; a guessed present outside all events does not enter here.
+    weighting : for a law of lengths: ``event`` averages over events (eq. 13 of the paper), ``segment`` over the
+        segments that meet one, of which long events have more (E20).
+
+    Notes
+    -----
+    Theorem 1 and eq. 13 of the paper. Long segments that miss every event still score high here: read it together with
+    :func:`event_recall` (E32).
+
+    Examples
+    --------
+    >>> overlap_accuracy(event_length=1, segment_length=1, presence_criterion=0.5)
+    0.75
+    >>> overlap_accuracy(event_length=1, segment_length=[0.3, 0.8], presence_criterion=0.5).round(4).tolist()
+    [0.2308, 0.7639]
+    """
+    who = Who.of(presence_criterion, rule, annotator)
+    weighting = choice("weighting", weighting, ("event", "segment"))
+    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    if isinstance(d, Lengths) and weighting == "event":
+        if who.criterion is not None:
+            from .stochastic import event_weighted
+
+            return out(event_weighted(d, q, who.criterion))
+        return out(cells(d, q, who, _accuracy))
+    found = expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+    return out(1 - found.wrong / (found.event + found.segment))
+
+
+def _accuracy(d: Floats, q: Floats, who: Who) -> Floats:
+    found = who.seconds(d, q)
+    return 1 - found.wrong / (found.event + found.segment)
+
+
+def best_overlap_accuracy(*, presence_criterion: Any) -> Any:
+    r"""The largest accuracy given overlap that any segment length reaches, for events of one length.
+
+    .. math:: f^*(\gamma) = 1 + 2\gamma\left(2\gamma + 1 - \sqrt{4\gamma^2 + 4\gamma + 2}\right)
+
+    Notes
+    -----
+    Theorem 3 of the paper. It bounds every law of lengths as long as events lie at least one segment length apart, and
+    only then (E23).
+
+    Examples
+    --------
+    >>> round(best_overlap_accuracy(presence_criterion=0.5), 6)
+    0.763932
+    """
+    g = np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64)
+    # (1 + 2g) / (1 + 2 delta*): the same number without the cancellation.
+    return out((1 + 2 * g) / (1 + 2 * best_ratio(g)))
+
+
+def best_ratio(g: Floats) -> Floats:
+    """delta* = d_q* / d_e of Theorem 2, with the root that E2 corrects."""
+    return g * (2 * g + np.sqrt(4 * g * g + 4 * g + 2)) / (2 * g + 1)
+
+
+def optimal_query_count(*, recording_length: Any, event_length: Any, presence_criterion: Any) -> Any:
+    r"""The number of segments per recording that maximises the accuracy given overlap; not rounded.
+
+    .. math:: B^* = T / d_q^*
+
+    Notes
+    -----
+    Theorem 4 of the paper; it holds for every event length, not only for one second (E29). For a law of lengths
+    :math:`d_q^*` is that of :func:`optimal_segment_length`.
+
+    Examples
+    --------
+    >>> round(optimal_query_count(recording_length=100, event_length=1, presence_criterion=0.5), 4)
+    123.6068
+    """
+    from .optimum import optimal_segment_length
+
+    total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
+    return out(total / optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion))
+
+
+def recording_accuracy(
+    *,
+    event_length: Any,
+    segment_length: Any,
+    presence_criterion: Any = None,
+    n_events: Any,
+    recording_length: Any,
+    flip_rate: Any = 0.0,
+    rule: Any = None,
+    annotator: Any = None,
+) -> Any:
+    r"""Expected share of a whole recording that is labelled right.
+
+    .. math::
+        1 - \frac{M}{T} E\left[1\{\gamma d_e \le d_q\}\left(\frac{2\gamma^2 d_e^2}{d_q} - 2\gamma d_e + d_q\right)
+        + 1\{\gamma d_e > d_q\}\, d_e\right]
+
+    and, with a share :math:`\rho` of labels flipped, :math:`F + \rho(1 - 2F)`.
+
+    Parameters
+    ----------
+    n_events : M, the events of a recording, >= 0.
+    recording_length : T in seconds.
+    flip_rate : :math:`\rho` in [0, 1], class label noise.
+
+    The other parameters are those of :func:`overlap_accuracy`.
+
+    Notes
+    -----
+    Theorem 5 of the paper with its missing branch (E6) and the right effect of flips (E8). M events at least
+    :math:`d_q` apart; where they do not fit an AssumptionWarning says so. An annotator's guesses outside events count.
+
+    Examples
+    --------
+    >>> round(recording_accuracy(event_length=1, segment_length=0.8, presence_criterion=0.5, n_events=10,
+    ...     recording_length=100), 6)
+    0.9575
+    """
+    who = Who.of(presence_criterion, rule, annotator)
+    count = np.asarray(check("n_events", n_events), dtype=np.float64)
+    total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
+    rho = np.asarray(check("flip_rate", flip_rate), dtype=np.float64)
+    found = _ask(event_length, segment_length, who)
+    if (count * found.event > total * (1 + 1e-12)).any():
+        raise InvalidInput("n_events * event_length must be at most recording_length: the events do not fit")
+    crowded = count * found.event + np.maximum(count - 1, 0) * found.segment > total * (1 + 1e-12)
+    if crowded.any():
+        warnings.warn(
+            "the events cannot lie one segment length apart in this recording; Theorem 5 assumes that they do",
+            AssumptionWarning,
+            stacklevel=2,
+        )
+    wrong = count * found.wrong
+    if who.annotator is not None:
+        wrong = wrong + float(who.annotator.probability(0.0)) * (total - count * (found.event + found.segment))
+    right = 1 - wrong / total
+    return out(right + rho * (1 - 2 * right))
+
+
+def wrong_time(
+    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> Any:
+    r"""Expected seconds per event that carry the wrong label, false presence and missed presence together.
+
+    .. math:: \epsilon = d_q - 2\gamma d_e + 2\gamma^2 d_e^2 / d_q \text{ if } d_q \ge \gamma d_e, \text{ else } d_e
+
+    Notes
+    -----
+    The bracket of Theorem 5 of the paper; E6 adds the second branch.
+
+    Examples
+    --------
+    >>> wrong_time(event_length=1, segment_length=1, presence_criterion=0.5)
+    0.5
+    """
+    return out(_ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator)).wrong)
+
+
+def precision(
+    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> Any:
+    r"""Share of the time labelled present that is event time; NaN where nothing is ever present.
+
+    .. math:: P = \frac{\delta - \gamma^2}{\delta(1 + \delta - 2\gamma)}, \quad \delta = d_q / d_e \ge \gamma
+
+    Notes
+    -----
+    From the proof of Theorem 1 of the paper. For a law of lengths it is the ratio of the expected seconds. Of an
+    annotator's guesses only those in segments that meet an event count.
+
+    Examples
+    --------
+    >>> precision(event_length=1, segment_length=1, presence_criterion=0.5)
+    0.75
+    """
+    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    some = found.present > 0
+    return out(np.where(some, found.true / np.where(some, found.present, 1.0), np.nan))
+
+
+def recall(
+    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> Any:
+    r"""Share of event time that is labelled present.
+
+    .. math:: R = 1 - \gamma^2 / \delta, \quad \delta = d_q / d_e \ge \gamma, \text{ else } 0
+
+    Notes
+    -----
+    From the proof of Theorem 1 of the paper.
+
+    Examples
+    --------
+    >>> round(recall(event_length=1, segment_length=0.8, presence_criterion=0.5), 6)
+    0.6875
+    """
+    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    return out(found.true / found.event)
+
+
+def event_recall(
+    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> Any:
+    r"""Share of events with at least one present segment that satisfies the rule on them.
+
+    .. math:: R_e = \min\left(1,\; 1 - \frac{2\gamma - 1}{\delta}\right), \quad \delta = d_q/d_e \ge \gamma,
+        \text{ else } 0
+
+    Notes
+    -----
+    What the accuracy given overlap hides (E32): at the optimal segment length and :math:`\gamma = 0.9` more than half
+    of the events are never labelled.
+
+    Examples
+    --------
+    >>> round(event_recall(event_length=1, segment_length=1.534247, presence_criterion=0.9), 4)
+    0.4786
+    """
+    who = Who.of(presence_criterion, rule, annotator)
+    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    if not isinstance(d, Lengths):
+        return out(who.recall(d, q) + 0.0 * (d + q))
+    if who.criterion is None:
+        return out(cells(d, q, who, lambda each, width, one: one.recall(each, width)))
+    p0, m1, _ = d.partial_moments(noticeable(d, q, who.criterion))
+    return out(np.clip(p0 - np.maximum(0.0, 2 * who.criterion - 1) * m1 / q, 0.0, 1.0))
+
+
+def expected_present_segments(
+    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> Any:
+    r"""Expected number of present segments per event.
+
+    .. math:: E N = 1 + (1 - 2\gamma) / \delta, \quad \delta = d_q / d_e \ge \gamma, \text{ else } 0
+
+    Notes
+    -----
+    The measure of present phases over the segment length, from the proof of Theorem 1 of the paper.
+
+    Examples
+    --------
+    >>> expected_present_segments(event_length=1, segment_length=2, presence_criterion=0.25)
+    1.25
+    """
+    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    return out(found.present / found.segment)
