@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -56,43 +59,98 @@ def progress_bar(label: str, total: int | None, *, show: Progress) -> Iterator[C
 
 def in_order(
     function: Callable[..., T],
-    chunks: Sequence[tuple[Any, ...]],
+    chunks: Iterable[tuple[Any, ...]],
     *,
+    total: int | None = None,
     executor: Executor | None = None,
     progress: Progress = False,
     label: str = "working",
-) -> Iterable[T]:
+) -> Iterator[T]:
     """The results of ``function(*chunk)``, in the order of the chunks, whoever computes them.
 
-    At most a few chunks per worker are under way at once, so memory stays flat however many there are. When the
-    caller stops (an error, Ctrl-C), what has not begun is cancelled.
-    """
-    from collections import deque
+    A few chunks per worker are under way at once and no more, so memory stays flat however many there are; ``chunks``
+    may be a generator, with ``total`` for the bar. When the caller stops (an error, Ctrl-C), what has not begun is
+    cancelled. If a process pool loses a worker, the chunks that it had not done are done here; a Dask cluster gives
+    the work of a lost worker to another by itself.
 
-    with progress_bar(label, len(chunks), show=progress) as advance:
+    >>> list(in_order(pow, [(2, 3), (3, 2)]))
+    [8, 9]
+    """
+    count = getattr(chunks, "__len__", lambda: total)()
+    with progress_bar(label, count, show=progress) as advance:
         if executor is None:
             for chunk in chunks:
                 yield function(*chunk)
                 advance(1)
             return
-        pending: deque[Any] = deque()
-        waiting = iter(chunks)
+        pending: deque[tuple[Any, tuple[Any, ...]]] = deque()
+        limit = 3 * worker_count(executor) + 2
         try:
-            for chunk in waiting:
-                pending.append(executor.submit(function, *chunk))
-                if len(pending) >= 64:
-                    yield pending.popleft().result()
+            for chunk in chunks:
+                pending.append((_submit(executor, function, chunk), chunk))
+                if len(pending) >= limit:
+                    yield _take(function, pending)
                     advance(1)
             while pending:
-                yield pending.popleft().result()
+                yield _take(function, pending)
                 advance(1)
         finally:
-            for future in pending:
-                future.cancel()
+            for future, _ in pending:
+                if future is not None:
+                    future.cancel()
+
+
+def _submit(executor: Executor, function: Callable[..., Any], chunk: tuple[Any, ...]) -> Any:
+    try:
+        return executor.submit(function, *chunk)
+    except BrokenExecutor:
+        return None
+
+
+def _take(function: Callable[..., T], pending: deque[tuple[Any, tuple[Any, ...]]]) -> T:
+    future, chunk = pending[0]
+    try:
+        if future is None:
+            raise BrokenExecutor
+        result = future.result()
+    except BrokenExecutor:
+        warnings.warn("a worker process died; its work goes on in this process", RuntimeWarning, stacklevel=3)
+        result = function(*chunk)
+    pending.popleft()
+    return result
+
+
+def worker_count(executor: Executor) -> int:
+    """How many chunks the executor can work on at once, as far as it tells."""
+    client = getattr(executor, "_client", None)
+    if client is not None and hasattr(client, "nthreads"):  # Dask
+        return max(1, sum(client.nthreads().values()))
+    return int(getattr(executor, "_max_workers", 0)) or cpu_count()
+
+
+def cpu_count() -> int:
+    """The processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+@contextmanager
+def threads(executor: Executor | None = None) -> Iterator[Executor]:
+    """The given executor, or one thread per processor for the duration of the block."""
+    if executor is not None:
+        yield executor
+        return
+    pool = ThreadPoolExecutor(cpu_count())
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """The function compiled by numba, without the GIL and kept between runs; where no folder takes it, without keeping."""
+    """The function compiled by numba, without the GIL, kept between runs where a folder takes it."""
     import numba
 
     try:
