@@ -90,10 +90,14 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
     iterations: dict[str, int] = {}
     for name, part in frame.groupby("label"):
         groups = part.groupby(_SEGMENT, dropna=False, sort=False)
-        task = groups.ngroup().to_numpy()
+        task: Any = groups.ngroup().to_numpy()
         worker, who = pd.factorize(part["annotator"])
         fit = _expectation_maximisation(
-            task, np.asarray(worker), part["present"].to_numpy().astype(np.int64), max_iterations, tolerance
+            task,
+            np.asarray(worker, dtype=np.int64),
+            part["present"].to_numpy().astype(np.int64),
+            max_iterations,
+            tolerance,
         )
         rows = groups.size().reset_index(name="n_answers")
         rows["probability"] = fit.probability
@@ -257,9 +261,10 @@ def _split(seconds: NDArray[np.float64], width: NDArray[np.float64]) -> tuple[fl
         from scipy.stats import theilslopes
 
         take = np.linspace(0, len(width) - 1, min(len(width), 2000)).astype(int)  # the slopes of all pairs
-        slope, intercept, *_ = theilslopes(seconds[take], width[take], method="joint")
+        slope = float(theilslopes(seconds[take], width[take])[0])
+        intercept = float(np.median(seconds - slope * width))
         if slope > 0 and intercept >= 0:
-            return float(intercept), float(slope), "split by the lengths of the segments"
+            return intercept, slope, "split by the lengths of the segments"
     over = float(np.mean(seconds) - np.mean(width))
     if over < 0:
         return 0.0, 1.0, "the annotators answered before the segment had ended: hearing is all the cost"

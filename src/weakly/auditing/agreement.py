@@ -119,7 +119,7 @@ def annotation_agreement(
         raise InvalidInput("agreement needs a column 'annotator' with two annotators or more")
     frame["annotator"], whole["annotator"] = frame["annotator"].astype(str), whole["annotator"].astype(str)
     if annotated is None:
-        worked = {name: set(part["recording"]) for name, part in whole.groupby("annotator")}
+        worked = {str(name): set(part["recording"]) for name, part in whole.groupby("annotator")}
     else:
         worked = {str(name): {str(r) for r in recordings} for name, recordings in annotated.items()}
     extents = events.extents
@@ -150,9 +150,15 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
         raise InvalidInput("agreement needs answers of two annotators or more in the column 'annotator'")
     labels, pairs = [], []
     for name, part in frame.groupby("label"):
-        unit = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
+        unit: Any = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
         codes, names = pd.factorize(part["annotator"])
-        units = _Units(np.ones(int(unit.max()) + 1), unit, np.asarray(codes), list(names), part["present"].to_numpy())
+        units = _Units(
+            np.ones(int(unit.max()) + 1),
+            unit,
+            np.asarray(codes, dtype=np.int64),
+            list(names),
+            part["present"].to_numpy(),
+        )
         labels.append({"label": name, **_of_units(units, unit="clips")})
         if len(names) <= 50:  # crowds: thousands of pairs that share few clips tell nothing
             pairs += [{"label": name, **row} for row in _of_pairs(units)]
@@ -205,7 +211,7 @@ def _instants(part: pd.DataFrame, worked: Mapping[str, set[str]], extents: pd.Se
 
 def _of_units(units: _Units, *, unit: str) -> dict[str, Any]:
     m = np.bincount(units.unit, minlength=len(units.weight)).astype(np.float64)
-    k = np.bincount(units.unit, weights=units.value, minlength=len(units.weight))
+    k = np.bincount(units.unit, weights=units.value, minlength=len(units.weight)).astype(np.float64)
     several = m >= 2
     w, k, m = units.weight[several], k[several], m[several]
     pairs = m * (m - 1) / 2

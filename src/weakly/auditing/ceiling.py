@@ -161,9 +161,9 @@ class Ceiling:
     """The scores of the perfect model, which predicts the true events, and of the mimic, which predicts the labels.
 
     ``table`` has one row per class and metric, with ``perfect``: the perfect model scored against the weak labels (what
-    a leaderboard on these labels would show); ``mimic``: the mimic scored against them (1 by definition); ``mimic_true``:
-    the mimic scored against the true events. The class "all" pools every class (micro average), "mean" is the mean over
-    classes (macro average).
+    a leaderboard on these labels would show); ``mimic``: the mimic scored against them (1 by definition);
+    ``mimic_true``: the mimic scored against the true events. The class "all" pools every class (micro average), "mean"
+    is the mean over classes (macro average).
     """
 
     table: pd.DataFrame

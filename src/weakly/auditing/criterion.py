@@ -243,13 +243,13 @@ def fit_logistic(
     design = np.column_stack((np.ones_like(x), x))
     beta = np.zeros(2)
     penalised = _penalised(design, y, beta, firth)
-    covariance = np.eye(2)
+    covariance: NDArray[np.float64] = np.eye(2)
     for _ in range(200):
         p = expit(design @ beta)
         weight = p * (1 - p)
         information = design.T @ (design * weight[:, None])
         try:
-            covariance = np.linalg.inv(information)
+            covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
         score = design.T @ (y - p)

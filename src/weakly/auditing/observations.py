@@ -18,6 +18,7 @@ from ..symbols import choice
 from ..work import kernel
 
 UNLISTED = ("absent", "unknown")
+_SEGMENT = ["recording", "onset", "offset", "annotator"]
 
 
 @kernel
@@ -57,11 +58,13 @@ class Pairing:
     """Strong annotations and answers about the same recordings, in the same names and times.
 
     ``strong`` holds the recordings that both know, each with a length. ``answers`` is one row per answer with its times
-    filled in. ``notes`` says what had to be left out or assumed.
+    filled in, ``asked`` one row per segment that an annotator was asked about, silent ones too.
+    ``notes`` says what had to be left out or assumed.
     """
 
     strong: Events
     answers: pd.DataFrame
+    asked: pd.DataFrame
     labels: list[str]
     presence_only: bool
     notes: list[str]
@@ -74,11 +77,9 @@ class Pairing:
         choice("unlisted", unlisted, UNLISTED)
         said = self.answers[self.answers["label"] == label].assign(listed=True)
         if unlisted == "absent":
-            key = ["recording", "onset", "offset", "annotator"]
-            asked = self.answers[key].drop_duplicates()
-            said = asked.merge(said, on=key, how="left")
+            said = self.asked.merge(said, on=_SEGMENT, how="left")
             said["listed"] = said["listed"].notna()
-            said["present"] = said["present"].where(said["listed"], 0.0)
+            said.loc[~said["listed"], "present"] = 0.0
             said["label"] = label
         else:
             said = said.reset_index(drop=True)
@@ -112,11 +113,11 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
 
     Recordings are matched by name, and if no name is the same, by file name without folder and extension. An answer
     without times is about the whole recording; so is one whose times are those in the recording's name
-    (``abc_30.000_40.000.wav`` asked about 30 to 40 s). A recording whose length is unknown ends where ``recording_length``
-    says, else at its last offset in either file.
+    (``abc_30.000_40.000.wav`` asked about 30 to 40 s). A recording whose length is unknown ends where
+    ``recording_length`` says, else at its last offset in either file.
     """
     notes: list[str] = []
-    frame = answers.to_frame()
+    frame = _with_silent(answers)
     listing = strong.recordings[strong.recordings["annotated"]]
     frame["recording"] = _matched(frame["recording"], listing.index, notes)
     known = frame["recording"].isin(listing.index)
@@ -128,7 +129,8 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
     kept = listing.index[listing.index.isin(set(frame["recording"]))]
     _count(notes, len(listing) - len(kept), "recordings of the strong annotations have no weak label")
     _whole_clips(frame)
-    lengths = _lengths(strong, kept, frame, recording_length, notes)
+    told = answers.recordings["length"].groupby(_matched(answers.recordings.index.to_series(), listing.index, [])).max()
+    lengths = _lengths(strong, kept, frame, told, recording_length, notes)
     whole = frame["onset"].isna() | frame["offset"].isna()
     frame.loc[whole, "onset"] = 0.0
     frame.loc[whole, "offset"] = lengths.reindex(frame.loc[whole, "recording"]).to_numpy()
@@ -141,7 +143,9 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
         )
     empty = frame["offset"] <= frame["onset"]
     _count(notes, int(empty.sum()), "answers are about recordings of unknown length without events and are left out")
-    frame = frame[~empty].reset_index(drop=True)
+    frame = frame[~empty]
+    asked = frame[_SEGMENT].drop_duplicates().reset_index(drop=True)
+    frame = frame[frame["label"].notna()].reset_index(drop=True)
     recordings = pd.DataFrame({"length": lengths[lengths > 0], "annotated": True})
     events = strong.to_frame()
     events = events[events["recording"].isin(recordings.index)].reset_index(drop=True)
@@ -153,7 +157,19 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
     ):
         _count(notes, len(set(mine) - other), words)
     only = bool((frame["present"].dropna() == 1).all())
-    return Pairing(shared, frame, labels, only, notes)
+    return Pairing(shared, frame, asked, labels, only, notes)
+
+
+def _with_silent(answers: Answers) -> pd.DataFrame:
+    """The answers, and a row without a label for every recording that was looked at and got none."""
+    frame = answers.to_frame()
+    silent = answers.recordings.index[~answers.recordings.index.isin(set(frame["recording"]))]
+    if len(silent) == 0:
+        return frame
+    rows = pd.DataFrame({"recording": silent.to_numpy(), "annotator": "", "label": None, "query": ""})
+    for name in ("onset", "offset", "present", "seconds"):
+        rows[name] = np.nan
+    return pd.concat([frame, rows], ignore_index=True)
 
 
 def _count(notes: list[str], n: int, words: str) -> None:
@@ -185,9 +201,14 @@ def _whole_clips(frame: pd.DataFrame) -> None:
 
 
 def _lengths(
-    strong: Events, kept: pd.Index, frame: pd.DataFrame, recording_length: float | None, notes: list[str]
+    strong: Events,
+    kept: pd.Index,
+    frame: pd.DataFrame,
+    told: pd.Series,
+    recording_length: float | None,
+    notes: list[str],
 ) -> pd.Series:
-    lengths = strong.recordings["length"].reindex(kept)
+    lengths = strong.recordings["length"].reindex(kept).fillna(told.reindex(kept))
     if recording_length is not None:
         lengths = lengths.fillna(float(recording_length))
     missing = lengths.isna()

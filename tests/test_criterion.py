@@ -1,0 +1,287 @@
+"""The presence criterion: recovered where it can be, refused with a reason where it cannot."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weakly as wk
+from weakly.auditing.criterion import CUTOFF, estimate_criterion, fit_logistic, paper_recipe_criterion
+from weakly.auditing.shares import criterion_from_share, criterion_from_two_shares, present_share
+
+
+def answers(rng, *, n, criterion, lapse=0.05, guess=0.05):
+    """Event fractions and the answers of a threshold annotator who lapses and guesses."""
+    h = rng.uniform(0, 1, n)
+    p = np.where(h >= criterion, 1 - lapse, guess)
+    return h, (rng.random(n) < p).astype(float)
+
+
+def profile(h, y, criterion):
+    """The log likelihood at one criterion, straight from the definition."""
+    below, above = y[h < criterion], y[h >= criterion]
+
+    def best(part):
+        k, n = part.sum(), len(part)
+        return 0.0 if k in (0, n) else k * math.log(k / n) + (n - k) * math.log(1 - k / n)
+
+    if len(below) and len(above) and above.mean() > below.mean():
+        return best(below) + best(above)
+    return best(y)
+
+
+@pytest.mark.parametrize("criterion", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_threshold_intervals_cover(criterion):
+    rng = np.random.default_rng(int(criterion * 100))
+    runs, inside, estimates = 150, 0, []
+    for _ in range(runs):
+        h, y = answers(rng, n=200, criterion=criterion)
+        found = estimate_criterion(h, present=y)
+        low, high = found.presence_criterion_ci
+        inside += low <= criterion <= high
+        estimates.append(found.presence_criterion)
+    assert inside / runs >= 0.895  # 95 % nominal, less three standard errors
+    assert abs(np.mean(estimates) - criterion) < 0.004
+    assert np.std(estimates) < 0.02
+
+
+def test_the_rates_of_guesses_and_lapses_are_recovered():
+    h, y = answers(np.random.default_rng(1), n=20_000, criterion=0.4, lapse=0.12, guess=0.03)
+    found = estimate_criterion(h, present=y)
+    assert found.presence_criterion == pytest.approx(0.4, abs=0.002)
+    assert found.guess_rate == pytest.approx(0.03, abs=0.006)
+    assert found.lapse_rate == pytest.approx(0.12, abs=0.01)
+
+
+@given(st.integers(0, 10_000), st.integers(8, 60))
+def test_the_interval_is_where_the_likelihood_falls_by_less_than_the_cutoff(seed, n):
+    rng = np.random.default_rng(seed)
+    h, y = answers(rng, n=n, criterion=rng.uniform(0.1, 0.9))
+    h = np.round(h, 2)  # ties
+    found = estimate_criterion(h, present=y)
+    grid = np.arange(1, 1001) / 1000 - 0.0005  # between the hundredths
+    values = np.array([profile(h, y, g) for g in grid])
+    flat = profile(h, y, 2.0)
+    inside = grid[2 * (values.max() - values) <= CUTOFF]
+    if not found.identifiable:
+        one_sided = 2 * (values.max() - flat) <= CUTOFF or len(np.unique(y)) == 1 or len(np.unique(h)) == 1
+        assert one_sided or (inside.min() < 0.001 and inside.max() > 0.999)
+        return
+    low, high = found.presence_criterion_ci
+    assert low == pytest.approx(inside.min(), abs=0.0011)
+    assert high == pytest.approx(inside.max(), abs=0.0011)
+    assert low <= found.presence_criterion <= high
+    best = grid[values >= values.max() - 1e-9]
+    assert best.min() - 0.0011 <= found.presence_criterion <= best.max() + 0.0011
+
+
+def test_estimates_do_not_depend_on_the_order_or_on_doubt():
+    rng = np.random.default_rng(7)
+    h, y = answers(rng, n=300, criterion=0.35)
+    order = rng.permutation(300)
+    one = estimate_criterion(h, present=y)
+    other = estimate_criterion(np.append(h[order], 0.5), present=np.append(y[order], np.nan))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("h", "y", "reason"),
+    [
+        ([0.2, 0.5, 1.0], [1, 1, 1], "presences only"),
+        ([0.2, 0.5, 1.0], [0, 0, 0], "every answer is absent"),
+        ([0.5] * 40, [0, 1] * 20, "the same share"),
+        ([0.0] * 20 + [1.0] * 20, [0] * 20 + [1] * 20, "wholly inside"),
+        ([0.0] * 20 + [1.0] * 20, [0] * 19 + [1] + [1] * 18 + [0, 0], "wholly inside"),
+        ([0.0, 0.0], [0, 1], "no segment meets"),
+        ([], [], "no answers"),
+        (np.linspace(0.01, 1, 40), [0, 1] * 20, "do not depend"),
+        (np.linspace(0.01, 1, 40), [1] * 20 + [0] * 20, "do not depend"),
+    ],
+)
+def test_no_number_where_the_answers_are_silent(h, y, reason):
+    found = estimate_criterion(h, present=y)
+    assert not found.identifiable
+    assert reason in found.reason
+    assert np.isnan(found.presence_criterion)
+    assert np.isnan(found.presence_criterion_ci).all()
+    assert reason in str(found)
+
+
+def test_presences_alone_still_bound_an_annotator_who_never_guesses():
+    assert "at most 0.2" in estimate_criterion([0.2, 0.5, 1.0], present=[1, 1, 1]).reason
+
+
+def test_a_share_outside_the_domain_is_refused():
+    with pytest.raises(wk.InvalidInput, match=r"event_fraction must be in \[0, 1\], got 20.*percentage"):
+        estimate_criterion([20.0], present=[1])
+    with pytest.raises(wk.InvalidInput, match="one answer for each"):
+        estimate_criterion([0.5], present=[1, 0])
+    with pytest.raises(wk.InvalidInput, match="present must be 1, 0 or NaN, got 2"):
+        estimate_criterion([0.5], present=[2])
+    with pytest.raises(wk.InvalidInput, match="did you mean 'logistic'"):
+        estimate_criterion([0.5], present=[1], method="logit")
+
+
+@pytest.mark.parametrize(("n", "most"), [(50, 0.09), (600, 0.03)])
+def test_the_logistic_curve_is_recovered_with_coverage(n, most):
+    rng = np.random.default_rng(n)
+    inside, errors, known = 0, [], 0
+    for _ in range(150):
+        h = rng.uniform(0.001, 1, n)
+        y = (rng.random(n) < 1 / (1 + np.exp(-(h - 0.45) / 0.08))).astype(float)
+        found = estimate_criterion(h, present=y, method="logistic")
+        if not found.identifiable:
+            continue
+        known += 1
+        low, high = found.presence_criterion_ci
+        inside += low <= 0.45 <= high
+        errors.append(found.presence_criterion - 0.45)
+    assert known >= 148
+    assert inside / known >= 0.895
+    assert abs(np.mean(errors)) < 0.006
+    assert np.std(errors) < most
+
+
+def test_the_penalty_survives_separated_answers():
+    h = np.linspace(0.02, 0.98, 40)
+    y = (h > 0.5).astype(float)
+    found = estimate_criterion(h, present=y, method="logistic")
+    assert found.method == "logistic, Firth"
+    assert found.presence_criterion == pytest.approx(0.5, abs=1e-6)  # by symmetry
+
+
+def test_the_logistic_fit_is_the_maximum_of_its_likelihood():
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, 400)
+    y = (rng.random(400) < 1 / (1 + np.exp(-(x - 0.3) / 0.1))).astype(float)
+    design = np.column_stack((np.ones_like(x), x))
+
+    def loss(beta, firth):
+        eta = design @ beta
+        p = 1 / (1 + np.exp(-eta))
+        penalty = 0.5 * np.linalg.slogdet(design.T @ (design * (p * (1 - p))[:, None]))[1] if firth else 0.0
+        return np.logaddexp(0, eta).sum() - y @ eta - penalty
+
+    for firth in (False, True):
+        theirs = minimize(
+            loss, [0.0, 1.0], args=(firth,), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}
+        )
+        np.testing.assert_allclose(fit_logistic(x, y, firth=firth)[0], theirs.x, rtol=1e-4)
+
+
+@given(st.floats(0.05, 0.95), st.floats(0.3, 5.0))
+def test_a_share_gives_back_its_criterion(criterion, segment_length):
+    lengths = np.array([0.5, 1.0, 1.5])
+    share = present_share(criterion, event_length=lengths, segment_length=segment_length)
+    least = present_share(1.0, event_length=lengths, segment_length=segment_length)
+    if share <= least + 1e-9 or share >= 1:
+        return
+    found = criterion_from_share(share, event_length=lengths, segment_length=segment_length)
+    again = present_share(found.presence_criterion, event_length=lengths, segment_length=segment_length)
+    # The share may jump where events become too long to be noticed; elsewhere the inverse is exact.
+    nudge = present_share(found.presence_criterion * (1 - 1e-9), event_length=lengths, segment_length=segment_length)
+    assert min(again, nudge) - 1e-9 <= share <= max(again, nudge) + 1e-9
+
+
+def test_long_segments_have_the_closed_form():
+    share = 0.7
+    found = criterion_from_share(share, event_length=1.0, segment_length=3.0, n_segments=400)
+    assert found.presence_criterion == pytest.approx((1 - share) * (1 + 3) / 2, abs=1e-9)
+    low, high = found.presence_criterion_ci
+    assert low < found.presence_criterion < high
+
+
+def test_the_share_is_the_one_of_random_segments():
+    rng = np.random.default_rng(2)
+    lengths = np.array([0.4, 1.0, 3.0])
+    d = rng.choice(lengths, 400_000)
+    q, criterion = 0.9, 0.45
+    d = rng.choice(lengths, 400_000, p=(lengths + q) / (lengths + q).sum())  # longer events meet more segments
+    start = rng.uniform(-q, d)
+    overlap = np.minimum(start + q, d) - np.maximum(start, 0)
+    assert present_share(criterion, event_length=lengths, segment_length=q) == pytest.approx(
+        (overlap / d >= criterion).mean(), abs=0.003
+    )
+
+
+def test_shares_that_no_criterion_gives_are_refused():
+    low = criterion_from_share(0.01, event_length=1.0, segment_length=3.0)
+    assert not low.identifiable
+    assert "below" in low.reason
+    assert not criterion_from_share(1.0, event_length=1.0, segment_length=3.0).identifiable
+    two = criterion_from_two_shares((0.3, 0.2), segment_lengths=(2.0, 5.0), event_length=1.0)
+    assert not two.identifiable
+    assert "longer segments" in two.reason
+
+
+def test_two_segment_lengths_cover():
+    rng = np.random.default_rng(9)
+    rate, mean, criterion, n = 0.05, 1.0, 0.4, 20_000
+    inside = 0
+    for _ in range(200):
+        p = np.array([rate * (d + (1 - 2 * criterion) * mean) for d in (1.0, 4.0)])
+        shares = rng.binomial(n, p) / n
+        found = criterion_from_two_shares(
+            tuple(shares), segment_lengths=(1.0, 4.0), event_length=mean, n_segments=(n, n)
+        )
+        low, high = found.presence_criterion_ci
+        inside += low <= criterion <= high
+    assert 0.9 <= inside / 200 <= 0.99
+
+
+@given(st.floats(0.01, 0.7))
+def test_the_papers_recipe_for_one_length(u):
+    found = paper_recipe_criterion([10 * u], segment_length=10)
+    assert found.presence_criterion == pytest.approx((1 - math.sqrt(1 - 2 * u * u)) / (2 * u), abs=1e-9)
+    assert not found.identifiable
+
+
+def test_the_papers_recipe_meets_theorem_1():
+    lengths = np.array([0.3, 0.8, 2.5, 4.0])
+    found = paper_recipe_criterion(lengths, segment_length=10).presence_criterion
+    theorem = wk.overlap_accuracy(event_length=lengths, segment_length=10, presence_criterion=found)
+    assert np.mean(theorem) == pytest.approx(np.mean(lengths / 10), abs=1e-12)
+
+
+def test_the_recipe_refuses_lengths_longer_than_the_clip():
+    with pytest.raises(wk.InvalidInput, match="part inside a clip"):
+        paper_recipe_criterion([11.0], segment_length=10)
+    assert "no solution" in paper_recipe_criterion([9.5], segment_length=10).reason
+
+
+def test_the_recipe_does_not_see_the_annotator():
+    """E21: the same events under a sensitive and an insensitive annotator give the same number."""
+    rng = np.random.default_rng(3)
+    lengths = np.minimum(rng.lognormal(0, 0.8, 2000), 10)
+    recipe = paper_recipe_criterion(lengths, segment_length=10).presence_criterion
+    start = rng.uniform(-10, lengths)
+    h = (np.minimum(start + 10, lengths) - np.maximum(start, 0)) / lengths
+    for criterion in (0.2, 0.8):
+        found = estimate_criterion(np.clip(h, 0, 1), present=(h >= criterion).astype(float))
+        assert found.presence_criterion == pytest.approx(criterion, abs=0.02)
+        assert abs(recipe - criterion) > 0.05
+
+
+def test_audioset_animal(real_data):
+    """Appendix A.5 of the paper on the file that is here."""
+    frame = pd.read_csv(real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv", sep="\t")
+    animal = frame[frame["event_label"] == "/m/0jbk"]
+    lengths = (animal["offset"] - animal["onset"]).to_numpy()
+    assert len(lengths) == 1539
+    assert animal["filename"].nunique() == 526
+    assert np.mean(lengths / 10) == pytest.approx(0.1620, abs=5e-5)
+    found = paper_recipe_criterion(lengths, segment_length=10, recordings=animal["filename"], n_boot=500, rng=1)
+    assert found.presence_criterion == pytest.approx(0.2584, abs=5e-5)
+    assert found.presence_criterion_ci == pytest.approx((0.233, 0.292), abs=0.008)
+    each = [
+        paper_recipe_criterion(np.minimum(part["offset"] - part["onset"], 10), segment_length=10)
+        for _, part in frame.groupby("event_label")
+    ]
+    roots = np.array([one.presence_criterion for one in each])
+    assert np.isnan(roots).sum() == 18
+    assert np.nanmedian(roots) == pytest.approx(0.15, abs=0.01)
