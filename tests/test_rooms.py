@@ -31,6 +31,7 @@ ROOMS = (
     "audio",
     "adaptive",
     "auditing",
+    "example",
     "planning",
     "paper",
     "web",

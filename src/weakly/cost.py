@@ -6,7 +6,8 @@ The paper's model charges :math:`1 - r` for every second heard and :math:`r` for
 
 :class:`Cost` holds it, or the same model in money or seconds of work. The functions below it answer for one event
 length: the cheapest segment length that meets a target, the best accuracy that a budget buys, and where fixed segments
-and the oracle cost the same. They take the number of queries as :math:`T / d_q`, which need not be whole, as the paper does.
+and the oracle cost the same. They take the number of queries as :math:`T / d_q`, which need not be whole, as the paper
+does.
 """
 
 from __future__ import annotations

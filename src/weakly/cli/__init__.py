@@ -69,3 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         print("weakly: interrupted", file=sys.stderr)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
+
+
+# Each command registers itself when it is imported.
+from . import demo, plan  # noqa: E402,F401

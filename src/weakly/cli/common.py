@@ -54,6 +54,13 @@ def print_json(result: Any) -> None:
 
 def print_table(frame: Any, *, title: str | None = None) -> None:
     """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it."""
+    print_rows(list(frame.columns), list(frame.itertuples(index=False, name=None)), title=title)
+
+
+def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | None = None) -> None:
+    """The same for plain rows, for commands that have no need of a data frame."""
+    from numbers import Number
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -62,11 +69,11 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
 
     heading = Text(title) if title else None
     table = Table(title=heading, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in frame.columns:
-        number = frame[name].dtype.kind in "fiu"
+    for k, name in enumerate(names):
+        number = all(row[k] is None or isinstance(row[k], Number) for row in rows)
         table.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
-    for row in frame.itertuples(index=False, name=None):
-        table.add_row(*(Text(show(name, value)) for name, value in zip(frame.columns, row)))
+    for row in rows:
+        table.add_row(*(Text(show(name, value)) for name, value in zip(names, row)))
     wide = 10_000 if not sys.stdout.isatty() else None
     Console(width=wide, highlight=False, soft_wrap=not sys.stdout.isatty()).print(table)
 

@@ -1,0 +1,42 @@
+"""`weakly demo`: the main job on the bundled example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from . import app
+
+_HELP = """Plan the labeling of the bundled example and write its report.
+
+Examples:
+
+  weakly demo
+
+  weakly demo --out demo
+"""
+
+
+@app.command("demo", help=_HELP)
+def demo(
+    out: Path = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the report and the figures."),
+) -> None:
+    """Run the plan on the bundled example; ends with the answer and where the report is."""
+    import shlex
+
+    from ..cost import Cost
+    from ..example import PILOT, pilot
+    from ..planning import plan
+    from .plan import deliver
+
+    made = plan(
+        pilot(),
+        presence_criterion=0.4,
+        total_hours=20,
+        cost=Cost(per_second=0.005, per_query=0.02, currency="EUR"),
+    )
+    options = "--presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
+    command = f"weakly plan {shlex.quote(str(PILOT))} {options}"
+    deliver(made, json=False, out=out, report=out / "plan.html", command=command)
+    typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")
