@@ -82,9 +82,13 @@ class Events:
     (1, 2)
     """
 
-    def __init__(self, frame: pd.DataFrame, recordings: pd.DataFrame) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, recordings: pd.DataFrame, *, skipped: int = 0, notes: Iterable[str] = ()
+    ) -> None:
         self._frame = frame
         self.recordings = recordings
+        self.skipped = skipped  # broken rows of the files, left out because the reader was told to
+        self.notes = tuple(notes)  # what the reader understood that the files do not say outright
 
     @classmethod
     def from_frame(
@@ -93,16 +97,20 @@ class Events:
         *,
         recording_length: float | Mapping[str, float] | None = None,
         recordings: Iterable[str] | None = None,
+        unannotated: Iterable[str] | None = None,
         source: str = "events",
     ) -> Events:
         """Events from a table with the columns recording, onset, offset and, if you like, label, annotator, confidence
         and any others, which are kept.
+
+        A row with a recording and neither times nor a label says that the recording was annotated and is empty.
 
         Parameters
         ----------
         recording_length : seconds for all recordings, or for each by name; recordings named here exist even if no
             event is in them. Left out, a length is unknown, and computations that need one end at the last offset.
         recordings : further recordings that were annotated and hold nothing.
+        unannotated : recordings that exist and were not annotated; computations leave them out.
         """
         missing = [name for name in ("onset", "offset") if name not in frame.columns]
         if missing:
@@ -117,27 +125,39 @@ class Events:
                 table[name] = pd.to_numeric(table[name]).astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise InvalidInput(f"{source}: column {name!r} must hold seconds: {error}") from error
-        table["recording"] = table["recording"].astype(str).astype(object)
-        table["label"] = table["label"].astype(str).astype(object)
+        empty = table["onset"].isna() & table["offset"].isna() & _missing(table["label"])
+        blank = [str(name) for name in table["recording"][empty & table["recording"].notna()]]
+        if empty.any():
+            table = table[~empty].reset_index(drop=True)
+        for name in ("recording", "label"):
+            table[name] = _words(table[name], name, source)
         first = [name for name in COLUMNS if name in table.columns]
         table = table[first + [name for name in table.columns if name not in first]]
         _check_rows(table, source)
 
-        names = list(dict.fromkeys(table["recording"]))
-        known = dict(recording_length) if isinstance(recording_length, Mapping) else {}
-        names += [str(n) for n in dict.fromkeys([*known, *(recordings or ())]) if str(n) not in set(names)]
-        if recording_length is None or isinstance(recording_length, Mapping):
-            lengths = [float(known.get(name, np.nan)) for name in names]
-        else:
-            lengths = [float(recording_length)] * len(names)
+        known: dict[str, Any] = {}
+        if isinstance(recording_length, Mapping):
+            known = {str(name): length for name, length in recording_length.items()}
+        further = [*blank, *known, *map(str, recordings or ())]
+        idle = dict.fromkeys(map(str, unannotated or ()))
+        names = list(dict.fromkeys([*pd.unique(table["recording"]), *further, *idle]))
+        try:
+            if recording_length is None or isinstance(recording_length, Mapping):
+                lengths = [float(known.get(name, np.nan)) for name in names]
+            else:
+                lengths = [float(recording_length)] * len(names)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{source}: recording_length must be seconds, got {recording_length!r}") from error
         listing = pd.DataFrame(
             {"length": np.asarray(lengths, dtype=np.float64), "annotated": np.ones(len(names), dtype=bool)},
             index=pd.Index(names, name="recording", dtype=object),
         )
+        if idle:
+            listing["annotated"] = ~(listing.index.isin(list(idle)) & ~listing.index.isin([*table["recording"], *blank]))
         bad = ~(listing["length"].isna() | (listing["length"] > 0))
         if bad.any():
             raise InvalidInput(f"{source}: recording_length must be > 0, got {listing['length'][bad].iloc[0]:g}")
-        limit = listing["length"].reindex(table["recording"]).to_numpy()
+        limit = listing["length"].to_numpy()[listing.index.get_indexer(table["recording"])]
         past = table["offset"].to_numpy() > limit * (1 + 1e-9)
         if past.any():
             row = int(np.flatnonzero(past)[0])
@@ -170,7 +190,8 @@ class Events:
             from .symbols import choice
 
             choice("label", label, tuple(self.labels))
-        return Events(self._frame[self._frame["label"] == label].reset_index(drop=True), self.recordings)
+        rows = self._frame[self._frame["label"] == label].reset_index(drop=True)
+        return Events(rows, self.recordings, skipped=self.skipped, notes=self.notes)
 
     @property
     def extents(self) -> pd.Series:
@@ -216,6 +237,19 @@ def _running_reach(rec: NDArray[np.int64], offset: NDArray[np.float64]) -> NDArr
     return np.asarray(pd.Series(offset).groupby(rec).cummax(), dtype=np.float64)
 
 
+def _missing(column: pd.Series) -> pd.Series:
+    """Where a column says nothing."""
+    return column.isna() | (column.astype(object) == "")
+
+
+def _words(column: pd.Series, name: str, source: str) -> pd.Series:
+    """The column as text; a missing value is an error, because nobody could tell what it belongs to."""
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise InvalidInput(f"{source}: row {row} has no {name}")
+    return pd.Series([str(value) for value in column], index=column.index, dtype=object)
+
+
 def _check_rows(table: pd.DataFrame, source: str) -> None:
     onset, offset = table["onset"].to_numpy(), table["offset"].to_numpy()
     problems = (
@@ -249,12 +283,33 @@ class Answers:
 
     COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query")
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        recordings: pd.DataFrame | None = None,
+        *,
+        skipped: int = 0,
+        notes: Iterable[str] = (),
+    ) -> None:
         self._frame = frame
+        self.recordings = _listing(frame) if recordings is None else recordings
+        self.skipped = skipped
+        self.notes = tuple(notes)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, source: str = "answers") -> Answers:
-        """Answers from a table; recording, label and present are needed, the other columns are filled with unknowns."""
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        recording_length: Mapping[str, float] | None = None,
+        recordings: Iterable[str] | None = None,
+        source: str = "answers",
+    ) -> Answers:
+        """Answers from a table; recording, label and present are needed, the other columns are filled with unknowns.
+
+        ``recordings`` names further recordings that were looked at without an answer about any label (a clip whose list
+        of present labels is empty); ``recording_length`` gives lengths in seconds by name.
+        """
         missing = [name for name in ("recording", "label", "present") if name not in frame.columns]
         if missing:
             raise InvalidInput(f"{source}: no column {missing[0]!r}; there are {', '.join(map(str, frame.columns))}")
@@ -269,7 +324,9 @@ class Answers:
             except (TypeError, ValueError) as error:
                 raise InvalidInput(f"{source}: column {name!r} must hold numbers: {error}") from error
         for name in ("recording", "label", "annotator", "query"):
-            table[name] = table[name].astype(str).astype(object)
+            if name in ("annotator", "query"):
+                table[name] = table[name].astype(object).where(table[name].notna(), "")
+            table[name] = _words(table[name], name, source)
         wrong = ~(table["present"].isin([0.0, 1.0]) | table["present"].isna())
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -281,7 +338,19 @@ class Answers:
                 f"{source}: row {row} of recording {table['recording'][row]!r} must end after it starts: "
                 f"onset {table['onset'][row]:g}, offset {table['offset'][row]:g}"
             )
-        return cls(table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]])
+        table = table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]]
+        return cls(table, _listing(table, recording_length or {}, recordings or ()))
+
+    def select(self, label: str | None = None) -> Answers:
+        """The answers about one class; every recording stays."""
+        if label is None:
+            return self
+        if label not in set(self._frame["label"]):
+            from .symbols import choice
+
+            choice("label", label, tuple(self.labels))
+        rows = self._frame[self._frame["label"] == label].reset_index(drop=True)
+        return Answers(rows, self.recordings, skipped=self.skipped, notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per answer."""
@@ -298,3 +367,14 @@ class Answers:
     def labels(self) -> list[str]:
         """The classes that were asked for, sorted."""
         return sorted(self._frame["label"].unique())
+
+
+def _listing(
+    frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Every recording of the answers with its length (NaN where unknown)."""
+    lengths = lengths or {}
+    names = list(dict.fromkeys([*pd.unique(frame["recording"]), *map(str, lengths), *map(str, more)]))
+    known = np.array([float(lengths.get(name, np.nan)) for name in names], dtype=np.float64)
+    index = pd.Index(names, name="recording", dtype=object)
+    return pd.DataFrame({"length": known, "annotated": np.ones(len(names), dtype=bool)}, index=index)

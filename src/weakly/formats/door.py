@@ -1,0 +1,434 @@
+"""Read, read_answers and write: files in, events or answers out, and back."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import AssumptionWarning, InvalidInput
+from ..events import Answers, Events
+from ..symbols import check, choice
+from ..work import progress_bar
+from . import labelstudio
+from .output import as_answers, as_events
+from .registry import FORMATS, Format, detect, named, read_lengths
+from .source import KINDS, Source, quoted
+from .table import Rows
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
+    """The files that paths, folders and patterns stand for, sorted; and notes on those passed over in folders."""
+    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not items:
+        raise InvalidInput("no files were given")
+    found: list[Path] = []
+    notes: list[str] = []
+    for item in items:
+        path = Path(item)
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+            sounds = {p for p in inside if _is_other(p)}
+            if sounds:
+                notes.append(
+                    f"{path}: {len(sounds)} files are not annotations (sound, pictures, archives) and are left out"
+                )
+            inside = [p for p in inside if p not in sounds]
+            if not inside:
+                raise InvalidInput(f"{path}: the folder holds no annotation files")
+            found += inside
+        elif path.exists():
+            found.append(path)
+        elif any(sign in str(item) for sign in "*?["):
+            matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
+            if not matches:
+                raise InvalidInput(f"{item}: no file matches this pattern")
+            found += [p for p in matches if p.is_file()]
+        else:
+            raise InvalidInput(f"{item}: there is no such file")
+    return found, notes
+
+
+def _is_other(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+    except OSError:
+        return False
+    return any(start.startswith(magic) for magic, _ in KINDS)
+
+
+def parse(
+    paths: Paths,
+    *,
+    format: str | None,
+    label: str | None,
+    columns: Mapping[str, str] | None,
+    on_error: str,
+    progress: bool,
+    answers: bool = False,
+) -> tuple[list[Rows], list[str], int]:
+    """What each file holds, what was noted, and how many broken rows were left out."""
+    choice("on_error", on_error, ("raise", "skip"))
+    chosen = named(format) if format is not None else None
+    files, notes = files_of(paths)
+    many = len(files) > 1
+    skipped = 0
+    found: list[Rows] = []
+    total = sum(path.stat().st_size for path in files)
+    with progress_bar("reading", total, show=progress) as advance:
+        for path in files:
+            source = Source(path, on_error=on_error, columns=dict(columns or {}), label=label, advance=advance)
+            try:
+                kind = chosen or detect(source)
+                found.append(read_one(kind, source, answers=answers))
+            except InvalidInput as error:
+                if on_error == "raise" or not many:
+                    raise
+                notes.append(f"{error}; the file is left out")
+                skipped += 1
+                continue
+            skipped += len({place for place, _, _ in source.problems})
+            notes += source.notes
+    if not found:
+        raise InvalidInput(f"none of the {len(files)} files could be read; the first: {notes[0] if notes else ''}")
+    return found, notes, skipped
+
+
+def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
+    """The rows of one file; a reader that fails in a way it does not know makes it an error of the file."""
+    if answers and kind.name == "labelstudio":
+        return labelstudio.answers(source)
+    return kind.read(source)
+
+
+def _merge(found: Sequence[Rows]) -> dict[str, Any]:
+    """The columns of many files, one below the other; a column that a file does not have is empty there."""
+    names = list(dict.fromkeys(name for rows in found for name in rows.data))
+    merged: dict[str, Any] = {}
+    for name in names:
+        parts = [rows.data.get(name) for rows in found]
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
+        if arrays and len(arrays) == sum(part is not None for part in parts):
+            if len(arrays) == len(parts):
+                merged[name] = np.concatenate(arrays)
+            elif arrays[0].dtype.kind == "b":
+                merged[name] = np.concatenate(
+                    [np.zeros(len(r), bool) if p is None else p for p, r in zip(parts, found)]
+                )
+            else:
+                merged[name] = np.concatenate(
+                    [np.full(len(r), np.nan) if p is None else p for p, r in zip(parts, found)]
+                )
+        else:
+            column: list[Any] = []
+            for part, rows in zip(parts, found):
+                column += [""] * len(rows) if part is None else list(part)
+            merged[name] = column
+    return merged
+
+
+def _lengths(found: Sequence[Rows], notes: list[str]) -> dict[str, float]:
+    """What the files say of lengths; where they disagree, nothing is sure."""
+    lengths: dict[str, float] = {}
+    clash: set[str] = set()
+    for rows in found:
+        for name, length in rows.lengths.items():
+            if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
+                clash.add(name)
+            lengths.setdefault(name, length)
+    if clash:
+        notes.append(
+            f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); it is taken as unknown"
+        )
+    return {name: length for name, length in lengths.items() if name not in clash}
+
+
+def name_key(name: str) -> str:
+    """What stays of a recording's name without its folder, ending and the difference of space and underscore."""
+    base = re.split(r"[/\\]", name)[-1]
+    return (
+        re.sub(r"\.(wav|flac|mp3|ogg|csv|txt|aif|aiff|m4a)$", "", base, flags=re.IGNORECASE)
+        .replace(" ", "_")
+        .strip("_")
+    )
+
+
+def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[str]) -> dict[str, float]:
+    """The given lengths under the names of the recordings, also where these differ by folder, ending, space or a Y."""
+    given = {str(name): float(length) for name, length in given.items()}
+    keys: dict[str, list[str]] = {}
+    for name in given:
+        keys.setdefault(name_key(name), []).append(name)
+    taken: dict[str, float] = {}
+    used: set[str] = set()
+    near: list[str] = []
+    for name in names:
+        if name in given:
+            taken[name] = given[name]
+            used.add(name)
+            continue
+        key = name_key(name)
+        options = keys.get(key) or keys.get("Y" + key) or keys.get(key.removeprefix("Y")) or []
+        if len(options) == 1 and options[0] not in used:
+            taken[name] = given[options[0]]
+            used.add(options[0])
+            near.append(name)
+    if near:
+        notes.append(
+            f"{len(near)} recordings are called almost as in recording_length (first {quoted(near[0], most=60)}); taken for the same"
+        )
+    taken.update({name: length for name, length in given.items() if name not in used})
+    return taken
+
+
+def asked_length(value: Any) -> float | Mapping[str, float] | None:
+    if value is None or isinstance(value, Mapping):
+        return value
+    if isinstance(value, (str, os.PathLike)):
+        try:
+            return float(check("recording_length", float(os.fspath(value))))
+        except ValueError as error:
+            if isinstance(error, InvalidInput):
+                raise
+            return read_lengths(os.fspath(value))
+    return float(check("recording_length", value))
+
+
+def _known(found: Sequence[Rows], asked: Any, notes: list[str]) -> tuple[Any, list[str], list[str]]:
+    """The lengths, the empty recordings and those not annotated, over all files."""
+    empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
+    idle = list(dict.fromkeys(name for rows in found for name in rows.unannotated))
+    asked = asked_length(asked)
+    if asked is None:
+        return _lengths(found, notes), empty, idle
+    if isinstance(asked, Mapping):
+        names = list(dict.fromkeys([*(n for rows in found for n in rows.data["recording"]), *empty, *idle]))
+        return _lengths(found, notes) | match_lengths(asked, names, notes), empty, idle
+    return asked, empty, idle
+
+
+def _drop_late(table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str]) -> tuple[pd.DataFrame, int]:
+    """Without the rows that go past their recordings' ends, if broken rows are to be skipped."""
+    if on_error != "skip" or lengths is None:
+        return table, 0
+    limit = table["recording"].map(lengths).astype(np.float64) if isinstance(lengths, Mapping) else float(lengths)
+    late = (table["offset"] > limit * (1 + 1e-9)).to_numpy()
+    if late.any():
+        notes.append(f"{int(late.sum())} events that go past the end of their recordings are left out")
+    return table[~late].reset_index(drop=True), int(late.sum())
+
+
+def _tell(notes: Iterable[str], skipped: int) -> None:
+    for note in notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=4)
+    if skipped:
+        warnings.warn(f"{skipped} broken rows were skipped", AssumptionWarning, stacklevel=4)
+
+
+def read(
+    path: Paths,
+    format: str | None = None,
+    label: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
+) -> Events:
+    """The events of annotation files, whatever tool wrote them; recordings without events are kept.
+
+    Parameters
+    ----------
+    path : a file, a folder (all annotation files in it), a pattern such as ``tables/*.txt``, or a list of these.
+    format : the name of the format, one of ``weakly.formats.FORMATS``; left out, it is found by looking into each file.
+    label : only the events of this class; in files that name no class, the class they are of.
+    columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``.
+    recording_length : seconds for all recordings, or for each by name, or a file with the columns filename and duration.
+    on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
+        and counts them in ``events.skipped``.
+    progress : show a bar on a terminal when it takes long.
+
+    Notes
+    -----
+    Files of weak labels become events that span their segments, with the column ``weak`` set; what was called absent or
+    unsure is in :func:`read_answers`. Events without a length (points) are broken rows. What the reader understood that a
+    file does not say outright is in ``events.notes`` and given as an AssumptionWarning.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.tsv"
+    ...     _ = path.write_text("filename\\tonset\\toffset\\tevent_label\\na.wav\\t1\\t2.5\\tDog\\nb.wav\\t\\t\\t\\n")
+    ...     read(path)
+    <Events: 1 events, 1 labels, 2 recordings>
+    """
+    found, notes, skipped = parse(
+        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress
+    )
+    lengths, empty, idle = _known(found, recording_length, notes)
+    for rows in found:
+        if rows.weak:
+            _spans(rows, lengths, empty)
+    table = pd.DataFrame(_merge(found))
+    if "weak" in table:
+        table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
+    table, late = _drop_late(table, lengths, on_error, notes)
+    names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
+    events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
+    events.skipped, events.notes = skipped + late, tuple(notes)
+    _tell(notes, skipped + late)
+    return _selected(events, label, found)
+
+
+def _selected(result: Any, label: str | None, found: Sequence[Rows]) -> Any:
+    """Only one class; where the files name none, all of them are of that class already."""
+    if label is None or (not len(result) and not result.labels):
+        return result
+    return result.select(label)
+
+
+def _spans(rows: Rows, lengths: Any, empty: list[str]) -> None:
+    """Turn answers into events: what is present spans its segment, or its recording where no segment is given."""
+    present = rows.data.pop("present")
+    absent, unsure = int((present == 0).sum()), int(np.isnan(present).sum())
+    empty += [name for name, value in zip(rows.data["recording"], present) if value != 1]
+    rows.keep(present == 1)
+    onset, offset = rows.data["onset"], rows.data["offset"]
+    open_ = np.isnan(offset)
+    if open_.any():
+        names = rows.data["recording"]
+        known = (
+            [float(lengths.get(n, np.nan)) for n in names] if isinstance(lengths, Mapping) else [lengths] * len(names)
+        )
+        limit = np.array(known, dtype=np.float64)
+        if np.isnan(limit[open_]).any():
+            name = names[int(np.flatnonzero(open_ & np.isnan(limit))[0])]
+            raise InvalidInput(
+                f"{rows.source.name}: does not say how long the recording {quoted(name)} is, so its labels span nothing; "
+                "give recording_length, or read the file with read_answers"
+            )
+        rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
+    if not rows.bounds:
+        rows.data["weak"] = np.ones(len(rows), dtype=bool)
+    if unsure or (absent and rows.bounds):
+        rows.source.notes.append(f"{unsure} unsure")
+    rows.data.pop("seconds", None)
+
+
+def read_answers(
+    path: Paths,
+    format: str | None = None,
+    label: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
+) -> Answers:
+    """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, in what time.
+
+    The parameters are those of :func:`read`. Formats that list present labels only say nothing of the others, so there is
+    no row for these; a recording with an empty list is in ``answers.recordings``. ``seconds`` are those of the whole query
+    and stand on the row of each of its labels. A file of strong events is refused: nobody was asked about segments.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.csv"
+    ...     _ = path.write_text("file,start_time,end_time,annotation\\na.wav,0,3,yes\\na.wav,3,6,no\\na.wav,6,9,uncertain\\n")
+    ...     read_answers(path, label="dog").to_frame()["present"].tolist()
+    [1.0, 0.0, nan]
+    """
+    found, notes, skipped = parse(
+        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress, answers=True
+    )
+    lengths, empty, _ = _known(found, recording_length, notes)
+    for rows in found:
+        if not rows.weak:
+            raise InvalidInput(f"{rows.source.name}: holds events with bounds and no answers about segments; use read")
+    merged = _merge(found)
+    names = merged["recording"]
+    onset, offset = merged["onset"], merged["offset"]
+    if recording_length is not None:
+        known = [float(lengths.get(n, np.nan)) if isinstance(lengths, Mapping) else float(lengths) for n in names]
+        merged["onset"] = np.where(np.isnan(offset) & ~np.isnan(known), 0.0, onset)
+        merged["offset"] = np.where(np.isnan(offset), known, offset)
+    if not isinstance(lengths, Mapping):
+        lengths = dict.fromkeys([*names, *empty], float(lengths))
+    source = ", ".join(str(rows.source.path) for rows in found[:3])
+    answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
+    answers.skipped, answers.notes = skipped, tuple(notes)
+    _tell(notes, skipped)
+    return _selected(answers, label, found)
+
+
+def format_for(path: Path, *, answers: bool) -> Format:
+    """The format that a file's name asks for."""
+    name = path.name.lower()
+    fits = [
+        (len(ending), item)
+        for item in FORMATS.values()
+        for ending in item.endings
+        if name.endswith(ending) and (item.write_answers if answers else item.write) is not None
+    ]
+    if not fits:
+        raise InvalidInput(f"{path}: the name does not tell the format; give one of {', '.join(_writable(answers))}")
+    longest = max(size for size, _ in fits)
+    fits = [fit for fit in fits if fit[0] == longest]
+    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
+    return min((item for _, item in fits), key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
+
+
+def _writable(answers: bool) -> list[str]:
+    return [item.name for item in FORMATS.values() if (item.write_answers if answers else item.write) is not None]
+
+
+def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+    """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
+
+    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS, TextGrid,
+    ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv plain, .json
+    Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Events.from_frame(frame), f"{folder}/a.rttm")
+    []
+    """
+    target = Path(path)
+    asked = isinstance(events, Answers)
+    item = named(format) if format is not None else format_for(target, answers=asked)
+    if asked and item.write_answers is not None:
+        found = item.write_answers(events, target)  # type: ignore[arg-type]
+    elif item.write is None and item.write_answers is None:
+        raise InvalidInput(
+            f"format: {item.name} can be read and not written; give one of {', '.join(_writable(asked))}"
+        )
+    elif asked:
+        turned, found = as_events(events)  # type: ignore[arg-type]
+        assert item.write is not None
+        found = found + item.write(turned, target)
+    elif item.write is None:
+        turned_answers, found = as_answers(events)  # type: ignore[arg-type]
+        assert item.write_answers is not None
+        found = found + item.write_answers(turned_answers, target)
+    else:
+        found = item.write(events, target)  # type: ignore[arg-type]
+    if found:
+        warnings.warn(f"{target} ({item.name}) does not hold: {'; '.join(found)}", AssumptionWarning, stacklevel=2)
+    return found

@@ -1,0 +1,383 @@
+"""Label Studio exports: regions with labels become events, choices about a whole task become answers.
+
+``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands on
+each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no other was
+not annotated; an annotation with an empty result was annotated and is empty.
+
+Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a label,
+and a choice that others picked in this file and this annotator did not is an absence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..events import Answers, Events
+from .output import count, losses, save, texts_of
+from .registry import Format
+from .source import Source
+from .table import Rows
+
+WORDS = {
+    **dict.fromkeys(("yes", "present", "true", "1", "pos"), 1.0),
+    **dict.fromkeys(("no", "absent", "false", "0", "neg"), 0.0),
+    **dict.fromkeys(("unsure", "uncertain", "maybe", "unknown", "unk"), np.nan),
+}
+_ID = ("query", "query_id", "segment_id")
+_START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
+
+
+def load(source: Source) -> Any:
+    """The JSON document of a file."""
+    try:
+        return json.loads(source.text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            f"{source.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise InvalidInput(f"{source.name}: is not usable JSON: {error}") from error
+
+
+def sniff(source: Source) -> bool:
+    """A list of tasks (or one) with data and annotations or completions."""
+    start = source.text[:_LOOK]
+    return start.lstrip()[:1] in ("[", "{") and '"annotations"' in source.text and (
+        '"data"' in source.text and ('"result"' in source.text or '"annotations": []' in source.text or '"annotations":[]' in source.text)
+    ) and '"namespace"' not in source.text  # fmt: skip
+
+
+_LOOK = 4096
+
+
+def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((data[name] for name in names if data.get(name) not in (None, "")), None)
+
+
+def _sound(value: str) -> str:
+    """The file's name in an address: the last part, or what ``?d=`` says."""
+    parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
+    if parts is None:
+        return value
+    inner = parse_qs(parts.query).get("d")
+    return PurePosixPath(inner[0] if inner else unquote(parts.path)).name or value
+
+
+def _names(tasks: list[dict[str, Any]]) -> list[str]:
+    """The recording of each task; the eight letters that uploads are given are left off where the names stay distinct."""
+    names = []
+    for task in tasks:
+        data = task["data"]
+        told = _first(data, ("recording", "audio", "file", "filename", "sound", "wav", "video", "url"))
+        if told is None:
+            told = next((v for v in data.values() if isinstance(v, str) and "." in v), None)
+        names.append(_sound(str(told)) if told is not None else f"task {task.get('id', len(names) + 1)}")
+    bare = {name: re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
+    clash = len(set(bare.values())) < len(bare)
+    return names if clash else [bare[name] for name in names]
+
+
+def _tasks(source: Source) -> list[dict[str, Any]]:
+    found = load(source)
+    found = [found] if isinstance(found, dict) else found
+    if not isinstance(found, list):
+        raise InvalidInput(f"{source.name}: a Label Studio export is a list of tasks")
+    good = []
+    for i, task in enumerate(found, 1):
+        if (
+            isinstance(task, dict)
+            and isinstance(task.get("data"), dict)
+            and isinstance(task.get("annotations", []), list)
+        ):
+            good.append(task)
+        else:
+            source.fail(f"task {i}", "", "has no data and annotations (export the project as JSON, not JSON-MIN)")
+    return good
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or value is None:
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.inf
+
+
+def _person(value: Any) -> str:
+    if isinstance(value, dict):
+        value = value.get("email") or value.get("id") or value.get("username")
+    return "" if value is None else str(value)
+
+
+def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str, Any], list[dict[str, Any]], str]]:
+    """Each task with its recording, each of its annotations, the results, and where that is in the file."""
+    tasks = _tasks(source)
+    for task, name in zip(tasks, _names(tasks)):
+        where = f"task {task.get('id', '?')}"
+        whole = [a for a in task.get("annotations", []) if isinstance(a, dict) and not a.get("was_cancelled")]
+        if not whole:
+            yield task, name, {}, [], where
+        for item in whole:
+            results = item.get("result") or []
+            results = (
+                [r for r in results if isinstance(r, dict) and isinstance(r.get("value"), dict)]
+                if isinstance(results, list)
+                else []
+            )
+            yield task, name, item, results, f"{where}, annotation {item.get('id', '?')}"
+
+
+def _labels(value: dict[str, Any]) -> list[str]:
+    for key in ("labels", "timeserieslabels", "hypertextlabels"):
+        if isinstance(value.get(key), list):
+            return [str(label) for label in value[key]]
+    return []
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
+def read(source: Source) -> Rows:
+    """Events if the file has regions, answers if it has choices only."""
+    found = list(_annotations(source))
+    choices = any(
+        r.get("type") == "choices" and "start" not in r["value"] for _, _, _, results, _ in found for r in results
+    )
+    regions = any("start" in r["value"] for _, _, _, results, _ in found for r in results)
+    if choices and regions:
+        source.note(f"{source.name}: has regions and choices; the regions are read as events, the choices as answers")
+    return _regions(source, found) if regions or not choices else answers(source)
+
+
+def _regions(source: Source, found: list[Any]) -> Rows:
+    data: dict[str, Any] = {
+        "recording": [],
+        "onset": [],
+        "offset": [],
+        "label": [],
+        "annotator": [],
+        "channel": [],
+        "query": [],
+    }
+    places: list[int | str] = []
+    rows = Rows(source, data, places)
+    lengths: dict[str, float] = {}
+    for task, name, item, results, where in found:
+        if not item:
+            rows.unannotated.append(name)
+            continue
+        used = 0
+        for result in results:
+            value, total = result["value"], _number(result.get("original_length"))
+            if np.isfinite(total) and total > 0:
+                lengths[name] = total
+            if "start" not in value:
+                continue
+            place = f"{where}, region {result.get('id', '?')}"
+            labels = _labels(value)
+            if not labels:
+                source.fail(place, "labels", "the region has no label")
+                continue
+            for label in labels:
+                used += 1
+                data["recording"].append(name)
+                data["onset"].append(_number(value["start"]))
+                data["offset"].append(_number(value.get("end")))
+                data["label"].append(label)
+                data["annotator"].append(_person(item.get("completed_by")))
+                channel = value.get("channel")
+                data["channel"].append("" if channel is None else str(channel))
+                data["query"].append(str(task.get("id", "")))
+                places.append(place)
+        if not used:
+            rows.empty.append(name)
+    for column in ("onset", "offset"):
+        data[column] = np.array(data[column], dtype=np.float64)
+    rows.checked()
+    from .table import lengths_agree
+
+    lengths_agree(rows, lengths)
+    return rows
+
+
+def answers(source: Source) -> Rows:
+    """One row per annotation and label: present, absent or unsure in the whole task.
+
+    Regions count as present for the task; the segment is the task's, where its data say it, else the whole recording.
+    """
+    found = list(_annotations(source))
+    offered: dict[str, dict[str, None]] = {}
+    for _, _, _, results, _ in found:
+        for result in results:
+            key, said = _question(result)
+            offered.setdefault(key, {}).update(dict.fromkeys(said))
+    plain = {key for key, said in offered.items() if said and all(label.strip().lower() in WORDS for label in said)}
+    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation")
+    data: dict[str, Any] = {name: [] for name in columns}
+    places: list[int | str] = []
+    rows = Rows(source, data, places)
+    for task, name, item, results, where in found:
+        if not item:
+            rows.unannotated.append(name)
+            continue
+        told = task["data"]
+        start, end = _number(_first(told, _START)), _number(_first(told, _END))
+        totals = [_number(result.get("original_length")) for result in results]
+        if np.isnan(end) and np.isnan(start) and totals and np.isfinite(totals[0]) and totals[0] > 0:
+            start, end = 0.0, totals[0]
+            rows.lengths.setdefault(name, totals[0])
+        picked: dict[str, list[str]] = {}
+        for result in results:
+            key, said = _question(result)
+            picked.setdefault(key, []).extend(said)
+        said_of: dict[str, float] = {}
+        for key, options in offered.items():
+            if key in plain:
+                if picked.get(key):
+                    label = str(told.get("label") or key) if len(offered) == 1 else key
+                    said_of[label] = WORDS[picked[key][-1].strip().lower()]
+                continue
+            for label in options:
+                said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
+        if not said_of:
+            rows.empty.append(name)
+        query = _first(told, _ID)
+        for label, present in said_of.items():
+            values = (name, start, end, label, present, _person(item.get("completed_by")), _number(item.get("lead_time")),
+                      str(task.get("id", "") if query is None else query), str(item.get("id", "")))  # fmt: skip
+            for column, value in zip(columns, values):
+                data[column].append(value)
+            places.append(where)
+    for column in ("onset", "offset", "present", "seconds"):
+        data[column] = np.array(data[column], dtype=np.float64)
+    data["seconds"][np.isinf(data["seconds"])] = np.nan
+    if offered.keys() - plain:
+        source.note(f"{source.name}: a label that others chose in this file and an annotator did not is read as absent")
+    return rows.checked()
+
+
+def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
+    """The question's name and what was chosen."""
+    value = result["value"]
+    if isinstance(value.get("choices"), (list, str)) and "start" not in value:
+        return str(result.get("from_name", "choice")), _texts(value["choices"])
+    return "\0regions", _labels(value) if "start" in value else []
+
+
+def _export(tasks: list[dict[str, Any]], path: Path) -> None:
+    save(path, [json.dumps(tasks, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+
+
+def write(events: Events, path: Path) -> list[str]:
+    """One task per recording, one annotation per annotator, one region per event."""
+    frame, listing = events.to_frame(), events.recordings
+    held = ("annotator", "channel") if "channel" in frame else ("annotator",)
+    found = [w for w in losses(events, empty=True, lengths=True, extra=held) if "were not annotated" not in w]
+    unknown = [n for n, v in listing["length"].items() if v == v and n not in set(frame["recording"])]
+    if unknown:
+        found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
+    groups = frame.groupby("recording", sort=False).indices
+    tasks: list[dict[str, Any]] = []
+    number = 0
+    for i, (name, length, done) in enumerate(zip(listing.index, listing["length"], listing["annotated"]), 1):
+        rows = frame.iloc[groups[name]] if name in groups else frame.iloc[:0]
+        people = dict.fromkeys(texts_of(rows, "annotator")) or {"": None}
+        annotations = []
+        for person in people if done else ():
+            number += 1
+            mine = (
+                rows[np.array([text == person for text in texts_of(rows, "annotator")], dtype=bool)]
+                if len(rows)
+                else rows
+            )
+            result = []
+            for k, row in enumerate(mine.to_dict(orient="records")):
+                value = {"start": row["onset"], "end": row["offset"], "labels": [row["label"]]}
+                if row.get("channel") not in (None, "") and row.get("channel") == row.get("channel"):
+                    value["channel"] = row["channel"]
+                region = {
+                    "id": f"r{number}_{k}",
+                    "from_name": "label",
+                    "to_name": "audio",
+                    "type": "labels",
+                    "value": value,
+                }
+                result.append(region if length != length else {"original_length": length, **region})
+            annotations.append(
+                {"id": number, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
+            )
+        tasks.append(
+            {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}
+        )
+    _export(tasks, path)
+    return found
+
+
+def _as_person(text: str) -> int | dict[str, str] | None:
+    if text.isascii() and text.isdigit() and str(int(text)) == text:
+        return int(text)
+    return {"email": text} if text else None
+
+
+def write_answers(answers: Answers, path: Path) -> list[str]:
+    """One task per segment, one annotation per annotator, one yes/no/unsure question per label."""
+    frame = answers.to_frame()
+    words = {1.0: "yes", 0.0: "no"}
+    tasks: dict[tuple[Any, ...], dict[str, Any]] = {}
+    notes: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in frame.to_dict(orient="records"):
+        span = (str(row["onset"]), str(row["offset"]))
+        key = (row["recording"], *span, row["query"])
+        if key not in tasks:
+            data = {"recording": row["recording"], "audio": row["recording"], "query": row["query"]}
+            if row["onset"] == row["onset"]:
+                data |= {"onset": row["onset"], "offset": row["offset"]}
+            tasks[key] = {"id": len(tasks) + 1, "data": data, "annotations": [], "predictions": []}
+        person = (*key, row["annotator"], row.get("annotation", ""), str(row["seconds"]))
+        if person not in notes:
+            notes[person] = {
+                "id": len(notes) + 1,
+                "completed_by": _as_person(row["annotator"]),
+                "was_cancelled": False,
+                "result": [],
+            }
+            if row["seconds"] == row["seconds"]:
+                notes[person]["lead_time"] = row["seconds"]
+            tasks[key]["annotations"].append(notes[person])
+        said = words.get(row["present"], "unsure")
+        notes[person]["result"].append(
+            {"from_name": row["label"], "to_name": "audio", "type": "choices", "value": {"choices": [said]}}
+        )
+    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
+    for name in silent:
+        note = {"id": len(notes) + 1, "was_cancelled": False, "result": []}
+        notes[(name,)] = note
+        tasks[(name,)] = {
+            "id": len(tasks) + 1,
+            "data": {"recording": name, "audio": name},
+            "annotations": [note],
+            "predictions": [],
+        }
+    _export(list(tasks.values()), path)
+    gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]
+    found = [f"the columns {', '.join(gone)}"] if gone else []
+    known = int(answers.recordings["length"].notna().sum())
+    if known:
+        found.append(f"the lengths of {count(known, 'recording')}")
+    return found
+
+
+HERE = (
+    Format("labelstudio", "Label Studio export (regions and choices, lead_time, completed_by)", sniff, read, write,
+           write_answers, endings=(".json",)),
+)  # fmt: skip

@@ -1,0 +1,306 @@
+"""What is probably wrong with annotation files: found, counted and named by file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InvalidInput
+from ..results import plain
+from ..work import progress_bar
+from .dcase import clip_length
+from .door import Paths, asked_length, files_of, match_lengths, name_key, read_one
+from .registry import detect, is_lengths, named, read_lengths
+from .source import Source, quoted
+from .table import Rows
+
+_ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
+_MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_DATES = re.compile(rf"^(\d{{1,2}}-({_MONTH})|({_MONTH})-\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}})$", re.IGNORECASE)
+_ROUNDED = re.compile(r"^\d(\.\d+)?E\+\d{2}$")
+_FORMULA = re.compile(r"^[=@]|^[+-]\w+\(")
+_SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble in one file: where it first occurs, how often, and what it probably is."""
+
+    file: str
+    line: int | str | None
+    kind: str
+    n: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """The findings of :func:`check`, with what was looked at."""
+
+    files: tuple[str, ...]
+    n_events: int
+    n_recordings: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding."""
+        names = ("file", "line", "kind", "n", "message")
+        return pd.DataFrame([[getattr(item, name) for name in names] for item in self.findings], columns=list(names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers."""
+        return {
+            "files": list(self.files),
+            "n_events": self.n_events,
+            "n_recordings": self.n_recordings,
+            "findings": [plain(item) for item in self.findings],
+        }
+
+
+def check(
+    path: Paths,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    recording_length: Any = None,
+    recordings: str | Path | None = None,
+    progress: bool = False,
+) -> Check:
+    """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings and so on.
+
+    ``recording_length`` is as for :func:`weakly.read`; a file among ``path`` that lists lengths is used as such.
+    ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.tsv"
+    ...     _ = path.write_text("filename\\tonset\\toffset\\tevent_label\\na.wav\\t2\\t1\\tDog\\n")
+    ...     [(found.line, found.kind) for found in check(path).findings]
+    [(2, 'end before start')]
+    """
+    files, _ = files_of(path)
+    chosen = named(format) if format is not None else None
+    found: list[Finding] = []
+    tables: list[Rows] = []
+    lengths: dict[str, float] = {}
+    asked = asked_length(recording_length)
+    if isinstance(asked, Mapping):
+        lengths.update(asked)
+    with progress_bar("checking", len(files), show=progress) as advance:
+        for file in files:
+            source = Source(file, on_error="collect", columns=dict(columns or {}))
+            try:
+                if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
+                    lengths.update(read_lengths(file))
+                    continue
+                tables.append(read_one(chosen or detect(source), source))
+            except InvalidInput as error:
+                words = str(error).removeprefix(f"{file}: ").removeprefix(f"{file}, ")
+                found.append(Finding(str(file), None, "unreadable", 1, words))
+            finally:
+                found += _broken(source)
+                found += [
+                    Finding(str(file), None, kind, 1, words.removeprefix(f"{file}: ")) for kind, words in source.signs
+                ]
+                advance(1)
+    everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
+    names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
+    known = match_lengths(lengths, names, []) if lengths else {}
+    for rows in tables:
+        found += _times(rows, known, everyone)
+        found += _words(rows)
+    found += _names(tables, lengths)
+    if recordings is not None:
+        found += _sounds(names, Path(recordings))
+    # A file's findings stand together, in the order of the files.
+    order = {str(file): i for i, file in enumerate(files)}
+    found.sort(key=lambda item: order.get(item.file, len(order)))
+    n_events = sum(len(rows) for rows in tables)
+    return Check(tuple(map(str, files)), n_events, len(names), tuple(found))
+
+
+def _lists_lengths(source: Source) -> bool:
+    try:
+        return is_lengths(source)
+    except InvalidInput:
+        return False
+
+
+def _broken(source: Source) -> list[Finding]:
+    """The rows that could not be read, one finding per kind; a row that is broken twice counts once."""
+    kinds = (
+        ("ends before it starts", "end before start", "onset and offset swapped?"),
+        ("has no length", "zero length", "a point label? points cannot be evaluated"),
+        ("starts before 0", "negative time", ""),
+        ("is not a number", "not a number", ""),
+    )
+    seen: set[int | str] = set()
+    groups: dict[tuple[str, str], list[tuple[int | str, str, str]]] = {}
+    for place, column, words in source.problems:
+        if place in seen:
+            continue
+        seen.add(place)
+        kind, guess = next(((kind, guess) for part, kind, guess in kinds if part in words), ("broken row", ""))
+        groups.setdefault((kind, guess), []).append((place, column, words))
+    found = []
+    for (kind, guess), items in groups.items():
+        place, column, words = items[0]
+        at = f"column {quoted(column)}: " if column else ""
+        found.append(Finding(source.name, place, kind, len(items), f"{at}{words}" + (f"; {guess}" if guess else "")))
+    return found
+
+
+def _frame(rows: Rows) -> pd.DataFrame:
+    frame = pd.DataFrame({name: rows.data[name] for name in ("recording", "onset", "offset", "label")})
+    for name in ("annotator", "low_frequency", "high_frequency", "channel", "tier", "present"):
+        if name in rows.data:
+            frame[name] = rows.data[name]
+    return frame
+
+
+def _times(rows: Rows, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
+    frame, file, places = _frame(rows), rows.source.name, rows.places
+    frame = frame[np.isfinite(frame["offset"])] if rows.weak else frame
+    if not len(frame):
+        return []
+    found: list[Finding] = []
+
+    def add(mask: Any, kind: str, words: str) -> None:
+        where = np.flatnonzero(np.asarray(mask))
+        if len(where):
+            first = int(where[0])
+            row = frame.iloc[first]
+            event = (
+                f"{row['onset']:g}-{row['offset']:g} s {quoted(row['label'])} in {quoted(row['recording'], most=60)}"
+            )
+            found.append(Finding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
+
+    onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
+    whole = np.all(onset == np.round(onset)) and np.all(offset == np.round(offset))
+    milli = bool(whole and np.median(offset - onset) >= 50 and offset.max() >= 1000)
+    limit = np.array([_limit(name, rows, lengths, everyone) for name in frame["recording"]], dtype=np.float64)
+    late = offset > limit * (1 + 1e-9)
+    if milli or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
+        kind = "milliseconds"
+        add(np.ones(len(frame), bool) if milli else late, kind, "probably milliseconds taken for seconds")
+    else:
+        add(late, "past the end", "events end after their recording does")
+    same = frame.duplicated(keep="first")
+    add(same, "duplicate", "rows that repeat an earlier one")
+    if not rows.weak:
+        add(_overlaps(frame, same.to_numpy()), "overlap", "events that overlap an earlier one of the same class")
+    return found
+
+
+def _limit(name: str, rows: Rows, lengths: Mapping[str, float], everyone: float) -> float:
+    stated = lengths.get(name) or everyone or rows.lengths.get(name)
+    return float(stated) if stated else clip_length(name)
+
+
+def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
+    """Which rows begin before an earlier row of the same recording, class and annotator has ended."""
+    keys = [name for name in ("recording", "label", "annotator", "channel", "tier") if name in frame]
+    code = frame.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
+    onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
+    order = np.lexsort((offset, onset, code))
+    order = order[~same[order]]
+    reach = pd.Series(offset[order]).groupby(code[order]).cummax().to_numpy()
+    late = np.zeros(len(frame), dtype=bool)
+    if len(order) > 1:
+        touching = (code[order][1:] == code[order][:-1]) & (onset[order][1:] < reach[:-1] - 1e-9)
+        late[order[1:][touching]] = True
+    return late
+
+
+def _words(rows: Rows) -> list[Finding]:
+    """What spreadsheets did to names and labels, and what they would do."""
+    found: list[Finding] = []
+    tests = (
+        (_ERRORS, "spreadsheet damage", "a spreadsheet's error stands in place of a {}"),
+        (_DATES, "spreadsheet damage", "a spreadsheet has probably made dates of {}s"),
+        (_ROUNDED, "spreadsheet damage", "a spreadsheet has probably rounded long {}s"),
+        (_FORMULA, "formula", "a spreadsheet would take {}s for formulas"),
+    )
+    for column in ("recording", "label"):
+        values = list(rows.data[column]) + (rows.empty if column == "recording" else [])
+        word = "recording's name" if column == "recording" else "label"
+        unique = set(values)
+        for pattern, kind, words in tests:
+            hits = {value for value in unique if pattern.search(value)}
+            if hits:
+                where = [i for i, value in enumerate(values) if value in hits]
+                place = rows.places[where[0]] if where[0] < len(rows) else None
+                n = len(hits) if column == "recording" else len(where)
+                words = words.format(word)
+                found.append(Finding(rows.source.name, place, kind, n, f"{words} (first: {quoted(values[where[0]])})"))
+    return found
+
+
+def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding]:
+    """Names that are almost the same, and recordings that only one side knows."""
+    found: list[Finding] = []
+    known: dict[str, tuple[str, int | str | None]] = {}
+    labels: dict[str, tuple[str, int | str | None]] = {}
+    for rows in tables:
+        for name, label, place in zip(rows.data["recording"], rows.data["label"], rows.places):
+            known.setdefault(name, (rows.source.name, place))
+            labels.setdefault(label, (rows.source.name, place))
+        for name in rows.empty:
+            known.setdefault(name, (rows.source.name, None))
+    both = dict.fromkeys([*known, *lengths])
+    for what, names, where, key in (
+        ("recordings", both, known, name_key),
+        ("labels", labels, labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
+    ):
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(key(name), []).append(name)
+        close = [group for group in groups.values() if len(group) > 1]
+        if close:
+            file, place = next((where[name] for name in close[0] if name in where), ("recording_length", None))
+            pair = " and ".join(quoted(name, most=60) for name in close[0][:2])
+            words = f"{what} whose names are almost the same, probably one and the same (first: {pair})"
+            found.append(Finding(file, place, "almost the same", len(close), words))
+    if lengths and known:
+        matched = match_lengths(lengths, known, [])
+        without = [name for name in known if name not in matched]
+        unused = [name for name in matched if name not in known]
+        if without:
+            file, place = known[without[0]]
+            words = f"annotated recordings without a length (first: {quoted(without[0], most=60)})"
+            found.append(Finding(file, place, "missing recording", len(without), words))
+        if unused:
+            file = next(iter(known.values()))[0]
+            words = f"recordings with a length that no file annotates (first: {quoted(unused[0], most=60)})"
+            found.append(Finding(file, None, "missing recording", len(unused), words))
+    return found
+
+
+def _sounds(names: list[str], folder: Path) -> list[Finding]:
+    if not folder.is_dir():
+        raise InvalidInput(f"recordings must be a folder with sound files, got {str(folder)!r}")
+    there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if p.suffix.lower() in _SOUNDS}
+    keys = {name_key(name): name for name in names}
+    found = []
+    gone = [name for key, name in keys.items() if key not in there]
+    if gone:
+        words = f"annotated recordings without a sound file (first: {quoted(gone[0], most=60)})"
+        found.append(Finding(str(folder), None, "missing recording", len(gone), words))
+    more = [name for key, name in there.items() if key not in keys]
+    if more:
+        words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"
+        found.append(Finding(str(folder), None, "missing annotation", len(more), words))
+    return found

@@ -1,0 +1,117 @@
+"""The list of formats: what each is called, how it is recognised, read and written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InvalidInput
+from ..events import Answers, Events
+from ..symbols import choice
+from .source import KINDS, Source, quoted
+from .table import Rows
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file. ``sniff`` looks at the content; formats are asked in the order of their registration."""
+
+    name: str
+    words: str
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], Rows]
+    write: Callable[[Events, Path], list[str]] | None = None
+    write_answers: Callable[[Answers, Path], list[str]] | None = None
+    endings: tuple[str, ...] = ()
+    binary: bool = False  # the reader opens the file itself
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def register(*formats: Format) -> None:
+    """Add formats to the end of the list."""
+    for item in formats:
+        FORMATS[item.name] = item
+
+
+def named(name: str) -> Format:
+    """The format of that name."""
+    return FORMATS[choice("format", name, tuple(FORMATS))]
+
+
+def detect(source: Source) -> Format:
+    """The format of a file, from what is in it; an InvalidInput that says what it is instead, if it is none."""
+    data = source.data
+    for item in FORMATS.values():
+        if item.binary and item.sniff(source):
+            return item
+    for magic, words in KINDS:
+        if data.startswith(magic):
+            raise InvalidInput(f"{source.name}: is {words}")
+    if not data.strip():
+        raise InvalidInput(
+            f"{source.name}: is empty; if that means annotated and nothing present, say the format, for example audacity"
+        )
+    for item in FORMATS.values():
+        if not item.binary and item.sniff(source):
+            return item
+    raise InvalidInput(f"{source.name}: {_reason(source)}")
+
+
+def _reason(source: Source) -> str:
+    """Why a text file is none of the formats, as far as one can tell."""
+    first = source.head[0] if source.head else ""
+    if first.lstrip().startswith(("{", "[")):
+        return "is JSON of no known kind (Label Studio export or JAMS)"
+    lower = [name.lower() for name in source.header]
+    if is_lengths(source):
+        return "lists the lengths of recordings and no events; give it as recording_length"
+    if len(source.header) > 1 and all(lower) and not any(is_number(name) for name in lower):
+        names = ", ".join(name[:40] for name in source.header[:12])
+        return f"no columns with onsets and offsets that I know, nor labels of whole recordings: {names}; say which with columns"
+    return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
+
+
+def is_number(text: str) -> bool:
+    """Whether a field holds a finite number."""
+    try:
+        return math.isfinite(float(text)) and "_" not in text
+    except ValueError:
+        return False
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: two columns, the second a number of seconds."""
+    rows = [line.replace("\t", ",").split(",") for line in source.head]
+    if not rows or any(len(row) != 2 for row in rows):
+        return False
+    first = rows[0][1].strip().lower()
+    body = rows if is_number(first) else rows[1:]
+    named = is_number(first) or first in ("duration", "length", "recording_length", "duration_s", "seconds", "length_s")
+    return named and bool(body) and all(is_number(row[1].strip()) and not is_number(row[0]) for row in body)
+
+
+def read_lengths(path: str | Path) -> dict[str, float]:
+    """The lengths in seconds of the recordings that a two-column table lists.
+
+    With or without a line of names; tabs or commas.
+    """
+    source = Source(Path(path))
+    if not is_lengths(source):
+        raise InvalidInput(
+            f"{source.name}: recording_length must be seconds, or a file with the columns filename and duration"
+        )
+    found: dict[str, float] = {}
+    for line, text in source.lines():
+        name, _, value = text.replace("\t", ",").partition(",")
+        if not is_number(value) and not found:
+            continue
+        if not is_number(value) or not float(value) > 0:
+            raise InvalidInput(
+                f"{source.name}, line {line}, column 'duration': {quoted(value)} is not a length in seconds"
+            )
+        found[name.strip()] = float(value)
+    return found

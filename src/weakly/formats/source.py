@@ -1,0 +1,213 @@
+"""One file as text: decoded, looked at, and split into rows that remember their lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInput
+
+#: The first bytes of files that people keep beside their annotations, and what they are.
+KINDS = (
+    (b"RIFF", "sound or video (RIFF), not annotations"),
+    (b"fLaC", "sound (FLAC), not annotations"),
+    (b"OggS", "sound (Ogg), not annotations"),
+    (b"ID3", "sound (MP3), not annotations"),
+    (b"\xff\xfb", "sound (MP3), not annotations"),
+    (b"caff", "sound (CAF), not annotations"),
+    (
+        b"\x93NUMPY",
+        "a numpy array: numbers without onsets; if they are event lengths, use Lengths.sample(np.load(path))",
+    ),
+    (b"\x89PNG", "a picture, not annotations"),
+    (b"%PDF", "a PDF document, not annotations"),
+    (b"\x89HDF", "an HDF5 container; save its annotations as a table"),
+    (b"\x1f\x8b", "compressed (gzip); unpack it first"),
+    (b"BZh", "compressed (bzip2); unpack it first"),
+    (b"PK\x03\x04", "a zip archive or a spreadsheet (xlsx); unpack it or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet (xls); save the sheet as CSV"),
+    (b"SQLite format 3", "a database; export its annotations as a table"),
+)
+PARQUET = b"PAR1"
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_HEAD = 1 << 16  # characters that detection may look at
+_CHUNK = 20_000  # rows between two steps of a progress bar
+
+
+def quoted(value: object, *, most: int = 40) -> str:
+    """The value as a message may show it: in quotes, on one line, not too long."""
+    text = str(value)
+    return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+class Source:
+    """A file that is read once: its bytes, its text, its first lines.
+
+    ``on_error`` says what becomes of a broken row: "raise", "skip", or "collect" (the linter's).
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        on_error: str = "raise",
+        columns: dict[str, str] | None = None,
+        label: str | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> None:
+        self.path = path
+        self.on_error = on_error
+        self.columns = columns or {}
+        self.label = label  # the class of files that do not name one
+        self.advance = advance or (lambda _: None)
+        self.problems: list[tuple[int | str, str, str]] = []  # (line, column, words)
+        self.notes: list[str] = []
+        self.signs: list[tuple[str, str]] = []  # notes that the linter counts as findings: (kind, words)
+
+    @property
+    def name(self) -> str:
+        """The file as messages call it."""
+        return str(self.path)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"{self.name}: cannot be read: {error.strerror or error}") from error
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the file; UTF-8 and UTF-16 with or without a mark, else Windows-1252, said in a note."""
+        data = self.data
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            try:
+                return self._clean(data.decode("utf-16"))
+            except UnicodeDecodeError as error:
+                raise InvalidInput(f"{self.name}: begins like UTF-16 text and is not: {error.reason}") from error
+        try:
+            return self._clean(data.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            where = f"{self.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text"
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            text = "\0"
+        if re.search(r"[\x00-\x08\x0e-\x1f\x7f]", text):
+            raise InvalidInput(f"{where}; is this a text file?")
+        self.note(f"{where}; read as Windows-1252, so look at the letters of its names", kind="encoding")
+        return text
+
+    def _clean(self, text: str) -> str:
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise InvalidInput(f"{self.name}, line {line}: holds NUL characters; is this a text file?")
+        return text
+
+    @cached_property
+    def head(self) -> list[str]:
+        """The first lines that hold something, without their line ends."""
+        text = self.text[:_HEAD]
+        lines = _NEWLINE.split(text)
+        if len(self.text) > _HEAD and len(lines) > 1:
+            lines.pop()  # it may be cut
+        return [line for line in lines if line.strip()][:60]
+
+    @cached_property
+    def delimiter(self) -> str:
+        """What stands between the fields of the first line: a tab, a comma or a semicolon."""
+        first = self.head[0] if self.head else ""
+        if "\t" in first:
+            return "\t"
+        return ";" if first.count(";") > first.count(",") else ","
+
+    @cached_property
+    def header(self) -> list[str]:
+        """The fields of the first line, as they are."""
+        if not self.head:
+            return []
+        try:
+            return [field.strip() for field in next(csv.reader([self.head[0]], delimiter=self.delimiter))]
+        except csv.Error:
+            return []
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The fields of the first line in lower case."""
+        return frozenset(field.lower() for field in self.header)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Every line that holds something, with its number."""
+        for number, line in enumerate(_NEWLINE.split(self.text), 1):
+            if line.strip():
+                yield number, line
+
+    def rows(
+        self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
+    ) -> tuple[list[list[str]], list[int]]:
+        """All rows that hold something as lists of fields, and the line on which each ends."""
+        text = io.StringIO(self.text, newline="")
+        quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+        reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=skipspace)
+        found: list[list[str]] = []
+        lines: list[int] = []
+        seen = 0
+        try:
+            for row in reader:
+                if row and (len(row) > 1 or row[0].strip()):
+                    found.append(row)
+                    lines.append(reader.line_num)
+                    if len(found) % _CHUNK == 0:
+                        self.advance(text.tell() - seen)
+                        seen = text.tell()
+        except csv.Error as error:
+            words = str(error)
+            if "field larger" in words:
+                words = "a field is longer than 131072 characters; an unclosed quote?"
+            elif "unexpected end" in words or "expected after" in words:
+                words = f"a quote is not closed ({words})"
+            raise InvalidInput(f"{self.name}, line {reader.line_num}: {words}") from error
+        self.advance(max(0, len(self.text) - seen))
+        return found, lines
+
+    def fail(self, line: int | str, column: str, words: str) -> None:
+        """Deal with a broken row as the caller asked: stop, or keep count of it."""
+        if self.on_error == "raise":
+            where = f"line {line}" if isinstance(line, int) else line
+            raise InvalidInput(f"{self.name}, {where}{f', column {quoted(column)}' if column else ''}: {words}")
+        self.problems.append((line, column, words))
+
+    def note(self, words: str, *, kind: str | None = None) -> None:
+        """Remember what was understood that the file does not say outright; a kind makes it the linter's business."""
+        self.notes.append(words)
+        if kind is not None:
+            self.signs.append((kind, words))
+
+    def stem(self, *endings: str) -> str:
+        """The recording that the file's own name stands for: the name without its ending."""
+        name = self.path.name
+        for ending in endings:
+            match = re.search(ending, name, flags=re.IGNORECASE)
+            if match and match.start() > 0:
+                return name[: match.start()]
+        return self.path.stem
+
+
+def column_of(names: Sequence[str], *wanted: str) -> str | None:
+    """The first wanted column that is there, whatever its case; None if there is none."""
+    lower: dict[str, str] = {}
+    for name in names:
+        lower.setdefault(name.strip().lower(), name)
+    return next((lower[want.lower()] for want in wanted if want.lower() in lower), None)
+
+
+def texts(values: Any) -> list[str]:
+    """The values as a list of strings."""
+    return [str(value) for value in values]

@@ -1,0 +1,175 @@
+"""Tables of particular data sets: SONYC-UST (wide, per annotator), laughter (wide rows), SALAMI (boundaries), STEAD."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .output import count
+from .registry import Format
+from .source import Source, quoted
+from .table import Rows, Table, lengths_agree, numbers
+
+
+def sniff_sonyc(source: Source) -> bool:
+    """Columns ``..._presence`` beside an audio file and an annotator."""
+    return {"audio_filename", "annotator_id"} <= source.names and any(n.endswith("_presence") for n in source.names)
+
+
+def read_sonyc(source: Source) -> Rows:
+    """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
+    table = Table.read(source)
+    file, person = table.need("audio_filename"), table.need("annotator_id")
+    asked = [name for name in table.names if name.lower().endswith("_presence")]
+    values = np.column_stack([table.numbers(name) for name in asked])
+    for i, j in np.argwhere(~np.isin(values, (-1.0, 0.0, 1.0)) & ~np.isinf(values)).tolist():
+        source.fail(table.lines[i], asked[j], f"{quoted(table.columns[asked[j]][i])} must be 1, 0 or -1")
+    row, column = np.nonzero(np.isin(values, (0.0, 1.0)))
+    labels = [name[: -len("_presence")] for name in asked]
+    data: dict[str, Any] = {
+        "recording": [table.columns[file][i] for i in row],
+        "onset": np.full(len(row), np.nan),
+        "offset": np.full(len(row), np.nan),
+        "label": [labels[j] for j in column],
+        "present": values[row, column],
+        "annotator": [table.columns[person][i] for i in row],
+    }
+    for name in ("split", "sensor_id"):
+        if name in table.columns:
+            data[name] = [table.columns[name][i] for i in row]
+    out = int((values == -1).sum())
+    if out:
+        source.note(f"{source.name}: {count(out, 'field')} -1 hold no answer")
+    rows = Rows(source, data, [table.lines[i] for i in row])
+    rows.empty = list(dict.fromkeys(table.columns[file]))
+    return rows
+
+
+_PAIR = re.compile(r"^start(\.\d+)?$")
+
+
+def sniff_wide(source: Source) -> bool:
+    """Columns Start, End, Start.1, End.1, ..."""
+    return {"start", "end", "start.1", "end.1"} <= source.names
+
+
+def read_wide(source: Source) -> Rows:
+    """Several events per row; ``0 0`` or nothing at all is a recording without events.
+
+    Recordings that a spreadsheet has called ``#NAME?`` cannot be told apart by name, so each is called by its line.
+    """
+    table = Table.read(source)
+    file = table.need("FileID", "file", "filename", "recording")
+    damaged = [i for i, name in enumerate(table.columns[file]) if name.startswith("#")]
+    recording = list(table.columns[file])
+    for i in damaged:
+        recording[i] = f"{recording[i]} (line {table.lines[i]})"
+    if damaged:
+        told, line = quoted(table.columns[file][damaged[0]]), table.lines[damaged[0]]
+        lost = f"{count(len(damaged), 'recording')} lost their names to a spreadsheet"
+        source.note(f"{source.name}: {lost} ({told}, first in line {line}); each is called by its line")
+    starts = [name for name in table.names if _PAIR.match(name.lower())]
+    ends = [table.need("end" + name[len("start") :]) for name in starts]
+    onset = np.column_stack([table.numbers(name) for name in starts])
+    offset = np.column_stack([table.numbers(name) for name in ends])
+    used = ~(np.isnan(onset) & np.isnan(offset)) & ~((onset == 0) & (offset == 0))
+    row, column = np.nonzero(used)
+    person = table.find("annotator")
+    data: dict[str, Any] = {
+        "recording": [recording[i] for i in row],
+        "onset": onset[row, column],
+        "offset": offset[row, column],
+        "label": [source.label or "event"] * len(row),
+    }
+    if person:
+        data["annotator"] = [table.columns[person][i] for i in row]
+    rows = Rows(source, data, [table.lines[i] for i in row])
+    rows.empty = [name for name, none in zip(recording, ~used.any(axis=1)) if none]
+    rows.checked()
+    length = table.find("audio_length", "duration", "recording_length")
+    if length:
+        known = table.numbers(length)
+        lengths_agree(rows, {n: float(v) for n, v in zip(recording, known) if np.isfinite(v)})
+    return rows
+
+
+def sniff_boundaries(source: Source) -> bool:
+    """A song, an annotator, a time and a label, and no end."""
+    return {"song_id", "time", "label"} <= source.names and "end" not in source.names
+
+
+def read_boundaries(source: Source) -> Rows:
+    """Each boundary opens a segment that the next one of the same song and annotator closes.
+
+    A boundary at the same time as the next has no length of its own and is passed over, with a note.
+    """
+    table = Table.read(source)
+    song, label, person = table.need("song_id"), table.need("label"), table.find("annotator")
+    time = table.numbers(table.need("time"))
+    annotator = table.columns[person] if person else [""] * len(table)
+    level = table.columns["level"] if "level" in table.columns else [""] * len(table)
+    keys = list(zip(table.columns[song], annotator, level))
+    codes = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    group = np.array([codes[key] for key in keys], dtype=np.int64)
+    order = np.lexsort((np.arange(len(time)), group))
+    here, after = order[:-1], order[1:]
+    inside = group[here] == group[after]
+    here, after = here[inside], after[inside]
+    repeated = time[here] == time[after]
+    if repeated.any():
+        n = int(repeated.sum())
+        source.note(
+            f"{source.name}: {n} boundaries are repeated at the same time; their labels have no length of their own"
+        )
+    here, after = here[~repeated], after[~repeated]
+    data: dict[str, Any] = {
+        "recording": [table.columns[song][i] for i in here],
+        "onset": time[here],
+        "offset": time[after],
+        "label": [table.columns[label][i] for i in here],
+        "annotator": [annotator[i] for i in here],
+    }
+    rows = Rows(source, data, [table.lines[i] for i in here])
+    rows.empty = list(dict.fromkeys(table.columns[song]))
+    return rows.checked()
+
+
+_STEAD_RATE, _STEAD_LENGTH = 100.0, 60.0  # samples per second and seconds, the same for every trace of the data set
+
+
+def sniff_stead(source: Source) -> bool:
+    """The names of STEAD's columns."""
+    return {"p_arrival_sample", "coda_end_sample", "trace_name"} <= source.names
+
+
+def read_stead(source: Source) -> Rows:
+    """Each trace's earthquake, from the P arrival to the end of the coda; noise traces are empty."""
+    table = Table.read(source)
+    trace, kind = table.need("trace_name"), table.find("trace_category")
+    first = table.numbers(table.need("p_arrival_sample")) / _STEAD_RATE
+    coda = table.need("coda_end_sample")
+    last = numbers(source, [value.strip("[] ") for value in table.columns[coda]], table.lines, coda) / _STEAD_RATE
+    recording = table.columns[trace]
+    data: dict[str, Any] = {
+        "recording": list(recording),
+        "onset": first,
+        "offset": last,
+        "label": list(table.columns[kind]) if kind else ["earthquake"] * len(table),
+    }
+    rows = Rows(source, data, table.lines)
+    none = np.isnan(first) & np.isnan(last)
+    rows.empty = [name for name, out in zip(recording, none) if out]
+    rows.keep(~none)
+    rows.checked()
+    lengths_agree(rows, dict.fromkeys(recording, _STEAD_LENGTH))
+    return rows
+
+
+HERE = (
+    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)", sniff_sonyc, read_sonyc),
+    Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)", sniff_wide, read_wide),
+    Format("boundaries", "SALAMI boundaries (song_id, annotator, time, label)", sniff_boundaries, read_boundaries),
+    Format("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name)", sniff_stead, read_stead),
+)

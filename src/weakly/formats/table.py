@@ -1,0 +1,198 @@
+"""Columns of text with line numbers, and what every reader hands over: rows, empty recordings, lengths, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInput
+from .source import Source, column_of, quoted
+
+
+@dataclass
+class Rows:
+    """What a reader found in one file.
+
+    ``data`` holds equally long columns: recording and label (text), onset and offset (float64, seconds), present
+    (float64, only in formats of answers) and whatever else the format knows. ``places`` are their lines.
+    """
+
+    source: Source
+    data: dict[str, Any]
+    places: Sequence[int | str]
+    empty: list[str] = field(default_factory=list)  # annotated, nothing present
+    unannotated: list[str] = field(default_factory=list)
+    lengths: dict[str, float] = field(default_factory=dict)
+    bounds: bool = False  # answers whose present rows are events with their own bounds, not segments
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the rows are answers about segments."""
+        return "present" in self.data
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Only the rows of the mask stay."""
+        if mask.all():
+            return
+        kept = np.flatnonzero(mask).tolist()
+        for name, values in self.data.items():
+            self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
+        self.places = [self.places[i] for i in kept]
+
+    def checked(self) -> Rows:
+        """The rows with usable times; the others are dealt with as the caller asked."""
+        onset, offset = self.data["onset"], self.data["offset"]
+        if self.weak:
+            wrong = (~(np.isnan(onset) & np.isnan(offset))) & ~(np.isfinite(onset) & np.isfinite(offset))
+        else:
+            wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        problems = (
+            (wrong, "onset", "has a time that is not a number"),
+            (~wrong & (onset < 0), "onset", "starts before 0"),
+            (~wrong & (offset < onset), "offset", "ends before it starts"),
+            (~wrong & (offset == onset), "offset", "has no length (a point?)"),
+        )
+        bad = np.zeros(len(onset), dtype=bool)
+        for mask, column, words in problems:
+            for i in np.flatnonzero(mask & ~bad).tolist():
+                times = f"onset {onset[i]:g}, offset {offset[i]:g}"
+                self.source.fail(self.places[i], column, f"the event {words}: {times}")
+            bad |= mask
+        if bad.any():
+            # The recording was listened to even if its row is broken.
+            self.empty += [name for name, out in zip(self.data["recording"], bad) if out]
+            self.keep(~bad)
+        return self
+
+
+class Table:
+    """A delimited file as columns of text, each row with its line."""
+
+    def __init__(self, source: Source, names: list[str], rows: list[list[str]], lines: list[int]) -> None:
+        self.source = source
+        self.names = names
+        width = len(names)
+        sizes = set(map(len, rows))
+        if not sizes <= {width}:
+            rows, lines = self._even(rows, lines, width)
+        columns = list(zip(*rows)) if rows else [()] * width
+        self.lines = lines
+        self.columns: dict[str, list[str]] = {}
+        for name, values in zip(names, columns):
+            self.columns.setdefault(name, list(values))
+
+    def _even(self, rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
+        """Rows of one width: missing fields at the end are empty, too many are a broken row."""
+        even, kept = [], []
+        for row, line in zip(rows, lines):
+            if len(row) > width and any(item.strip() for item in row[width:]):
+                self.source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
+                continue
+            even.append((row + [""] * width)[:width])
+            kept.append(line)
+        return even, kept
+
+    @classmethod
+    def read(
+        cls, source: Source, *, delimiter: str | None = None, quotes: bool = True, comments: bool = False
+    ) -> Table:
+        """The table of a file whose first row names the columns."""
+        rows, lines = source.rows(delimiter or source.delimiter, quotes=quotes)
+        if comments:
+            kept = [i for i, row in enumerate(rows) if not row[0].lstrip().startswith("#")]
+            rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+        if not rows:
+            raise InvalidInput(f"{source.name}: is empty; a table needs a line that names its columns")
+        return cls(source, [name.strip() for name in rows[0]], rows[1:], lines[1:])
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def find(self, *wanted: str) -> str | None:
+        """The first of the wanted columns that the table has."""
+        return column_of(self.names, *wanted)
+
+    def need(self, *wanted: str) -> str:
+        """The first of the wanted columns, or an error that lists the columns."""
+        name = self.find(*wanted)
+        if name is None:
+            raise InvalidInput(
+                f"{self.source.name}: no column {quoted(wanted[0])}; there are {', '.join(self.names[:30])}; "
+                "say which it is with columns, for example onset=start"
+            )
+        return name
+
+    def numbers(self, name: str, *, scale: float = 1.0) -> NDArray[np.float64]:
+        """A column as float64; empty fields are NaN; what is not a number is a broken row (and NaN)."""
+        return numbers(self.source, self.columns[name], self.lines, name, scale=scale)
+
+    def blank(self, name: str) -> NDArray[np.bool_]:
+        """Where a column holds nothing."""
+        return np.fromiter((not value.strip() for value in self.columns[name]), bool, len(self))
+
+    def others(self, *used: str | None) -> dict[str, list[str]]:
+        """The columns that nobody asked for, as text, under their own names."""
+        return {name: values for name, values in self.columns.items() if name not in used and name}
+
+
+def numbers(
+    source: Source, values: Sequence[str], places: Sequence[int | str], column: str, *, scale: float = 1.0
+) -> NDArray[np.float64]:
+    """Texts as float64; empty is NaN; the first that is not a number stops the reading or is kept count of.
+
+    Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
+    """
+    try:
+        if any("_" in value for value in values):
+            raise ValueError
+        found = np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
+        if not any(value[:1].isalpha() or value[1:2].isalpha() for value in values):
+            return found * scale if scale != 1.0 else found
+    except ValueError:
+        pass
+    found = np.empty(len(values))
+    for i, value in enumerate(values):
+        text = value.strip()
+        try:
+            if "_" in text:
+                raise ValueError
+            found[i] = float(text) if text else np.nan
+            broken = bool(text) and not np.isfinite(found[i])
+        except ValueError:
+            broken = True
+        if broken:
+            source.fail(places[i], column, f"{quoted(value)} is not a number{_slip(text)}")
+            found[i] = np.inf
+    return found * scale if scale != 1.0 else found
+
+
+def _slip(text: str) -> str:
+    if text.count(",") == 1 and text.replace(",", "").isdigit():
+        return "; a decimal comma?"
+    if ":" in text:
+        return "; times are plain seconds"
+    if text.startswith("#"):
+        return "; a spreadsheet error?"
+    return ""
+
+
+def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
+    """Take over the lengths that a file states, except where its own events go past them: then neither is sure."""
+    last: dict[str, float] = {}
+    for name, offset in zip(rows.data["recording"], rows.data["offset"].tolist()):
+        if offset > last.get(name, 0.0):
+            last[name] = offset
+    wrong = [name for name, length in lengths.items() if not length > 0 or last.get(name, 0.0) > length * (1 + 1e-9)]
+    rows.lengths.update({name: length for name, length in lengths.items() if name not in wrong})
+    if wrong:
+        rows.source.note(
+            f"{rows.source.name}: the stated length of {len(wrong)} recordings (first {quoted(wrong[0])}) ends before "
+            "their last event; it is taken as unknown"
+        )
