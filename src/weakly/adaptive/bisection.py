@@ -1,0 +1,326 @@
+r"""Bisection: ask long segments first and split only those that are present.
+
+A shorter segment inside a longer one holds at most the same share of every event, so a present leaf has only present
+ancestors: whatever lies in an absent segment is absent. Splitting down to ``segment_length`` therefore returns exactly
+the labels of FIX with that length, for a fraction of the queries when events are few. It never improves on FIX; it
+saves queries, and pays with seconds heard more than once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInput
+from ..intervals import Intervals
+from ..symbols import check, choice
+from .contract import Asked, Labels, Recording, answers_by_segment
+
+CHILDREN = ("halves", "overlapping", "rescue")
+
+
+def best_start(*, recording_length: float, n_events: float = 1.0, query_cost_share: float = 0.5) -> int:
+    r"""How many segments to start from: the power of two nearest to :math:`\sqrt{2 M T (1 - r) / r}`.
+
+    Starting from one segment hears the recording several times; starting from all leaves is FIX. With
+    :math:`2^{j_0}` segments the cost is about :math:`(1 - r)(T + 2 M T / 2^{j_0}) + r (2^{j_0} + 2 M (J - j_0))`.
+
+    Examples
+    --------
+    >>> best_start(recording_length=102.4, n_events=1, query_cost_share=0.5)
+    16
+    """
+    total = float(check("recording_length", recording_length))
+    r = float(check("query_cost_share", query_cost_share))
+    events = max(1.0, float(check("n_events", n_events)))
+    if r == 0:
+        raise InvalidInput("query_cost_share must be > 0 to choose a start: if queries are free, ask all leaves")
+    return 1 << max(0, round(0.5 * math.log2(max(1.0, 2 * events * total * (1 - r) / r))))
+
+
+def expected_queries(
+    *,
+    recording_length: float,
+    segment_length: float,
+    event_length: ArrayLike,
+    presence_criterion: ArrayLike,
+    start: int = 1,
+) -> NDArray[np.float64]:
+    r"""Expected queries of bisection for one event, placed uniformly in the recording.
+
+    .. math:: E[B] = 2^{j_0} + 2 \sum_{j = j_0}^{J - 1} E N_j, \qquad
+        E N_j = \sum_i \frac{|[s_i - (1 - \gamma) d_e,\; s_i + l_j - \gamma d_e] \cap [0, T - d_e]|}{T - d_e}
+
+    where N_j counts the present segments of length :math:`l_j = T / 2^j` at level j.
+
+    Parameters
+    ----------
+    recording_length, segment_length : T and the length of the leaves, seconds; T is the length times a power of two.
+    start : number of segments to start from, :math:`2^{j_0}`.
+
+    Notes
+    -----
+    Exact, edges included. Roughly :math:`1 + 2J + 2 (1 - 2 \gamma)(d_e / l)(1 - 2^{-J})` for a start at the root.
+
+    Examples
+    --------
+    >>> round(float(expected_queries(
+    ...     recording_length=102.4, segment_length=0.8, event_length=1.0, presence_criterion=0.3)), 4)
+    15.9467
+    """
+    total = float(check("recording_length", recording_length))
+    depth = _depth(total, float(check("segment_length", segment_length)))
+    present = _present_nodes(total, depth, _level(start), event_length, presence_criterion)
+    return np.asarray(start + 2 * sum(count for count, _ in present))[()]
+
+
+def expected_listened(
+    *,
+    recording_length: float,
+    segment_length: float,
+    event_length: ArrayLike,
+    presence_criterion: ArrayLike,
+    start: int = 1,
+) -> NDArray[np.float64]:
+    r"""Expected seconds heard by bisection for one event: :math:`T + \sum_{j = j_0}^{J - 1} l_j E N_j`.
+
+    Examples
+    --------
+    >>> round(float(expected_listened(recording_length=102.4, segment_length=0.8, event_length=1.0,
+    ...     presence_criterion=0.5, start=16)) / 102.4, 2)
+    1.11
+    """
+    total = float(check("recording_length", recording_length))
+    depth = _depth(total, float(check("segment_length", segment_length)))
+    present = _present_nodes(total, depth, _level(start), event_length, presence_criterion)
+    return np.asarray(total + sum(count * width for count, width in present))[()]
+
+
+def _depth(total: float, leaf: float) -> int:
+    depth = round(math.log2(total / leaf))
+    if abs(leaf * 2**depth / total - 1) > 1e-9:
+        raise InvalidInput(
+            f"the closed form needs recording_length = segment_length times a power of two, got {total:g} and {leaf:g}"
+        )
+    return depth
+
+
+def _level(start: int) -> int:
+    if start < 1 or start & (start - 1):
+        raise InvalidInput(f"start must be a power of two (segments to start from), got {start}")
+    return start.bit_length() - 1
+
+
+def _present_nodes(
+    total: float, depth: int, first: int, event_length: ArrayLike, presence_criterion: ArrayLike
+) -> list[tuple[NDArray[np.float64], float]]:
+    """The expected number of present segments at each inner level, with their length."""
+    d = check("event_length", event_length)[..., None]
+    need = check("presence_criterion", presence_criterion)[..., None] * d
+    nodes = []
+    for level in range(first, depth):
+        width = total / 2**level
+        starts = width * np.arange(2**level)
+        # The onset lies where the event gives each segment the overlap that it needs.
+        low = np.maximum(0.0, starts - d + need)
+        high = np.minimum(total - d, starts + width - need)
+        count = np.maximum(0.0, high - low).sum(axis=-1) / (total - d[..., 0])
+        nodes.append((np.where(width >= need[..., 0], count, 0.0), width))
+    return nodes
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """Ask long segments, split the present ones, down to ``segment_length``.
+
+    Parameters
+    ----------
+    segment_length : length of the leaves, seconds.
+    start : how many segments the first round has at least, a power of two; 1 is the whole recording. Left out, it is
+        :func:`best_start` for ``n_events`` and ``query_cost_share``.
+    children : "halves"; "overlapping" asks left, middle and right half, so that the labels are those of windows with a
+        hop of half a segment; "rescue" asks the middle half only when both halves are absent although their parent is
+        present, and keeps the parent as present if that is absent too. For criteria above 1/2, where an event can be
+        lost on a split.
+    n_events, query_cost_share : what the start is chosen for.
+    """
+
+    segment_length: float
+    start: int | None = None
+    children: str = "halves"
+    n_events: float = 1.0
+    query_cost_share: float = 0.5
+    name: str = "bisection"
+
+    def __post_init__(self) -> None:
+        check("segment_length", self.segment_length)
+        choice("children", self.children, CHILDREN)
+        if self.start is not None:
+            _level(self.start)
+
+    def _tree(self, recording: Recording) -> _Tree:
+        start = self.start
+        if start is None:
+            share = max(1e-6, self.query_cost_share)
+            start = best_start(recording_length=recording.length, n_events=self.n_events, query_cost_share=share)
+        return _Tree(recording.length, self.segment_length, start)
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """The children of present segments that were not asked yet, or the first segments."""
+        tree = self._tree(recording)
+        wanted = tree.overlapping(asked)[0] if self.children == "overlapping" else tree.walk(asked, self._rescue)[0]
+        return tree.bounds(wanted) if wanted else np.empty((0, 2))
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """The leaves: those below an absent segment are absent."""
+        tree = self._tree(recording)
+        if self.children == "overlapping":
+            return tree.window_labels(asked)
+        return tree.leaf_labels(*tree.walk(asked, self._rescue))
+
+    @property
+    def _rescue(self) -> bool:
+        return self.children == "rescue"
+
+
+def _around(first: int, half: int) -> set[int]:
+    """Where the windows of twice the length start that contain the window (first, half)."""
+    nearest = first // half * half
+    return {nearest, nearest - half} if nearest == first else {nearest}
+
+
+#: A node is (first, count) in quarter leaves, so that middle halves of any node are nodes too.
+_Node = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """Segments as whole numbers of quarter leaves; the last ones are cut at the end of the recording."""
+
+    length: float
+    leaf: float
+    start: int
+
+    @property
+    def n_leaves(self) -> int:
+        return max(1, math.ceil(self.length / self.leaf * (1 - 1e-9)))
+
+    @property
+    def top(self) -> int:
+        """Quarter leaves of a first segment."""
+        depth = math.ceil(math.log2(self.n_leaves)) if self.n_leaves > 1 else 0
+        return 4 << max(0, depth - (self.start.bit_length() - 1))
+
+    def bounds(self, nodes: list[_Node]) -> Intervals:
+        """The nodes in seconds."""
+        first = np.array([a for a, _ in nodes], dtype=np.float64)
+        last = np.array([a + n for a, n in nodes], dtype=np.float64)
+        return np.column_stack((first * (self.leaf / 4), np.minimum(last * (self.leaf / 4), self.length)))
+
+    def _key(self, node: _Node) -> tuple[int, int]:
+        (first, count), quarter = node, self.leaf / 4
+        return round(first * quarter * 1e6), round(min((first + count) * quarter, self.length) * 1e6)
+
+    def _inside(self, first: int) -> bool:
+        return first * (self.leaf / 4) < self.length * (1 - 1e-9)
+
+    def roots(self) -> list[_Node]:
+        """The first segments."""
+        return [(a, self.top) for a in range(0, 4 * self.n_leaves, self.top) if self._inside(a)]
+
+    def walk(self, asked: Asked, rescue: bool) -> tuple[list[_Node], list[_Node], list[_Node]]:
+        """The nodes to ask now, the present ones at which splitting ends, and the ones that nobody is sure of."""
+        known = answers_by_segment(asked)
+
+        def said(node: _Node) -> float | None:
+            return known.get(self._key(node))
+
+        wanted: list[_Node] = []
+        present: list[_Node] = []
+        unsure: list[_Node] = []
+        stack = self.roots()[::-1]
+        while stack:
+            node = stack.pop()
+            answer = said(node)
+            first, count = node
+            if answer is None:
+                wanted.append(node)
+            elif answer == 1 and count <= 4:
+                present.append(node)
+            elif answer != 0:
+                # Present, or unsure: then the parts may tell. A leaf that nobody is sure of stays unknown.
+                if count <= 4:
+                    unsure.append(node)
+                    continue
+                half = count // 2
+                parts = [(a, half) for a in (first, first + half) if self._inside(a)]
+                answers = [said(part) for part in parts]
+                if rescue and len(parts) == 2 and all(a == 0 for a in answers):
+                    middle = (first + half // 2, half)
+                    third = said(middle)
+                    if third == 0:
+                        (present if answer == 1 else unsure).append(node)
+                        continue
+                    parts = [middle]
+                stack.extend(reversed(parts))
+        return wanted, present, unsure
+
+    def leaf_labels(self, wanted: list[_Node], present: list[_Node], unsure: list[_Node]) -> Labels:
+        """The leaves of the fixed grid; where rescue kept a parent or cut across the grid, that segment instead."""
+        cuts = {4 * k for k in range(self.n_leaves + 1)}
+        for first, count in present:
+            cuts -= set(range(first + 1, first + count))
+        for first, count in present:
+            cuts |= {first, min(first + count, 4 * self.n_leaves)}
+        edges = np.array(sorted(cuts))
+        value = np.zeros(len(edges) - 1)
+        for nodes, mark in ((wanted, np.nan), (unsure, np.nan), (present, 1.0)):
+            for first, count in nodes:
+                lo, hi = np.searchsorted(edges, (first, first + count))
+                value[lo:hi] = mark
+        seconds = np.minimum(edges * (self.leaf / 4), self.length)
+        return Labels(np.column_stack((seconds[:-1], seconds[1:])), value)
+
+    def windows(self, count: int) -> list[_Node]:
+        """All windows of this many quarter leaves, every half window; the first that reaches the end is the last."""
+        hop = count // 2
+        return [(a, count) for a in range(0, 4 * self.n_leaves, hop) if a == 0 or self._inside(a + hop)]
+
+    def overlapping(self, asked: Asked) -> tuple[list[_Node], dict[_Node, float]]:
+        """The windows to ask now, and what is known of the windows of one leaf."""
+        known = answers_by_segment(asked)
+        count, live = self.top, set(self.windows(self.top))
+        while True:
+            nodes = sorted(live)
+            missing = [node for node in nodes if self._key(node) not in known]
+            if missing:
+                return missing, dict.fromkeys(missing, math.nan)
+            said = {node: known[self._key(node)] for node in nodes}
+            if count <= 4:
+                return [], said
+            # A window can be present only if every longer window around it is.
+            half = count // 2
+            level = {first for first, _ in self.windows(count)}
+            dead = {first for first in level if said.get((first, count), 0.0) == 0.0}
+            live = {(first, half) for first, _ in self.windows(half) if not dead & level & _around(first, half)}
+            count = half
+
+    def window_labels(self, asked: Asked) -> Labels:
+        """Half leaves: present if one of the two windows that cover them is."""
+        wanted, said = self.overlapping(asked)
+        n = 2 * self.n_leaves
+        value = np.zeros(n)
+        for (first, count), answer in sorted(said.items(), key=lambda item: not math.isnan(item[1])):
+            if wanted or math.isnan(answer):
+                value[first // 2 : (first + count) // 2] = np.nan
+        for (first, count), answer in said.items():
+            if answer == 1 and count == 4:
+                value[first // 2 : (first + count) // 2] = 1.0
+        edges = np.minimum(np.arange(n + 1) * (self.leaf / 2), self.length)
+        kept = edges[1:] > edges[:-1] * (1 + 1e-12)
+        yes = [node for node, answer in said.items() if answer == 1 and node[1] == 4]
+        noticed = self.bounds(yes) if yes else np.empty((0, 2))
+        return Labels(np.column_stack((edges[:-1], edges[1:]))[kept], value[kept], noticed)

@@ -1,0 +1,209 @@
+"""Change points: segments that end where the signal changes, so that they can fit the events.
+
+After Martinsson, Mogren, Sandsten and Virtanen, *From Weak to Strong Sound Event Labels using Adaptive Change-Point
+Detection and Active Learning* (EUSIPCO 2024): the distance between what came before and what comes after is a curve,
+and its most prominent peaks are the boundaries of the segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..audio import Features
+from ..errors import optional
+from ..intervals import Intervals
+from ..symbols import check, choice
+from .contract import Asked, Labels, Recording, lookup, unasked
+
+SEARCHES = ("peaks", "kernel", "pelt")
+#: Seconds on either side of a change, from short calls to long ones.
+WINDOWS = (0.1, 0.2, 0.4, 0.8)
+
+
+def prepare(features: Features) -> NDArray[np.float64]:
+    """The rows that changes are looked for in: every dimension on the same noise floor, and the activity for log-mel.
+
+    A call that glides from band to band changes all the time; how much sound there is above the floor does not, so
+    it is a dimension of its own, with most of the weight.
+    """
+    values = features.values.astype(np.float64)
+    middle = np.median(values, axis=0)
+    spread = np.maximum(np.median(np.abs(values - middle), axis=0) * 1.4826, 1e-6)
+    rows = np.clip((values - middle) / spread, -4, 4)
+    rows /= max(1e-9, float(rows.std())) * np.sqrt(rows.shape[1])
+    if features.kind != "log-mel":
+        return rows
+    above = np.maximum(0.0, values - np.quantile(values, 0.2, axis=0) - 2.0)  # 2 nepers of power: 9 dB over the floor
+    activity = np.sqrt(above.mean(axis=1, keepdims=True))
+    return np.hstack((rows, 2 * activity / max(1e-9, float(activity.std()))))
+
+
+def change_score(rows: NDArray[np.float64], *, step: float, windows: tuple[float, ...] = WINDOWS) -> NDArray[np.float64]:
+    r"""How much the signal changes at each row: the distance between the means of the past and of the future window.
+
+    .. math:: g(t) = \sum_w \lVert \bar x_{[t - w, t)} - \bar x_{[t, t + w)} \rVert / \sigma_w
+
+    Parameters
+    ----------
+    rows : features over time, one row every ``step`` seconds.
+    windows : w, seconds on either side; several of them see short and long events alike. Each curve is divided by its
+        standard deviation.
+
+    Notes
+    -----
+    Near the ends of the recording the windows are as long as there is signal, and count less.
+    """
+    n = len(rows)
+    total = np.concatenate((np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)))
+    at = np.arange(n)
+    score = np.zeros(n)
+    for width in sorted({max(1, round(window / step)) for window in windows}):
+        low, high = np.maximum(0, at - width), np.minimum(n, at + width)
+        past = (total[at] - total[low]) / np.maximum(1, at - low)[:, None]
+        future = (total[high] - total[at]) / (high - at)[:, None]
+        # A mean over few rows is a noisy mean.
+        curve = np.sqrt(((past - future) ** 2).mean(axis=1) * np.minimum(at - low, high - at) / width)
+        score += curve / max(1e-9, float(curve.std()))
+    return score
+
+
+def peaks(
+    rows: NDArray[np.float64], times: NDArray[np.float64], *, windows: tuple[float, ...] = WINDOWS
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The times of the peaks of the change score, most prominent first, and their prominences."""
+    from scipy.signal import find_peaks
+
+    step = float(np.median(np.diff(times)))
+    score = change_score(rows, step=step, windows=windows)
+    index, found = find_peaks(score, prominence=0.0, distance=max(1, round(0.5 * min(windows) / step)))
+    order = np.argsort(-found["prominences"], kind="stable")
+    index = index[order]
+    # Row i sits in the middle of a frame; the change at i lies between rows i - 1 and i.
+    return (times[index] + times[np.maximum(index - 1, 0)]) / 2, found["prominences"][order]
+
+
+def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
+    """The segments between the boundaries, from 0 to the end."""
+    inner = np.sort(boundaries[(boundaries > 1e-6) & (boundaries < length - 1e-6)])
+    edges = np.concatenate(([0.0], inner, [length]))
+    return np.column_stack((edges[:-1], edges[1:]))
+
+
+def ruptures_boundaries(
+    features: Features, *, n_boundaries: int | None, search: str, penalty: float | None, least: float
+) -> NDArray[np.float64]:
+    """Boundaries by ruptures: kernel change points (their number known or not), or Pelt with a penalty."""
+    rpt = optional("ruptures", extra="audio")
+    values = prepare(features)
+    # The search is quadratic in the number of rows: long recordings are thinned to the least segment's scale.
+    step = max(1, int(least / features.step / 2), len(values) // 4000)
+    values = np.add.reduceat(values, np.arange(0, len(values), step), axis=0) / step
+    times = features.times[::step]
+    least_rows = max(1, round(least / (features.step * step)))
+    if search == "kernel":
+        finder = rpt.KernelCPD(kernel="rbf", min_size=least_rows)
+    else:
+        finder = rpt.Pelt(model="l2", min_size=least_rows, jump=1)
+    finder.fit(np.ascontiguousarray(values, dtype=np.float64))
+    most = len(values) // least_rows - 1
+    if n_boundaries is not None and search == "kernel":
+        ends = finder.predict(n_bkps=max(1, min(n_boundaries, most))) if most > 0 and n_boundaries else [len(values)]
+    else:
+        dimensions = 0.3 if search == "kernel" else 2 * float(values.var(axis=0).sum())
+        ends = finder.predict(pen=penalty if penalty is not None else np.log(len(values)) * dimensions)
+    return times[np.asarray(ends[:-1], dtype=np.int64)] if len(ends) > 1 else np.empty(0)
+
+
+@dataclass(frozen=True)
+class ChangePoint:
+    """Segments between the most prominent change points of each recording.
+
+    Parameters
+    ----------
+    n_queries : segments per recording (the B - 1 most prominent peaks are its boundaries); fewer where the curve has
+        fewer peaks. Left out, the number is found: by a threshold on the prominence, or by ruptures.
+    windows : seconds on either side of a change.
+    search : "peaks" (prominence), "kernel" or "pelt" (ruptures; the penalty decides the number unless it is given).
+    penalty : of ruptures, for an unknown number of change points.
+    threshold : least prominence of a peak, in standard deviations of one window's curve; 2 where the number is unknown,
+        else 0, so that the budget is spent. A budget above twice the events plus one cuts events apart: then a
+        threshold saves queries and labels.
+    """
+
+    n_queries: int | None = None
+    windows: tuple[float, ...] = WINDOWS
+    search: str = "peaks"
+    penalty: float | None = None
+    threshold: float | None = None
+    name: str = "change-point"
+
+    def __post_init__(self) -> None:
+        check("segment_length", self.windows, called="windows")
+        choice("search", self.search, SEARCHES)
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        return partition(self.boundaries(recording.known_features(), recording.length), recording.length)
+
+    def boundaries(self, features: Features, length: float) -> NDArray[np.float64]:
+        """The change points in seconds."""
+        n = None if self.n_queries is None else self.n_queries - 1
+        if self.search != "peaks":
+            return ruptures_boundaries(
+                features, n_boundaries=n, search=self.search, penalty=self.penalty, least=min(self.windows)
+            )
+        times, prominence = peaks(prepare(features), features.times, windows=self.windows)
+        inside = (times > 0) & (times < length)
+        times, prominence = times[inside], prominence[inside]
+        least = (2.0 if n is None else 0.0) if self.threshold is None else self.threshold
+        return times[prominence >= least][:n]
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """The segments not asked yet."""
+        return unasked(asked, self.segments(recording))
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """Each segment with its answer."""
+        segments = self.segments(recording)
+        return Labels(segments, lookup(asked, segments))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Segments that were chosen beforehand, by recording: how a budget of a whole data set is spent."""
+
+    by_recording: dict[str, Any]
+    name: str
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """The segments not asked yet."""
+        return unasked(asked, self.by_recording[recording.name])
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """Each segment with its answer."""
+        segments = self.by_recording[recording.name]
+        return Labels(segments, lookup(asked, segments))
+
+
+def spend(recordings: list[Recording], *, budget: int, windows: tuple[float, ...] = WINDOWS) -> Chosen:
+    """The change-point segments of a whole data set: the most prominent peaks of all recordings share the budget.
+
+    Every recording gets one segment; every further query goes to the next most prominent change point anywhere, so
+    quiet recordings stay whole and busy ones are cut finely.
+    """
+    found: list[tuple[float, int, float]] = []
+    for i, recording in enumerate(recordings):
+        features = recording.known_features()
+        times, prominence = peaks(prepare(features), features.times, windows=windows)
+        found += [(-p, i, t) for t, p in zip(times.tolist(), prominence.tolist()) if 0 < t < recording.length]
+    found.sort()
+    taken = found[: max(0, budget - len(recordings))]
+    cuts: dict[int, list[float]] = {i: [] for i in range(len(recordings))}
+    for _, i, t in taken:
+        cuts[i].append(t)
+    chosen = {r.name: partition(np.array(cuts[i]), r.length) for i, r in enumerate(recordings)}
+    return Chosen(chosen, "change-point")

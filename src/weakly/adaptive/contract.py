@@ -1,0 +1,181 @@
+"""The one contract of every query method: a recording and the answers so far in, the next segments out.
+
+A method holds no state. What it asks next is a function of the recording and of what was answered, so a simulated
+annotator, a person in front of a tool, and a campaign that is resumed after a crash are all served by the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..audio import Features
+from ..errors import InvalidInput
+from ..intervals import Intervals, as_intervals, duration, merge
+
+_NONE = np.empty((0, 2))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One recording: its name, its length in seconds, and what else is known of it."""
+
+    name: str
+    length: float
+    path: Path | None = None
+    events: Intervals | None = None  # true events, where strong labels exist
+    features: Callable[[], Features] | Features | None = None
+
+    def known_features(self) -> Features:
+        """The features over time; computed when first asked for."""
+        if self.features is None:
+            raise InvalidInput(f"recording {self.name!r}: this method needs audio or features, and there are none")
+        return self.features() if callable(self.features) else self.features
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The segments that were asked so far, in order, and the answers: 1 present, 0 absent, NaN unsure or not yet."""
+
+    segments: Intervals = field(default_factory=lambda: _NONE)
+    present: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def add(self, segments: Any, present: Any) -> Asked:
+        """These and further answers."""
+        more = as_intervals(segments, name="segments")
+        said = np.asarray(present, dtype=np.float64)
+        if said.shape != (len(more),):
+            raise InvalidInput(f"there must be one answer per segment, got {said.shape} for {len(more)} segments")
+        wrong = ~(np.isnan(said) | (said == 0) | (said == 1))
+        if wrong.any():
+            raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {said[wrong][0]:g}")
+        return Asked(np.concatenate((self.segments, more)), np.concatenate((self.present, said)))
+
+    @property
+    def listened(self) -> float:
+        """Seconds heard: every asked segment counts, as often as it was asked."""
+        return float((self.segments[:, 1] - self.segments[:, 0]).sum())
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Disjoint segments in order, and whether each is present (NaN where nothing is known)."""
+
+    segments: Intervals
+    present: NDArray[np.float64]
+    noticed: Intervals | None = None  # the present segments that were heard, where the labels are cut more finely
+
+    @property
+    def events(self) -> Intervals:
+        """The present time; segments that touch become one event."""
+        return merge(self.segments[self.present == 1])
+
+    @property
+    def unknown(self) -> float:
+        """Seconds without an answer."""
+        return duration(self.segments[np.isnan(self.present)])
+
+
+class Method(Protocol):
+    """A way to choose segments."""
+
+    @property
+    def name(self) -> str:
+        """The word that chooses it at the door."""
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """The segments to ask now; none when the answers suffice."""
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """The labels that the answers make."""
+
+
+@dataclass
+class Session:
+    """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
+
+    Examples
+    --------
+    >>> from weakly.adaptive import Bisection, Recording, Session
+    >>> session = Session(Bisection(segment_length=1.0, start=1), Recording("a", 4.0))
+    >>> session.next().tolist()
+    [[0.0, 4.0]]
+    >>> session.answer([1])
+    >>> session.next().tolist()
+    [[0.0, 2.0], [2.0, 4.0]]
+    """
+
+    method: Method
+    recording: Recording
+    asked: Asked = field(default_factory=Asked)
+
+    def next(self) -> Intervals:
+        """The segments to ask now; none when the session is over."""
+        return self.method.next(self.recording, self.asked)
+
+    def answer(self, present: Any, *, segments: Any = None) -> None:
+        """Take the answers to the segments of :meth:`next` (or to these), in their order: 1, 0, or NaN for unsure."""
+        self.asked = self.asked.add(self.next() if segments is None else segments, present)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that the answers so far make."""
+        return self.method.labels(self.recording, self.asked)
+
+    @property
+    def n_queries(self) -> int:
+        """How many segments were asked."""
+        return len(self.asked)
+
+    @property
+    def listened(self) -> float:
+        """How many seconds were heard."""
+        return self.asked.listened
+
+
+def key(segments: Intervals) -> list[tuple[int, int]]:
+    """Segments as pairs of whole microseconds, so that equal ones are found whatever their last bit says."""
+    return [(round(a * 1e6), round(b * 1e6)) for a, b in segments.tolist()]
+
+
+def answers_by_segment(asked: Asked) -> dict[tuple[int, int], float]:
+    """The answer to each segment: the majority of its answers, NaN where they tie or none is sure."""
+    said: dict[tuple[int, int], list[float]] = {}
+    for segment, present in zip(key(asked.segments), asked.present.tolist()):
+        said.setdefault(segment, []).append(present)
+    return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in said.items()}
+
+
+def verdict(values: Any) -> float:
+    """The majority of answers; NaN where they tie or none is sure.
+
+    >>> verdict([1, 1, 0]), verdict([1, 0])
+    (1.0, nan)
+    """
+    ayes, noes = sum(value == 1 for value in values), sum(value == 0 for value in values)
+    return float("nan") if ayes == noes else float(ayes > noes)
+
+
+def lookup(asked: Asked, segments: Intervals) -> NDArray[np.float64]:
+    """The answers to these segments; NaN where they were not asked."""
+    known = answers_by_segment(asked)
+    return np.array([known.get(segment, np.nan) for segment in key(segments)], dtype=np.float64)
+
+
+def unasked(asked: Asked, segments: Intervals) -> Intervals:
+    """Those of the segments that were not asked yet."""
+    known = set(key(asked.segments))
+    return segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
+
+
+def with_events(recording: Recording, events: Any) -> Recording:
+    """The recording with its true events."""
+    return replace(recording, events=merge(as_intervals(events, name="events")))

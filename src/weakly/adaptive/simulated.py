@@ -1,0 +1,125 @@
+"""Simulated annotators, and the run of any method against one: the labels, the queries and the seconds heard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..annotator import TIE, Annotator, PresenceRule
+from ..errors import InvalidInput
+from ..intervals import Intervals
+from .contract import Asked, Labels, Method, Recording, Session
+
+
+def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+    """The largest share of one event in each segment; events are sorted and disjoint.
+
+    >>> event_fractions(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [3.0, 4.0]])).tolist()
+    [0.5, 0.0]
+    """
+    most = np.zeros(len(segments))
+    for rows in range(0, len(segments), 4096):  # keeps the table of segments by events small
+        part = segments[rows : rows + 4096]
+        near = events[(events[:, 1] > part[:, 0].min()) & (events[:, 0] < part[:, 1].max())]
+        if len(near):
+            shared = np.minimum(near[:, 1], part[:, 1:]) - np.maximum(near[:, 0], part[:, :1])
+            most[rows : rows + 4096] = (np.maximum(0.0, shared) / (near[:, 1] - near[:, 0])).max(axis=1)
+    return most
+
+
+class SimulatedAnnotator:
+    """Somebody who answers segments by the true events: a criterion, guesses, lapses, flips, votes; or a rule.
+
+    Parameters
+    ----------
+    annotator : an :class:`~weakly.Annotator`, or a presence criterion. A law of criteria is drawn from once for each
+        voter: a criterion belongs to a person, guesses and lapses to a segment.
+    rule : a presence rule instead of a criterion, for an annotator without noise.
+    rng : seed or generator.
+
+    Examples
+    --------
+    >>> SimulatedAnnotator(0.5)(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [2.5, 4.0]])).tolist()
+    [1.0, 0.0]
+    """
+
+    def __init__(self, annotator: Any = 0.5, *, rule: PresenceRule | None = None, rng: Any = None) -> None:
+        self.annotator = annotator if isinstance(annotator, Annotator) else Annotator(presence_criterion=annotator)
+        self.rule = rule
+        self._rng = np.random.default_rng(rng)
+        voters = self.annotator.votes[1] if self.annotator.votes else 1
+        law = self.annotator.presence_criterion
+        self.criteria = np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
+
+    def __call__(self, events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+        """The answers to the segments of a recording with these events: 1 present, 0 absent."""
+        if len(segments) == 0:
+            return np.empty(0)
+        who = self.annotator
+        if self.rule is not None:
+            met = np.repeat(self._by_rule(events, segments)[:, None], len(self.criteria), axis=1)
+        else:
+            h = event_fractions(events, segments)
+            met = (h[:, None] > 0) & (h[:, None] >= self.criteria * (1 - TIE))
+        chance = who.guess_rate + (1 - who.guess_rate - who.lapse_rate) * met
+        chance = chance + who.flip_rate * (1 - 2 * chance)
+        certain = not (who.guess_rate or who.lapse_rate or who.flip_rate)
+        said = met if certain else self._rng.random(met.shape) < chance
+        need = who.votes[0] if who.votes else 1
+        return (said.sum(axis=1) >= need).astype(np.float64)
+
+    def _by_rule(self, events: Intervals, segments: Intervals) -> NDArray[np.bool_]:
+        assert self.rule is not None
+        if len(events) == 0:
+            return np.zeros(len(segments), dtype=bool)
+        return np.asarray(self.rule.is_present(event=events[None], segment=segments[:, None])).any(axis=1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one recording: the labels, what was asked, and what was answered."""
+
+    recording: Recording
+    labels: Labels
+    asked: Asked
+
+    @property
+    def n_queries(self) -> int:
+        """How many segments were asked."""
+        return len(self.asked)
+
+    @property
+    def listened(self) -> float:
+        """How many seconds were heard."""
+        return self.asked.listened
+
+
+def run(
+    method: Method,
+    recording: Recording,
+    annotator: Callable[[Intervals, Intervals], NDArray[np.float64]],
+    *,
+    most_queries: int | None = None,
+) -> Outcome:
+    """The outcome of a method on a recording whose events are known, with a simulated annotator.
+
+    Examples
+    --------
+    >>> from weakly.adaptive import Bisection, Recording
+    >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
+    >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))
+    >>> outcome.n_queries, outcome.labels.events.tolist()
+    (7, [[2.0, 3.0]])
+    """
+    if recording.events is None:
+        raise InvalidInput(f"recording {recording.name!r}: a simulated annotator needs the true events")
+    session = Session(method, recording)
+    while len(segments := session.next()):
+        if most_queries is not None and session.n_queries + len(segments) > most_queries:
+            break
+        session.answer(annotator(recording.events, segments), segments=segments)
+    return Outcome(recording, session.labels, session.asked)

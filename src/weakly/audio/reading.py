@@ -1,0 +1,240 @@
+"""Samples from WAV, FLAC, OGG and MP3 files, from CSV and npy signals: block by block, so that memory stays flat."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AssumptionWarning, InvalidInput, optional
+from ..files import atomic_write
+
+Samples = NDArray[np.float32]
+PathLike = str | os.PathLike[str]
+
+SIGNALS = (".npy", ".csv", ".tsv", ".txt")
+
+
+def _soundfile() -> Any:
+    return optional("soundfile", extra="audio")
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What the header of a recording says: samples per second, number of samples, channels."""
+
+    path: Path
+    sample_rate: float
+    n_samples: int
+    channels: int
+
+    @property
+    def seconds(self) -> float:
+        """The length of the recording."""
+        return self.n_samples / self.sample_rate
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The lengths of recordings in seconds by path, and why others were skipped."""
+
+    seconds: dict[Path, float]
+    skipped: dict[Path, str]
+
+    def names(self) -> dict[str, Path]:
+        """A short name for each recording: its file name, with as many folders as it takes to tell them apart."""
+        paths = list(self.seconds)
+        depth = 1
+        while True:
+            names = ["/".join(path.resolve().parts[-depth:]) for path in paths]
+            if len(set(names)) == len(names):
+                return dict(zip(names, paths))
+            depth += 1
+
+
+def header(path: PathLike, *, sample_rate: float | None = None) -> Signal:
+    """What the file's header says, without reading the samples; truncated files raise InvalidInput.
+
+    Signals in npy or CSV files (one column per channel) carry no sample rate: give it.
+    """
+    path = Path(path)
+    if path.suffix.lower() in SIGNALS:
+        return _signal_header(path, sample_rate)
+    sf = _soundfile()
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    try:
+        info = sf.info(str(path))
+    except (sf.SoundFileError, RuntimeError) as error:
+        raise InvalidInput(f"{path}: not readable as audio: {_words(error)}") from error
+    if info.frames <= 0 or info.samplerate <= 0:
+        raise InvalidInput(f"{path}: the recording is empty")
+    reason = _truncated(path, info)
+    if reason:
+        raise InvalidInput(f"{path}: truncated: {reason}")
+    return Signal(path, float(info.samplerate), int(info.frames), int(info.channels))
+
+
+def _words(error: Exception) -> str:
+    return str(error).rpartition(": ")[2].strip().rstrip(".") or type(error).__name__
+
+
+def _truncated(path: Path, info: Any) -> str:
+    """Why the file is shorter than it says, or "". libsndfile shortens a cut file silently, so we look ourselves."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        start = file.read(12)
+        if start[:4] == b"RIFF" and start[8:] == b"WAVE":
+            return _short_riff(file, size)
+        if start[:4] == b"OggS":
+            file.seek(max(0, size - 65536))
+            tail = file.read()
+            last = tail.rfind(b"OggS")
+            if last < 0 or not tail[last + 5] & 4:  # the last page carries the end-of-stream flag
+                return "the last page of the stream is missing"
+            return ""
+    if info.format in ("FLAC", "MP3"):
+        sf = _soundfile()
+        try:
+            with sf.SoundFile(str(path)) as file:
+                file.seek(info.frames - 1)
+                if len(file.read(1)) < 1:
+                    return "the last sample cannot be read"
+        except (sf.SoundFileError, RuntimeError) as error:
+            return f"the last sample cannot be read ({_words(error)})"
+    return ""
+
+
+def _short_riff(file: Any, size: int) -> str:
+    while True:
+        chunk = file.read(8)
+        if len(chunk) < 8:
+            return "no samples"
+        length = int.from_bytes(chunk[4:], "little")
+        if chunk[:4] == b"data":
+            there = size - file.tell()
+            # Recorders that stream write 0 or the largest number, and fill in nothing afterwards.
+            streamed = length in (0, 0xFFFFFFFF, 0x7FFFFFFF)
+            return "" if streamed or there >= length else f"{there} of {length} bytes of samples are there"
+        file.seek(length + length % 2, os.SEEK_CUR)
+
+
+def duration(path: PathLike, *, sample_rate: float | None = None) -> float:
+    """The length of a recording in seconds, from its header alone."""
+    return header(path, sample_rate=sample_rate).seconds
+
+
+def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) -> Listing:
+    """The lengths of recordings; what is corrupt or truncated is skipped, named and counted in one warning."""
+    seconds: dict[Path, float] = {}
+    skipped: dict[Path, str] = {}
+    for path in map(Path, paths):
+        try:
+            seconds[path] = header(path, sample_rate=sample_rate).seconds
+        except InvalidInput as error:
+            skipped[path] = str(error).partition(f"{path}: ")[2] or str(error)
+    if skipped:
+        say_skipped(skipped, len(seconds) + len(skipped))
+    return Listing(seconds, skipped)
+
+
+def say_skipped(skipped: dict[Path, str], total: int) -> None:
+    """Warn which recordings were left out, and how many."""
+    named = "; ".join(f"{path}: {reason}" for path, reason in list(skipped.items())[:5])
+    more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
+    message = f"skipped {len(skipped)} of {total} recordings: {named}{more}"
+    warnings.warn(message, AssumptionWarning, stacklevel=3)
+
+
+def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None = None) -> Iterator[Samples]:
+    """The recording as consecutive mono blocks (the mean of its channels), at most this many seconds each.
+
+    A file that ends before its header says raises InvalidInput with the time it reached.
+    """
+    signal = header(path, sample_rate=sample_rate)
+    step = max(1, round(seconds * signal.sample_rate))
+    if signal.path.suffix.lower() in SIGNALS:
+        values = _signal_values(signal.path)
+        for first in range(0, len(values), step):
+            yield np.asarray(values[first : first + step], dtype=np.float32).mean(axis=1)
+        return
+    sf = _soundfile()
+    done = 0
+    try:
+        with sf.SoundFile(str(signal.path)) as file:
+            while len(block := file.read(step, dtype="float32", always_2d=True)):
+                done += len(block)
+                yield block.mean(axis=1)
+    except (sf.SoundFileError, RuntimeError) as error:
+        at = done / signal.sample_rate
+        raise InvalidInput(f"{signal.path}: corrupt after {at:.3g} s: {_words(error)}") from error
+    if done < signal.n_samples * 0.999:
+        got, want = done / signal.sample_rate, signal.seconds
+        raise InvalidInput(f"{signal.path}: truncated: {got:.3g} of {want:.3g} s are there")
+
+
+def _signal_values(path: Path) -> NDArray[Any]:
+    if path.suffix.lower() == ".npy":
+        try:
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise InvalidInput(f"{path}: not readable as an array: {error}") from error
+    else:
+        import pandas as pd
+
+        try:
+            table = pd.read_csv(path, sep=None, engine="python", header=None)
+            if not all(kind.kind in "fiu" for kind in table.dtypes):
+                table = pd.read_csv(path, sep=None, engine="python")
+            values = table.to_numpy(dtype=np.float32)
+        except (ValueError, pd.errors.ParserError) as error:
+            raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
+        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,) or (samples, channels)")
+    return values
+
+
+def _signal_header(path: Path, sample_rate: float | None) -> Signal:
+    if sample_rate is None:
+        raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
+    if not sample_rate > 0:
+        raise InvalidInput(f"sample_rate must be > 0, got {sample_rate:g}")
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    values = _signal_values(path)
+    return Signal(path, float(sample_rate), values.shape[0], values.shape[1])
+
+
+def write_clip(
+    path: PathLike, target: PathLike, *, onset: float, offset: float, fade: float = 0.005, sample_rate: float | None = None
+) -> Path:
+    """The WAV file of one stretch of a recording, with short fades so that the cut does not click.
+
+    Only the stretch is read. The file appears whole or not at all.
+    """
+    signal, target = header(path, sample_rate=sample_rate), Path(target)
+    rate = signal.sample_rate
+    first, last = round(onset * rate), min(round(offset * rate), signal.n_samples)
+    if signal.path.suffix.lower() in SIGNALS:
+        clip = np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
+        clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
+    else:
+        with _soundfile().SoundFile(str(signal.path)) as file:
+            file.seek(first)
+            clip = file.read(last - first, dtype="float32", always_2d=True)
+    n = min(round(fade * rate), len(clip) // 2)
+    if n > 0:
+        ramp = (np.arange(1, n + 1, dtype=np.float32) / (n + 1))[:, None]
+        clip[:n] *= ramp
+        clip[-n:] *= ramp[::-1]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(target, "wb") as file:
+        _soundfile().write(file, clip, round(rate), format="WAV", subtype="PCM_16")
+    return target
