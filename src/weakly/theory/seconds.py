@@ -192,11 +192,8 @@ def expected(lengths: Lengths, q: Floats, who: Who) -> Seconds:
         p0, m1, m2 = lengths.partial_moments(noticeable(lengths, q, g))
         zero = 0.0 * p0
         return Seconds(lengths.mean + zero, q + zero, (1 - 2 * g) * m1 + q * p0, m1 - g * g * m2 / q)
-    present, true = np.empty(q.shape), np.empty(q.shape)
-    for index, width in np.ndenumerate(q):
-        splits = who.splits(float(width))
-        present[index] = lengths.expect(_piece(who, width, "present"), splits)
-        true[index] = lengths.expect(_piece(who, width, "true"), splits)
+    present = cells(lengths, q, who, lambda d, width, one: one.seconds(d, width).present)
+    true = cells(lengths, q, who, lambda d, width, one: one.seconds(d, width).true)
     return Seconds(np.full(q.shape, lengths.mean), q, present, true)
 
 
@@ -205,21 +202,40 @@ def noticeable(lengths: Lengths, q: Floats, g: Floats) -> Floats:
     return q / g * (1 + TIE if lengths.is_sample else 1.0)
 
 
-def _piece(who: Who, width: float, name: str) -> Callable[[Floats], Floats]:
-    return lambda d: np.asarray(getattr(who.seconds(d, np.float64(width)), name))
+#: Cells of a table times lengths of a sample that are held at once: 8 MB a copy.
+_AT_ONCE = 1_000_000
 
 
-def cells(lengths: Lengths, q: Floats, who: Who, function: Callable[[Floats, Floats, Who], Floats]) -> Floats:
-    """E[function(d, q, who)] over a law of lengths, cell by cell of the broadcast table of q and criteria."""
+def cells(
+    lengths: Lengths,
+    q: Floats,
+    who: Who,
+    function: Callable[[Floats, Floats, Who], Floats],
+    *,
+    bends: Callable[[float, float], list[float]] | None = None,
+) -> Floats:
+    """E[function(d, q, who)] over a law of lengths, for each cell of the broadcast table of q and criteria.
+
+    ``bends(q, longest)`` are lengths where the function bends besides those of the presence rule.
+    """
     shape = np.broadcast_shapes(q.shape, who.shape)
     widths, table = np.broadcast_to(q, shape), np.empty(shape)
+    if lengths.values is not None and lengths.weights is not None and who.criterion is None:
+        flat, found = widths.reshape(-1), table.reshape(-1)
+        step = max(1, _AT_ONCE // lengths.values.size)
+        for start in range(0, flat.size, step):
+            part = flat[start : start + step, None]
+            found[start : start + step] = function(lengths.values, part, who) @ lengths.weights
+        return table
+    longest = lengths.quantile(1 - 1e-9)
     for index, width in np.ndenumerate(widths):
         one = who.at(index, shape)
 
         def inner(d: Floats, width: float = width, one: Who = one) -> Floats:
-            return function(d, np.float64(width), one)
+            return function(d, np.asarray(width), one)
 
-        table[index] = lengths.expect(inner, one.splits(float(width)))
+        more = [] if bends is None else bends(float(width), longest)
+        table[index] = lengths.expect(inner, one.splits(float(width)) + more)
     return table
 
 

@@ -1,0 +1,182 @@
+r"""Overlapping windows with votes: what a hop shorter than the window buys, and where to put the threshold.
+
+Windows of length :math:`d_q = K\eta` start every :math:`\eta` seconds; a cell of length :math:`\eta` is labelled
+present if at least k of the K windows over it are. Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` are present,
+a stretch of length :math:`\Lambda = d_e + d_q - 2x_0`, so the label runs from :math:`a + U - x` to :math:`b + x - V`
+with :math:`x = (K-k+1)\eta - x_0` and U, V uniform on :math:`(0, \eta)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..lengths import Lengths
+from ..symbols import check
+from .seconds import Floats, Who, cells, lengths_or_numbers, out
+from .single import wrong_time
+
+
+def windows_per_cell(*, segment_length: Any, hop: Any) -> int:
+    """K, the number of windows over each cell; the segment length must be a whole multiple of the hop.
+
+    >>> windows_per_cell(segment_length=10, hop=1)
+    10
+    """
+    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
+    count = round(width / step)
+    if count < 1 or abs(width / step - count) > 1e-9 * count:
+        raise InvalidInput(f"segment_length must be a whole multiple of hop, got {width:g} and {step:g}")
+    return count
+
+
+def _votes(votes: Any, count: int) -> int:
+    if isinstance(votes, (bool, str)) or int(votes) != votes or not 1 <= votes <= count:
+        raise InvalidInput(f"votes must be a whole number from 1 to {count}, the windows over a cell; got {votes!r}")
+    return int(votes)
+
+
+def _pieces(d: Floats, who: Who, width: float, step: float, count: int, k: int, *, inside: bool) -> Floats:
+    """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
+    x0 = who.required_overlap(d, np.asarray(width))
+    possible = np.isfinite(x0)
+    x = np.where(possible, x0, 0.0)
+    stretch = np.where(possible, d + width - 2 * x, -1.0)
+    reach = (count - k + 1) * step - x
+    # A stretch of exactly n hops holds n windows for almost every phase, whichever way it was rounded.
+    windows = np.floor(stretch / step + 1e-9)
+    within = (reach * reach + (step - reach) ** 2) / step
+    beyond = np.full_like(reach, step) if inside else 2 * reach - step
+    always = np.where(reach < 0, step - 2 * reach, np.where(reach > step, beyond, within))
+    rest = np.clip(stretch - (k - 1) * step, 0.0, step)
+    sometimes = _mean_distance(rest, reach) * 2 / step + (1 - rest / step) * d
+    return np.where(windows >= k, always, np.where(windows == k - 1, sometimes, d))
+
+
+def _mean_distance(r: Floats, at: Floats) -> Floats:
+    """The integral of |u - at| for u from 0 to r."""
+    cut = np.clip(at, 0.0, r)
+    return np.abs(cut * (at - cut / 2)) + np.abs((r - cut) * ((r + cut) / 2 - at))
+
+
+def _expect(event_length: Any, who: Who, width: float, step: float, k: int, *, inside: bool) -> Any:
+    count = windows_per_cell(segment_length=width, hop=step)
+    d = lengths_or_numbers(event_length)
+    if not isinstance(d, Lengths):
+        return _pieces(d, who, width, step, count, k, inside=inside)
+
+    def bends(q: float, _: float) -> list[float]:
+        if who.criterion is None:
+            return []
+        g = float(who.criterion)
+        found = [(count - k + 1) * step / g, (count - k) * step / g]
+        if g != 0.5:
+            found += [(n * step - width) / (1 - 2 * g) for n in (k - 1, k)]
+        return [value for value in found if value > 0]
+
+    def wrong(each: Floats, _: Floats, one: Who) -> Floats:
+        return _pieces(each, one, width, step, count, k, inside=inside)
+
+    return cells(d, np.asarray(width), who, wrong, bends=bends)
+
+
+def overlapping_wrong_time(
+    *, event_length: Any, segment_length: Any, hop: Any, votes: int, presence_criterion: Any = None, rule: Any = None
+) -> Any:
+    r"""Expected seconds per event with the wrong label, with overlapping windows and k-of-K votes per cell.
+
+    .. math:: \frac{x^2 + (\eta - x)^2}{\eta} \text{ if } 0 \le x \le \eta, \text{ else } 2|x - \eta/2|,
+        \qquad x = (K - k + 1)\eta - \gamma d_e
+
+    where the present stretch :math:`\Lambda` always holds k windows; where it does so for some phases only, the mixture
+    with a lost event, and :math:`d_e` where it never does.
+
+    Parameters
+    ----------
+    event_length : :math:`d_e` in seconds: numbers or a law of lengths.
+    segment_length : :math:`d_q = K \eta`, the length of a window in seconds.
+    hop : :math:`\eta`, from one window's start to the next.
+    votes : k, the windows that must be present, 1 to K.
+    presence_criterion, rule : who answers, one of them; one criterion at a time.
+
+    Notes
+    -----
+    One window per cell (hop = segment length) is the wrong time of Theorem 5 of the paper.
+
+    Examples
+    --------
+    >>> overlapping_wrong_time(event_length=1, segment_length=0.75 * 2, hop=0.75, votes=2, presence_criterion=0.5)
+    0.4166666666666667
+    """
+    who = Who.of(_one(presence_criterion), rule, None)
+    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
+    k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
+    return out(_expect(event_length, who, width, step, k, inside=False))
+
+
+def _one(presence_criterion: Any) -> Any:
+    return None if presence_criterion is None else float(check("presence_criterion", presence_criterion))
+
+
+def optimal_votes(
+    *, event_length: Any, segment_length: Any, hop: Any, presence_criterion: Any = None, rule: Any = None
+) -> int:
+    r"""The number of present windows per cell, k of K, that makes the least wrong time.
+
+    Near :math:`K + 1/2 - \gamma d_e / \eta`: threshold the mean label at :math:`1 - \gamma d_e/d_q`, not at one half.
+
+    Examples
+    --------
+    >>> optimal_votes(event_length=5, segment_length=10, hop=1, presence_criterion=0.5)
+    8
+    """
+    who = Who.of(_one(presence_criterion), rule, None)
+    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
+    count = windows_per_cell(segment_length=width, hop=step)
+    law = Lengths.of(event_length)
+    found = [float(_expect(law, who, width, step, k, inside=False)) for k in range(1, count + 1)]
+    return int(np.argmin(np.round(found, 12))) + 1
+
+
+def overlapping_cell_accuracy(
+    *, event_length: Any, segment_length: Any, hop: Any, votes: int, presence_criterion: Any = None, rule: Any = None
+) -> Any:
+    r"""Expected accuracy of the cells that meet an event, with overlapping windows and votes.
+
+    .. math:: 1 - \epsilon / (d_e + \eta), \quad \epsilon \text{ the wrong seconds in these cells}
+
+    Blind to false presence outside these cells: read it together with :func:`overlapping_wrong_time`.
+
+    Examples
+    --------
+    >>> overlapping_cell_accuracy(event_length=2, segment_length=1, hop=0.5, votes=1, presence_criterion=0.25)
+    0.8
+    """
+    who = Who.of(_one(presence_criterion), rule, None)
+    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
+    k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
+    d = lengths_or_numbers(event_length)
+    wrong = _expect(event_length, who, width, step, k, inside=True)
+    mean = d.mean if isinstance(d, Lengths) else d
+    return out(1 - wrong / (mean + step))
+
+
+def soft_wrong_time(
+    *, event_length: Any, segment_length: Any, hop: Any, presence_criterion: Any = None, rule: Any = None
+) -> Any:
+    """Expected seconds of wrong label per event, if a cell's label is the mean of the windows over it.
+
+    The error |label - truth| is linear in the label, so it is that of windows which do not overlap: soft labels alone
+    gain nothing, thresholds do.
+
+    Examples
+    --------
+    >>> round(soft_wrong_time(event_length=1, segment_length=1.2, hop=0.3, presence_criterion=0.5), 6)
+    0.616667
+    """
+    windows_per_cell(segment_length=segment_length, hop=hop)
+    return wrong_time(
+        event_length=event_length, segment_length=segment_length, presence_criterion=presence_criterion, rule=rule
+    )
