@@ -76,11 +76,20 @@ class Scenario:
     n_events: int = 1
 
 
-def _normal(mean: float, deviation: float, origin: str = "text and code") -> Case:
+def normal(mean: float, deviation: float) -> Lengths:
+    """A normal law of lengths, given that the length is positive."""
     from scipy import stats
 
     name = f"normal({mean:g}, {deviation:g})"
-    return Case(name, Lengths.law(stats.norm(mean, deviation), name=name), origin)
+    plain = stats.norm(mean, deviation)
+    if plain.cdf(0.0) < 1e-6:
+        return Lengths.law(plain, name=name)
+    return Lengths.law(stats.truncnorm(-mean / deviation, np.inf, loc=mean, scale=deviation), name=name)
+
+
+def _normal(mean: float, deviation: float, origin: str = "text and code") -> Case:
+    law = normal(mean, deviation)
+    return Case(law.name, law, origin)
 
 
 def _gamma(shape: float) -> Case:
