@@ -16,6 +16,9 @@ Examples:
 
   weakly serve --port 9000 --no-open --max-upload-mb 200
 """
+_NAMES = typer.Option(
+    [], "--allow-host", metavar="NAME", help="A further name by which the server may be called; repeat for more."
+)
 
 
 @app.command("serve", help=_HELP)
@@ -23,9 +26,7 @@ def serve(
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; 0.0.0.0 lets other machines in."),
     port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
     browser: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
-    names: list[str] = typer.Option(
-        [], "--allow-host", metavar="NAME", help="A further name by which the server may be called; repeat for more."
-    ),
+    names: list[str] = _NAMES,
     max_upload_mb: float = typer.Option(64.0, "--max-upload-mb", min=0.001, help="Largest file that may be sent."),
     max_rows: int = typer.Option(2_000_000, "--max-rows", min=1, help="Most rows that a file may have."),
     max_seconds: float = typer.Option(120.0, "--max-seconds", min=0.1, help="Longest that one question may take."),

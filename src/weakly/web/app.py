@@ -99,7 +99,8 @@ def create_app(
     warm : whether to compile and load what the first question needs, in the background.
     """
     limits = limits or Limits()
-    shelf, kept, workers = Shelf(limits), Kept(limits.answers), Workers(limits)
+    state = answers.State(limits, Shelf(limits))
+    kept, workers = Kept(limits.answers), Workers(limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> Any:
@@ -111,7 +112,7 @@ def create_app(
     app = FastAPI(
         title="weakly",
         version=metadata.version("weakly"),
-        description="Know how good weak labels are before you pay for them. Every answer is the JSON of the command line.",
+        description="Know how good weak labels are before you pay for them. Answers are the JSON of the command line.",
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -176,27 +177,33 @@ def create_app(
     async def upload(
         file: Annotated[UploadFile, File(description="annotations in any format that weakly reads")],
         kind: Annotated[Literal["events", "answers"], Form()] = "events",
+        recording_length: Annotated[models.RecordingLength | None, Form()] = None,
+        columns: Annotated[str | None, Form(max_length=1000, examples=["onset=start,offset=end"])] = None,
+        on_error: Annotated[Literal["raise", "skip"], Form()] = "raise",
     ) -> models.Received:
         """Send an annotation file once; questions name it by the key that comes back."""
         data = await file.read()
-        job, future = workers.start(
-            lambda job: parse(data, name=file.filename, kind=kind, limits=limits, options={})  # type: ignore[arg-type,return-value]
-        )
-        found: Any = await future
-        return answers.received(shelf.put(found), found)
+        options = {
+            "recording_length": recording_length,
+            "columns": models.column_names(columns),
+            "on_error": on_error,
+        }
+        read: Any = lambda job: parse(data, name=file.filename, kind=kind, limits=limits, options=options)  # noqa: E731
+        found: Any = await workers.start(read)[1]
+        return answers.received(state.shelf.put(found), found)
 
     for name, question, work in answers.QUESTIONS:
-        _add_question(app, name, question, work, respond, shelf, limits, asked)
+        _add_question(app, name, question, work, respond, state, asked)
     for name, question, work, filename, media in answers.FILES:
-        _add_file(app, name, question, work, to_file, shelf, limits, refused, filename, media)
+        _add_file(app, name, question, work, to_file, state, refused, filename, media)
     return app
 
 
 def _add_question(
-    app: FastAPI, name: str, model: Any, work: Any, respond: Any, shelf: Shelf, limits: Limits, responses: Any
+    app: FastAPI, name: str, model: Any, work: Any, respond: Any, state: answers.State, responses: Any
 ) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        return await respond(request, name, question, lambda job: work(question, shelf, limits, job))
+        return await respond(request, name, question, lambda job: work(question, state, job))
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
     endpoint.__doc__ = work.__doc__
@@ -209,14 +216,13 @@ def _add_file(
     model: Any,
     work: Any,
     to_file: Any,
-    shelf: Shelf,
-    limits: Limits,
+    state: answers.State,
     responses: Any,
     filename: str,
     media: str,
 ) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        return await to_file(request, question, lambda job: work(question, shelf, limits, job), filename, media)
+        return await to_file(request, question, lambda job: work(question, state, job), filename, media)
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
     endpoint.__doc__ = work.__doc__
@@ -227,7 +233,8 @@ def _add_file(
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
+        found = error.errors()
+        first = next((each for each in found if each["type"] == "value_error"), found[0])  # ours say most
         place = [str(part) for part in first["loc"] if part not in ("body", "query")]
         message = re.sub(r"^(Value error|Assertion failed), ", "", str(first["msg"]))
         field = place[0] if place else None
@@ -238,6 +245,11 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse({"field": None, "message": str(error.detail)}, error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def bug(request: Request, error: Exception) -> JSONResponse:
+        status, words = problem(error)
+        return JSONResponse(words, status)
 
     @app.exception_handler(WeaklyError)
     async def ours(request: Request, error: WeaklyError) -> JSONResponse:

@@ -66,9 +66,10 @@ class Job:
 
 def _hear(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     notes = _notes.get()
-    if notes is not None and issubclass(category, AssumptionWarning):
-        if str(message) not in notes and len(notes) < 20:
-            notes.append(str(message))
+    if notes is None or not issubclass(category, AssumptionWarning):
+        return
+    if str(message) not in notes and len(notes) < 20:
+        notes.append(str(message))
 
 
 def _listen() -> None:

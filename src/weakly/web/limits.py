@@ -45,7 +45,7 @@ class Limits:
     uploads: int = 32  # parsed files kept
     uploads_mb: float = 512.0  # their size on the wire, together
     answers: int = 256  # answers kept
-    segments: float = 2e8  # that one simulation may label
+    events: int = 50_000_000  # that one simulation may draw
 
     def body(self, path: str) -> float:
         """The largest body in bytes that this address takes."""

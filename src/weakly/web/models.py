@@ -3,52 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import core_schema
 
 from ..errors import InvalidInput
 from ..symbols import SYMBOLS, check
 
 #: The laws that a question may name: those whose integrals take milliseconds.
-LAWS = tuple(
-    "beta chi2 erlang expon exponweib fisk gamma halfnorm invgauss loguniform lognorm lomax norm pareto rayleigh "
-    "triang truncexpon truncnorm uniform weibull_min".split()
+LAWS = (
+    *("beta", "chi2", "erlang", "expon", "fisk", "gamma", "halfnorm", "invgauss", "loguniform", "lognorm", "lomax"),
+    *("norm", "pareto", "rayleigh", "triang", "truncexpon", "truncnorm", "uniform", "weibull_min"),
 )
 
 
-def _bounds(name: str, most: float) -> dict[str, Any]:
-    symbol = SYMBOLS[name]
-    low = {"exclusiveMinimum" if symbol.domain[0] == "(" else "minimum": symbol.low}
-    return {**low, "maximum": min(symbol.high, most)}
+@dataclass(frozen=True)
+class Quantity:
+    """Marks a number as one of a symbol: in its domain, and at most ``most`` on this server."""
 
+    symbol: str
+    called: str | None = None
+    most: float = math.inf
+    unit: str | None = None
 
-def _checked(name: str, called: str, most: float) -> Callable[[float], float]:
-    def validate(value: float) -> float:
-        number = float(check(name, value, called=called))
-        if number > most:
-            raise InvalidInput(f"{called} must be at most {most:g} here, got {number:g}")
+    def check(self, value: float) -> float:
+        """The value, or an InvalidInput that says what is allowed."""
+        called = self.called or self.symbol
+        number = float(check(self.symbol, value, called=called))
+        if number > self.most:
+            raise InvalidInput(f"{called} must be at most {self.most:g} here, got {number:g}")
         return number
 
-    return validate
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
-
-def quantity(name: str, *, called: str | None = None, most: float = math.inf, unit: str | None = None) -> Any:
-    """The type of a number in the domain of a symbol, at most ``most`` on this server."""
-    symbol = SYMBOLS[name]
-    words = f"{symbol.meaning}{f' ({unit or symbol.unit})' if unit or symbol.unit else ''}"
-    return Annotated[
-        float,
-        AfterValidator(_checked(name, called or name, most)),
-        Field(allow_inf_nan=False, description=words, json_schema_extra=_bounds(name, most)),
-    ]
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        symbol = SYMBOLS[self.symbol]
+        unit = self.unit or symbol.unit
+        low = "exclusiveMinimum" if symbol.domain[0] == "(" else "minimum"
+        return {
+            **handler(schema),
+            "description": f"{symbol.meaning}{f' ({unit})' if unit else ''}",
+            low: symbol.low,
+            "maximum": min(symbol.high, self.most),
+        }
 
 
 def _law(text: str) -> str:
     kind = text.partition(":")[0].strip()
     if ":" in text and kind not in LAWS:
-        raise InvalidInput(f"event_length must be seconds, several like 0.5,1,4, or one of the laws {', '.join(LAWS)}")
+        raise InvalidInput(f"the law {kind[:40]!r} is not known here; there are {', '.join(LAWS)}")
     return text
 
 
@@ -75,14 +81,100 @@ Rule = Annotated[
 ]
 Count = Annotated[int, Field(ge=1, le=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random numbers; the same gives the same answer")]
-Gamma = quantity("presence_criterion")
-RecordingLength = quantity("recording_length", most=1e6)
+Gamma = Annotated[float, Quantity("presence_criterion")]
+CriterionLaw = Annotated[
+    str,
+    AfterValidator(_law),
+    Field(min_length=1, max_length=200, pattern=r"^[^:]+:.*$", description="a law of criteria", examples=["beta:2,3"]),
+]
+Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)]
+RecordingLength = Annotated[float, Quantity("recording_length", most=1e6)]
+SegmentLength = Annotated[float, Quantity("segment_length", most=1e6)]
+SegmentLengths = SegmentLength | Annotated[list[SegmentLength], Field(min_length=1, max_length=200)]
+
+
+def column_names(text: str | None) -> dict[str, str] | None:
+    """Which column is which, from text.
+
+    >>> column_names("onset=start, label=Species")
+    {'onset': 'start', 'label': 'Species'}
+    """
+    if text is None or not text.strip():
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(sign and name.strip() and column.strip() for name, sign, column in pairs):
+        raise InvalidInput(f"columns must look like onset=start,offset=end, got {text!r}")
+    return {name.strip(): column.strip() for name, _, column in pairs}
 
 
 class Question(BaseModel):
     """A question to the house; a field that does not exist is an error."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class PlanQuestion(Question):
+    """How long should a segment be, how good will the labels be, what will it cost, is there a better way?"""
+
+    event_length: EventLength | None = None
+    pilot: Key | None = None
+    label: Label | None = None
+    family: Literal["lognorm", "gamma", "weibull_min", "expon", "best"] | None = None
+    presence_criterion: Criteria | CriterionLaw = 0.5
+    recording_length: RecordingLength | None = None
+    n_events: Annotated[float, Quantity("n_events", most=1e6)] | None = None
+    total_hours: Annotated[float, Quantity("recording_length", called="total_hours", most=1e7, unit="h")] | None = None
+    query_cost_share: Annotated[float, Quantity("query_cost_share")] | None = None
+    per_second: Annotated[float, Quantity("cost", called="per_second", most=1e9)] | None = None
+    per_query: Annotated[float, Quantity("cost", called="per_query", most=1e9)] | None = None
+    currency: Annotated[str, Field(min_length=1, max_length=8)] = "EUR"
+    annotators: Count = 1
+    budget: Annotated[float, Quantity("cost", called="budget", most=1e15)] | None = None
+    target: Annotated[str, Field(max_length=200, examples=["overlap_accuracy>=0.7,event_recall>=0.9"])] | None = None
+    objective: Literal["overlap", "recording"] = "overlap"
+
+
+class LabelsQuestion(PlanQuestion):
+    """What fixed segments of one length make of the events: their labels on a timeline, and all the words."""
+
+    segment_length: SegmentLength
+
+
+class EvaluateQuestion(Question):
+    """What does a clip rule make of real events?"""
+
+    file: Key
+    label: Label | None = None
+    segment_length: SegmentLengths
+    presence_criterion: Criteria | None = None
+    rule: Rule | None = None
+    phase: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | Literal["random"] = "random"
+
+
+class SimulateQuestion(Question):
+    """What happens under this law of lengths, this density, these annotators?"""
+
+    event_length: EventLength = "1"
+    n_events: Annotated[int, Field(ge=0, le=10_000, description="events per recording")] = 1
+    recording_length: RecordingLength = 100.0
+    segment_length: SegmentLengths = 1.0
+    presence_criterion: Criteria = 0.5
+    n_recordings: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    placement: Literal["uniform", "poisson", "spaced"] = "uniform"
+    guess_rate: Annotated[float, Quantity("guess_rate")] = 0.0
+    lapse_rate: Annotated[float, Quantity("lapse_rate")] = 0.0
+    flip_rate: Annotated[float, Quantity("flip_rate")] = 0.0
+    seed: Seed = 0
+
+
+class AuditQuestion(Question):
+    """How sensitive were the annotators, how wrong are the labels, what can a perfect model reach on them?"""
+
+    strong: Key | None = None
+    weak: Key | None = None
+    label: Label | None = None
+    unlisted: Literal["absent", "unknown"] | None = None
+    recording_length: RecordingLength | None = None
 
 
 class Problem(BaseModel):
@@ -102,3 +194,4 @@ class Received(BaseModel):
     n_recordings: int
     labels: list[str]
     event_length: float | None = Field(description="mean length of an event (s)")
+    notes: list[str] = Field(description="what the reader understood that the file does not say outright")

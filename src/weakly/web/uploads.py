@@ -5,6 +5,7 @@ A file's name as the sender gave it is shown back in messages and is never part 
 
 from __future__ import annotations
 
+import re
 import secrets
 import tempfile
 import threading
@@ -17,7 +18,9 @@ from ..errors import InvalidInput, WeaklyError
 from .limits import Limits
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
-ENDINGS = frozenset(".csv .tsv .txt .json .jsonl .parquet .rttm .lab .textgrid .eaf .jams .ann".split())
+ENDINGS = frozenset(
+    (".ann", ".csv", ".eaf", ".jams", ".json", ".lab", ".parquet", ".rttm", ".textgrid", ".tsv", ".txt")
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Upload:
     name: str
     size: int
     content: Any
+    notes: tuple[str, ...] = ()
 
 
 class Shelf:
@@ -73,17 +77,27 @@ def shown_name(name: str | None) -> str:
     return "".join(char for char in last if char.isprintable())[:80] or "file"
 
 
+def safe_name(shown: str) -> str:
+    """A name for the file in its own folder: the recording that it stands for, and an ending that we know.
+
+    >>> safe_name(".. *?.sh"), safe_name("dawn chorus 1.Table.1.selections.txt")
+    ('_.txt', 'dawn chorus 1.Table.1.selections.txt')
+    """
+    path = PurePosixPath(re.sub(r"[^\w. -]", "_", shown))
+    ending = path.suffix.lower()
+    stem = path.name if not path.suffix else path.name[: -len(path.suffix)]
+    return (stem.strip("._ ")[:60] or "_") + (ending if ending in ENDINGS else ".txt")
+
+
 def parse(data: bytes, *, name: str | None, kind: str, limits: Limits, options: dict[str, Any]) -> Upload:
     """The upload, read; its rows are counted before they are read."""
     from .. import formats
 
     shown = shown_name(name)
-    ending = PurePosixPath(shown).suffix.lower()
-    ending = ending if ending in ENDINGS else ".txt"
     if not data:
         raise InvalidInput(f"file {shown!r} is empty")
     with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
-        path = Path(folder) / f"upload{ending}"
+        path = Path(folder) / safe_name(shown)
         path.write_bytes(data)
         rows = _parquet_rows(path) if data[:4] == b"PAR1" else data.count(b"\n")
         if rows > limits.rows:
@@ -92,11 +106,15 @@ def parse(data: bytes, *, name: str | None, kind: str, limits: Limits, options: 
         try:
             content: Any = read(path, **{key: value for key, value in options.items() if value is not None})
         except WeaklyError as error:
-            words = str(error).replace(str(path), shown).replace(folder, "").replace(path.name, shown)
-            raise InvalidInput(f"file: {words}") from error
+            raise InvalidInput(f"file: {_public(str(error), folder, path, shown)}") from error
     if len(content) > limits.rows:
         raise InvalidInput(f"file {shown!r} has {len(content):,} rows; at most {limits.rows:,} are read here")
-    return Upload(kind, shown, len(data), content)
+    return Upload(kind, shown, len(data), content, tuple(_public(note, folder, path, shown) for note in content.notes))
+
+
+def _public(message: str, folder: str, path: Path, shown: str) -> str:
+    """The message with the sender's name of the file in place of ours."""
+    return message.replace(str(path), shown).replace(folder, "").replace(path.name, shown)
 
 
 def _parquet_rows(path: Path) -> int:

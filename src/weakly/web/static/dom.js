@@ -32,7 +32,7 @@ export function show(name, value) {
   return String(Number(value.toPrecision(4)));
 }
 
-export const words = (name) => name.replaceAll("_", " ");
+export const words = (name) => name.replace(/^n_/, "").replaceAll("_", " ");
 
 /** A table of rows (objects) with the given columns; `chosen` marks rows. */
 export function table(rows, { columns = null, caption = null, chosen = () => false, limit = 200 } = {}) {
@@ -42,7 +42,7 @@ export function table(rows, { columns = null, caption = null, chosen = () => fal
   const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : null]));
   const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], text: words(name) })));
   const body = rows.slice(0, limit).map((row) =>
-    el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: kinds[name], text: show(name, row[name]) }))));
+    el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: name === "note" ? "word note" : kinds[name], text: show(name, row[name]) }))));
   const note = rows.length > limit ? el("p", { class: "help", text: `${limit} of ${rows.length} rows; the JSON has them all.` }) : null;
   const grid = el("table", {}, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), el("tbody", {}, ...body));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "table" }, grid, note);

@@ -9,10 +9,21 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 // Plotly reads a little HTML in texts; labels from files must stay what they are.
 const literal = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-function axis(title, { log = false, share = false, zero = false } = {}) {
+/** Ticks at 1, 2 and 5 times powers of ten, or fewer if that is too many. */
+function ticks(values) {
+  const known = values.filter((value) => value > 0);
+  const low = Math.min(...known), high = Math.max(...known);
+  const powers = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++) powers.push(k);
+  const steps = Math.log10(high / low) > 2.6 ? [1] : [1, 2, 5];
+  const tickvals = powers.flatMap((k) => steps.map((step) => Number(`${step}e${k}`))).filter((value) => value >= low / 1.05 && value <= high * 1.05);
+  return { tickmode: "array", tickvals, ticktext: tickvals.map((value) => value.toLocaleString("en-US", { maximumSignificantDigits: 2 })) };
+}
+
+function axis(title, { log = false, share = false, zero = false } = {}, values = []) {
   return {
     title: { text: literal(title), standoff: 8 }, type: log ? "log" : "linear", gridcolor: css("--line"), linecolor: css("--soft"), zeroline: false,
-    automargin: true, tickformat: share ? ".0%" : undefined, exponentformat: "none", rangemode: zero ? "tozero" : "normal", ...(log ? { dtick: "D2", tickfont: { size: 11 } } : {}),
+    automargin: true, tickformat: share ? ".0%" : undefined, exponentformat: "none", rangemode: zero ? "tozero" : "normal", ...(log ? ticks(values) : {}),
   };
 }
 
@@ -21,7 +32,7 @@ function draw(node, make) {
   const { data, layout } = make(PALETTE[dark.matches ? "dark" : "light"]);
   const common = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
-    margin: { l: 55, r: 15, t: 25, b: 45 }, legend: { orientation: "h", y: 1.12, x: 0 }, hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
+    margin: { l: 55, r: 15, t: 10, b: 45 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
   };
   return window.Plotly.react(node, data, { ...common, ...layout }, { responsive: true, displaylogo: false, displayModeBar: false });
 }
@@ -29,7 +40,7 @@ function draw(node, make) {
 dark.addEventListener("change", () => { for (const [node, make] of drawn) if (node.isConnected) draw(node, make); });
 
 /** Curves y over x. traces: {name, x, y, dash, points, band: [low, high], texts}; marks: {x, text}; cursor: x. */
-export function curves(node, { traces, x, y, marks = [], cursor = null }) {
+export function curves(node, { traces, x, y, marks = [], cursor = null, closest = false }) {
   return draw(node, (colours) => {
     const data = [];
     traces.forEach((trace, k) => {
@@ -49,7 +60,7 @@ export function curves(node, { traces, x, y, marks = [], cursor = null }) {
     const shapes = marks.map((mark) => rule(mark.x, "dot", css("--soft"), 1));
     if (cursor !== null) shapes.push(rule(cursor, "solid", css("--accent"), 2));
     const annotations = marks.map((mark) => ({ x: place(mark.x), y: 0, xref: "x", yref: "paper", text: literal(mark.text), showarrow: false, yanchor: "bottom", xanchor: "left", font: { size: 11, color: css("--soft") } }));
-    return { data, layout: { xaxis: axis(x.title, x), yaxis: { ...axis(y.title, y), range: y.range }, shapes, annotations, hovermode: traces.every((trace) => trace.points) ? "closest" : "x unified" } };
+    return { data, layout: { xaxis: axis(x.title, x, traces.flatMap((trace) => trace.x)), yaxis: { ...axis(y.title, y), range: y.range }, shapes, annotations, hovermode: closest ? "closest" : "x unified" } };
   });
 }
 

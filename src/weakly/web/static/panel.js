@@ -14,7 +14,7 @@ export class Panel {
     this.form = new Form(spec.groups(this), symbols, () => this.changed());
     this.answer = el("p", { class: "answer", id: `answer-${spec.name}`, "aria-live": "polite", tabindex: "-1", text: spec.invitation });
     this.problem = el("p", { class: "error", role: "alert" });
-    this.notes = el("div", { "aria-live": "polite" });
+    this.notes = el("div", { class: "notes", "aria-live": "polite" });
     this.bar = el("progress", { "aria-label": "Progress" });
     this.spent = el("span", { class: "help" });
     this.working = el("div", { class: "working", hidden: true }, this.bar, this.spent, el("button", { type: "button", text: "Cancel", onclick: () => this.cancel() }));
@@ -24,7 +24,7 @@ export class Panel {
     if (!spec.live) this.form.node.append(el("div", { class: "buttons" }, el("button", { type: "submit", class: "main", text: spec.button })));
     this.form.node.addEventListener("submit", () => this.run());
     this.node = el("section", { class: "panel", role: "tabpanel", id: `panel-${spec.name}`, "aria-labelledby": `tab-${spec.name}`, hidden: true },
-      this.form.node, el("div", { class: "output" }, this.answer, this.problem, this.working, this.notes, this.files, this.output));
+      el("div", { class: "head" }, this.answer, this.problem, this.working, this.notes), this.form.node, el("div", { class: "output" }, this.files, this.output));
   }
 
   changed() {

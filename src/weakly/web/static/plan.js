@@ -1,0 +1,151 @@
+// The tab plan: settings, the answer in words, curves, the timeline that follows the segment length, the comparison.
+import { el, show, svg, table, words } from "./dom.js";
+import { sliderBox } from "./fields.js";
+import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
+import { Place, Problem, ask } from "./server.js";
+
+const TARGETS = [["overlap_accuracy", "accuracy near events, at least"], ["event_recall", "events found, at least"], ["recording_accuracy", "accuracy of the whole recording, at least"], ["wrong_time", "wrong time per recording (s), at most"]];
+const COLUMNS = ["name", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_queries", "listened", "cost", "note"];
+const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_queries", "cost"];
+
+const groups = (panel) => [
+  { legend: "Events", fields: [
+    { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4) or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
+    { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => received_(panel, received) },
+    { name: "label", label: "Class", kind: "select", options: [["", "all as one"]], when: (values) => values.pilot },
+    { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0, 100], when: (values) => !values.pilot },
+    { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
+    { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
+  { legend: "Annotators", fields: [
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "number", value: 0.5, slider: [0.01, 1], help: "Least share of an event that makes them say “present”." },
+    { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
+  { legend: "Cost", fields: [
+    { name: "price", label: "Priced", kind: "choice", value: "share", options: [["share", "as a share"], ["money", "in money or time"]] },
+    { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second of listening 1 − r.", when: (values) => values.price === "share" },
+    { name: "per_second", label: "Per second heard", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
+    { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
+    { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
+  { legend: "Aim", fields: [
+    { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
+    { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
+    { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
+    { name: "target", label: "Value", kind: "number", value: 0.7, slider: [0.01, 1], when: (values) => values.aim === "target" }] },
+];
+
+function received_(panel, received) {
+  const labels = received?.labels ?? [];
+  panel.form.field("label").options([["", labels.length > 1 ? "all classes" : "all as one"], ...labels.map((each) => [each, each])]);
+}
+
+function question(values) {
+  const { price, aim, word, target, ...rest } = values;
+  if (aim === "target") rest.target = `${word}${word === "wrong_time" ? "<=" : ">="}${target}`;
+  if (rest.label === "") delete rest.label;
+  return rest;
+}
+
+/** The parts of the answer that stay while numbers change. */
+function build(panel) {
+  const accuracy = figure("Accuracy near events and share of events found, over segment length. Star: the optimum; dots: the lengths people use; line: the length tried below.");
+  const frontier = figure("What more cost buys: every dot is a way to work.");
+  const costs = figure("What each method costs for the same work.");
+  const wrong = figure("The wrong time that each method leaves.");
+  costs.plot.classList.add("tall");
+  wrong.plot.classList.add("tall");
+  const strip = svg("svg", { class: "timeline", role: "img" });
+  const numbers = el("ul", { class: "numbers", "aria-live": "polite" });
+  const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => follow(panel, true) });
+  const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
+  const key = el("p", { class: "help" }, ...Object.entries(meaning).flatMap(([kind, text]) => [el("span", { class: `key ${kind}` }), text]));
+  const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.view.pinned = false; drag.set(show("segment_length", panel.view.planned)); follow(panel, false); } });
+  const error = el("p", { class: "error", role: "alert" });
+  const labels = el("div", {}, el("h3", { text: "What the labels look like" }),
+    el("div", { class: "drag" }, el("label", { for: "try-length", text: "Segment length (s)" }), drag.slider, drag.box, reset), error, numbers, strip, key);
+  const more = el("ul", { class: "more" }), methods = el("div"), rest = el("div");
+  panel.output.replaceChildren(more, el("div", { class: "figures" }, accuracy.node, frontier.node), labels, methods, el("div", { class: "figures" }, costs.node, wrong.node), rest);
+  panel.view = { accuracy: accuracy.plot, frontier: frontier.plot, costs: costs.plot, wrong: wrong.plot, strip, numbers, drag, error, more, methods, rest, place: new Place(), pinned: false, planned: 1, drawn: null };
+  new ResizeObserver(() => { if (panel.view.drawn) timeline(strip, panel.view.drawn); }).observe(panel.output);
+}
+
+/** Asks for the labels of the length on the slider and draws them. */
+async function follow(panel, pin) {
+  const view = panel.view;
+  if (pin) view.pinned = true;
+  const length = Number(view.drag.box.value);
+  try {
+    const { result } = await view.place.run((signal) => ask("api/labels", { ...panel.last.question, segment_length: length }, { signal }));
+    view.error.textContent = "";
+    view.drawn = result.timeline;
+    view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: show(name, result.row[name]) }))));
+    view.strip.setAttribute("aria-label", `Labels that ${show("segment_length", length)} s segments give ${result.timeline.events.length} events`);
+    timeline(view.strip, result.timeline);
+    moveCursor(view.accuracy, length);
+  } catch (problem) {
+    if (problem.name === "AbortError") return;
+    if (!(problem instanceof Problem)) throw problem;
+    view.error.textContent = problem.message;
+  }
+}
+
+const METHOD_COLOUR = { fixed: 0, bisection: 1, windows: 2, "change-point": 3, oracle: 6 };
+
+async function drawCurve(node, result, cursor) {
+  const x = result.curve.map((row) => row.segment_length);
+  const line = (word, name, colour, dash) => ({
+    name, x, y: result.curve.map((row) => row[word]), colour, dash,
+    band: result.curve[0]?.[`${word}_low`] === undefined ? null : ["low", "high"].map((end) => result.curve.map((row) => row[`${word}_${end}`])),
+  });
+  const inside = (length) => length >= x[0] && length <= x.at(-1);
+  const usual = result.rows.filter((row) => row.method === "fixed" && !row.name.includes("best") && inside(row.segment_length));
+  const best = result.rows.find((row) => row.method === "fixed" && row.name.includes("best"));
+  const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
+  if (best) traces.push({ name: "optimum", x: [best.segment_length], y: [best.overlap_accuracy], points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
+  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: usual.map((row) => ({ x: row.segment_length, text: `${row.segment_length} s` })), cursor });
+}
+
+async function drawFrontier(node, result) {
+  const word = result.objective === "overlap" ? "overlap_accuracy" : "wrong_time";
+  const rows = result.frontier.filter((row) => row[word] !== null);
+  const chosen = result.recommended;
+  const most = 4 * Math.max(chosen.cost, ...result.rows.filter((row) => row.method === "windows").map((row) => row.cost));
+  const traces = ["fixed", "bisection", "windows"].map((method) => {
+    const part = rows.filter((row) => row.method === method && row.cost <= most && (word !== "overlap_accuracy" || method !== "windows"));
+    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), texts: null, points: true, size: 5, colour: METHOD_COLOUR[method] };
+  }).filter((trace) => trace.x.length);
+  const front = rows.filter((row) => row.on_frontier && row.cost <= most).sort((a, b) => a.cost - b.cost);
+  traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
+  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], points: true, size: 13, symbol: "star", colour: 3 });
+  const unit = result.inputs.cost.currency;
+  await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time per recording (s)", zero: true } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
+}
+
+async function render(panel, result) {
+  if (!panel.view) build(panel);
+  const view = panel.view;
+  const [first, ...others] = result.answer.split(/(?<=\.) (?=[A-Z])/);
+  panel.answer.textContent = first;
+  view.more.replaceChildren(...[...others].map((text) => el("li", { text })));
+  panel.notes.append(...result.warnings.map((text) => el("p", { class: "note", text })));
+  view.planned = result.recommended.segment_length ?? result.curve[0].segment_length;
+  if (!view.pinned) view.drag.set(show("segment_length", view.planned));
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The methods on the same work", chosen: (row) => row.name === result.recommended.name }),
+    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, listened (seconds) and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
+  const parts = [];
+  if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself" }));
+  if (result.uncertainty?.words) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
+  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "overlap_accuracy", "event_recall", "best_segment_length", "best_overlap_accuracy", "regret"], caption: "The recommended length under other criteria" }));
+  parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
+  view.rest.replaceChildren(...parts);
+  const labels = follow(panel, false);
+  await Promise.all([
+    drawCurve(view.accuracy, result, Number(view.drag.box.value)), drawFrontier(view.frontier, result),
+    bars(view.costs, { names: result.rows.map((row) => row.name), values: result.rows.map((row) => row.cost), title: `cost${result.inputs.cost.currency ? ` (${result.inputs.cost.currency})` : ""}`, chosen: result.recommended.name, texts: result.rows.map((row) => show("cost", row.cost)) }),
+    bars(view.wrong, { names: result.rows.map((row) => row.name), values: result.rows.map((row) => row.wrong_time), title: "wrong time per recording (s)", chosen: result.recommended.name, texts: result.rows.map((row) => show("wrong_time", row.wrong_time)) }), labels,
+  ]);
+}
+
+export const plan = {
+  name: "plan", title: "Plan", endpoint: "api/plan", live: true, invitation: "…", groups, question, render,
+  downloads: [{ text: "Download report", path: "api/report/plan" }],
+};
