@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .events import Events
 
-#: The file in DCASE strong format; the names of the recordings tell their length.
+#: The file, in DCASE strong format; it does not say how long the recordings are.
 PILOT = Path(__file__).parent / "data" / "pilot.tsv"
 RECORDING_LENGTH = 60.0
 _N_RECORDINGS = 40
@@ -28,7 +28,7 @@ def pilot() -> Events:
     """
     from .formats import read
 
-    return read(PILOT)
+    return read(PILOT, recording_length=RECORDING_LENGTH)
 
 
 def rows(seed: int = 7) -> list[tuple[str, float, float, str]]:
@@ -36,7 +36,7 @@ def rows(seed: int = 7) -> list[tuple[str, float, float, str]]:
     rng = np.random.default_rng(seed)
     made: list[tuple[str, float, float, str]] = []
     for k in range(_N_RECORDINGS):
-        name = f"forest{k:02d}_0.000_{RECORDING_LENGTH:.3f}.wav"
+        name = f"forest{k:02d}.wav"
         found = [*_bouts(rng), *_songs(rng)] if k % 10 != 9 else []  # every tenth is silent
         made += [(name, onset, offset, label) for onset, offset, label in sorted(found)] or [(name, np.nan, np.nan, "")]
     return made

@@ -18,10 +18,11 @@ Examples:
 """
 
 
+_FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the report and the figures.")
+
+
 @app.command("demo", help=_HELP)
-def demo(
-    out: Path = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the report and the figures."),
-) -> None:
+def demo(out: Path = _FOLDER) -> None:
     """Run the plan on the bundled example; ends with the answer and where the report is."""
     import shlex
 
@@ -36,7 +37,7 @@ def demo(
         total_hours=20,
         cost=Cost(per_second=0.005, per_query=0.02, currency="EUR"),
     )
-    options = "--presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
+    options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
     command = f"weakly plan {shlex.quote(str(PILOT))} {options}"
     deliver(made, json=False, out=out, report=out / "plan.html", command=command)
     typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")

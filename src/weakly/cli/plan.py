@@ -10,7 +10,7 @@ import typer
 from . import app
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_rows, wrote
 
-_HELP = """Plan labeling: segment length, accuracy, events found, queries, hours and cost; fixed segments and better ways.
+_HELP = """Plan labeling: segment length, accuracy, events found, queries, hours, cost; fixed segments and better ways.
 
 Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads.
 
@@ -18,8 +18,9 @@ Examples:
 
   weakly plan --event-length 1 --presence-criterion 0.5 --recording-length 100 --events 1
 
-  weakly plan --event-length lognorm:s=0.6,scale=1.2 --presence-criterion 0.3,0.5 --recording-length 600 --events 12 --report plan.html
+  weakly plan --event-length 0.5,1,4 --presence-criterion 0.3,0.5 --recording-length 600 --budget 900 --report plan.html
 """
+_PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns.")
 
 _SHOWN = (
     "name",
@@ -36,9 +37,7 @@ _SHOWN = (
 
 @app.command("plan", help=_HELP)
 def plan(
-    pilot: list[Path] = typer.Argument(
-        None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns."
-    ),
+    pilot: list[Path] = _PILOT,
     event_length: str = typer.Option(
         None, "--event-length", help="Seconds; several (0.5,1,4); or a law (gamma:0.8,loc=0.5)."
     ),

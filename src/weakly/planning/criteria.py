@@ -15,11 +15,18 @@ from ..symbols import check
 _CELLS = 200  # cells of equal probability into which a continuous law of criteria is cut
 
 
+def probes(criteria: Criteria) -> NDArray[np.float64]:
+    """The criteria at which a plan is tried: all over the range, the plausible ends and the middle."""
+    low, high = criteria.plausible
+    usual = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    return np.unique(np.round([*usual, low, criteria.middle, high], 9))
+
+
 @dataclass(frozen=True)
 class Criteria:
     """A mixture of presence criteria: expected times are linear in the answers, so they are weighted sums over it.
 
-    ``always`` and ``never`` are the shares of segments that are answered without regard to the event: guesses and lapses.
+    ``always`` and ``never`` are the shares of segments answered without regard to the event: guesses and lapses.
     """
 
     values: NDArray[np.float64]

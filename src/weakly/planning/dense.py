@@ -16,7 +16,7 @@ from ..intervals import merge
 from ..lengths import Lengths
 from ..tally import BASE, RAW
 from ..work import threads
-from .criteria import Criteria
+from .criteria import Criteria, probes
 from .sums import Sums
 
 Floats = NDArray[np.float64]
@@ -26,35 +26,35 @@ _B = {name: k for k, name in enumerate(BASE)}
 
 
 class Exact:
-    """Recordings whose events are known, scored exactly over a random phase of the grid; no event is out of reach."""
+    """Recordings whose events are known, scored exactly over a random phase of the grid.
+
+    One sweep serves every criterion, so all that the plan will ask about are swept together and kept.
+    """
 
     name = "exact"
 
-    def __init__(self, timelines: Timelines, described: str) -> None:
-        self.timelines, self.described = timelines, described
-        self._known: dict[tuple[Any, ...], Floats] = {}
+    def __init__(self, timelines: Timelines, described: str, criteria: Criteria) -> None:
+        self.timelines, self.described, self.n_recordings = timelines, described, len(timelines)
+        self._values = np.unique(np.concatenate((criteria.few(_MOST).values, probes(criteria))))
+        self._known: dict[tuple[Any, ...], tuple[Floats, Floats]] = {}
 
     def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
         """Fixed segments of each of these lengths."""
-        few = criteria.few(_MOST)
-        columns = Columns.of(presence_criterion=few.values)
 
-        def one(width: float) -> tuple[Floats, Floats]:
+        def one(width: float, columns: Columns) -> tuple[Floats, Floats]:
             return exact.measure(self.timelines, width, columns, means=False)
 
-        return self._sums(segment_lengths, few, one, ("fixed",))
+        return self._sums(segment_lengths, criteria.few(_MOST), one, ("fixed",), self._values)
 
     def windows(self, hops: Any, per_cell: int, needed: int, criteria: Criteria) -> Sums:
         """Overlapping windows with each of these hops."""
         few = criteria.few(_MOST)
-        columns = Columns.of(presence_criterion=few.values)
 
-        def one(hop: float) -> tuple[Floats, Floats]:
-            return overlapping.measure(
-                self.timelines, hop * per_cell, columns, phase=None, edge="truncate", hop=hop, votes=needed
-            )
+        def one(hop: float, columns: Columns) -> tuple[Floats, Floats]:
+            how = {"phase": None, "edge": "truncate", "hop": hop, "votes": needed}
+            return overlapping.measure(self.timelines, hop * per_cell, columns, **how)
 
-        return self._sums(hops, few, one, ("windows", per_cell, needed))
+        return self._sums(hops, few, one, ("windows", per_cell, needed), few.values)
 
     def split(self, widths: Any, criteria: Criteria) -> Floats:
         """Present nodes of a bisection per recording."""
@@ -64,34 +64,47 @@ class Exact:
         """Per recording and width: wrong seconds near events, seconds near events, all wrong seconds."""
         few = criteria.few(_MOST)
         columns = Columns.of(presence_criterion=few.values)
-        found = []
-        for width in widths:
-            raw, base = exact.measure(self.timelines, float(width), columns, means=False)
+
+        def one(width: float) -> tuple[Floats, Floats, Floats]:
+            raw, base = exact.measure(self.timelines, width, columns, means=False)
             sums = _mixed(raw, base, few)
-            found.append((sums[:, 2] + sums[:, 4], sums[:, 3], sums[:, 1] + sums[:, 2]))
+            return sums[:, 2] + sums[:, 4], sums[:, 3], sums[:, 1] + sums[:, 2]
+
+        with threads() as pool:
+            found = list(pool.map(one, [float(width) for width in widths]))
         return tuple(np.stack(each, axis=1) for each in zip(*found))  # type: ignore[return-value]
 
     def _sums(
-        self, values: Any, criteria: Criteria, one: Callable[[float], tuple[Floats, Floats]], key: tuple[Any, ...]
+        self,
+        sizes: Any,
+        criteria: Criteria,
+        one: Callable[[float, Columns], tuple[Floats, Floats]],
+        key: tuple[Any, ...],
+        values: Floats,
     ) -> Sums:
-        wanted = [float(each) for each in np.atleast_1d(values)]
-        about = (*key, criteria.values.tobytes(), criteria.weights.tobytes(), criteria.always, criteria.never)
+        if not np.isin(criteria.values, values).all():
+            values = criteria.values
+        wanted = [float(each) for each in np.atleast_1d(sizes)]
+        about = (*key, values.tobytes())
+        columns = Columns.of(presence_criterion=values)
         missing = [each for each in dict.fromkeys(wanted) if (*about, each) not in self._known]
 
-        def work(value: float) -> Floats:
-            raw, base = one(value)
-            return _mixed(raw, base, criteria).sum(axis=0)
+        def work(size: float) -> tuple[Floats, Floats]:
+            raw, base = one(size, columns)
+            return raw.sum(axis=0)[None], base.sum(axis=0)[None]
 
         if len(missing) > 1:
             with threads() as pool:
                 found = list(pool.map(work, missing))
         else:
             found = [work(each) for each in missing]
-        self._known |= {(*about, each): row for each, row in zip(missing, found)}
+        self._known |= {(*about, each): pair for each, pair in zip(missing, found)}
+        where = np.searchsorted(values, criteria.values)
         n = len(self.timelines)
-        table = np.array([self._known[(*about, each)] for each in wanted]) / n
-        return Sums(
-            *table.T, n_events=len(self.timelines.bounds) / n, recording_length=float(self.timelines.lengths.mean())
+        pairs = [self._known[(*about, each)] for each in wanted]
+        table = np.concatenate([_mixed(raw[:, where], base, criteria) for raw, base in pairs]) / n
+        return Sums.table(
+            table, n_events=len(self.timelines.bounds) / n, recording_length=float(self.timelines.lengths.mean())
         )
 
 
@@ -116,14 +129,16 @@ def _mixed(raw: Floats, base: Floats, criteria: Criteria) -> Floats:
     )
 
 
-def drawn(lengths: Lengths, *, recording_length: float, n_events: float, rng: np.random.Generator) -> Timelines:
-    """Recordings with events placed anywhere, on average n in each; what overlaps is one event.
+def drawn(
+    lengths: Lengths, *, recording_length: float, n_events: float, poisson: bool, rng: np.random.Generator
+) -> Timelines:
+    """Recordings with events placed anywhere; what overlaps is one event.
 
-    A whole number of events is the same in every recording, another number is the mean of a Poisson law.
+    A whole number of events is the same in every recording; another number, or a rate, is the mean of a Poisson law.
     """
     events = 30_000
     count = int(np.clip(events / max(n_events, 1e-9), 100, 20_000))
-    if float(n_events).is_integer():
+    if float(n_events).is_integer() and not poisson:
         counts = np.full(count, int(n_events))
     else:
         counts = rng.poisson(n_events, count)
@@ -145,7 +160,7 @@ class Pooled:
     def __init__(self, models: dict[str, Any]) -> None:
         self.models = models
         first = next(iter(models.values()))
-        self.name, self.described = first.name, first.described
+        self.name, self.described, self.n_recordings = first.name, first.described, first.n_recordings
 
     def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
         """Fixed segments of each of these lengths."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .result import Plan
 
 CAPTIONS = {
-    "frontier": "What more cost buys. Every dot is a way to work; the large one is recommended. Below and to the left is better.",
-    "lengths": "How accuracy near events and the share of events found depend on the segment length. The line marks the "
+    "frontier": "What more cost buys. Every dot is a way to work; the large one is recommended.",
+    "lengths": "Accuracy near events and the share of events found over the segment length. The line marks the "
     "recommended length, dots the lengths that people use.",
     "cost": "What each method costs for the same work, and the wrong time that it leaves.",
     "timeline": "Events (green) and the segments that each method labels present (orange): the first row is the truth.",
@@ -115,7 +115,7 @@ def _cost(plan: Plan) -> Figure:
         left, right = figure.subplots(1, 2, sharey=True)
     names = [each["name"] for each in rows]
     for ax, word, text in (
-        (left, "cost", plan.task.cost.currency and f"cost ({plan.task.cost.currency})" or "cost"),
+        (left, "cost", f"cost ({plan.task.cost.currency})" if plan.task.cost.currency else "cost"),
         (right, "wrong_time", "wrong time per recording (s)"),
     ):
         values = np.array([each[word] for each in rows], dtype=float)

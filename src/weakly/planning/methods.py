@@ -66,7 +66,7 @@ def _notes(task: Task, made: Row) -> list[str]:
         out_of_reach = 1 - float(task.lengths.partial_moments(width / gamma * (1 + 1e-9))[0])
         if out_of_reach > 0.005:
             notes.append(
-                f"{percent(out_of_reach)} of events are longer than {seconds(width / gamma)}: no segment holds enough of them"
+                f"{percent(out_of_reach)} of events are longer than {seconds(width / gamma)}: no segment holds enough"
             )
     if made["event_recall"] < 0.9:
         notes.append(f"misses {percent(1 - made['event_recall'])} of events")
@@ -112,19 +112,19 @@ def windows(task: Task, per_cell: int, hops: Any = None) -> list[Row]:
     sums = [task.model.windows(tried, per_cell, needed, task.criteria) for needed in votes]
     wrong = np.array([each.wrong for each in sums])
     if search:
-        needed, k = np.unravel_index(int(np.argmin(wrong)), wrong.shape)
-        tried = tried[k] * np.geomspace(0.96, 1.04, 17)
+        needed, middle = divmod(int(np.argmin(wrong)), tried.size)
+        tried = tried[middle] * np.geomspace(0.96, 1.04, 17)
         tried = tried[tried * per_cell <= task.recordings.max()]
-        sums = [task.model.windows(tried, per_cell, int(needed) + 1, task.criteria)]
-        k = int(np.argmin(sums[0].wrong))
-        chosen = [(sums[0], k, int(needed) + 1)]
+        sums = [task.model.windows(tried, per_cell, needed + 1, task.criteria)]
+        chosen = [(sums[0], int(np.argmin(sums[0].wrong)), needed + 1)]
     else:
-        best = np.argmin(wrong, axis=0)
-        chosen = [(sums[needed], k, int(needed) + 1) for k, needed in enumerate(best)]
-    return [_window(task, each, k, float(tried[k]), per_cell, needed) for each, k, needed in chosen]
+        best = np.argmin(wrong, axis=0).tolist()
+        chosen = [(sums[needed], k, needed + 1) for k, needed in enumerate(best)]
+    return [window(task, each, k, float(tried[k]), per_cell, needed) for each, k, needed in chosen]
 
 
-def _window(task: Task, sums: Sums, k: int, hop: float, per_cell: int, needed: int) -> Row:
+def window(task: Task, sums: Sums, k: int, hop: float, per_cell: int, needed: int) -> Row:
+    """One row of overlapping windows."""
     each = np.maximum(1.0, np.ceil(task.recordings / hop * (1 - 1e-12) - 1e-9) - per_cell + 1)
     heard = np.minimum(each * hop * per_cell, per_cell * task.recordings) @ task.counts
     return row(
@@ -142,7 +142,7 @@ def _window(task: Task, sums: Sums, k: int, hop: float, per_cell: int, needed: i
 
 
 def bisection(task: Task, leaves: Any) -> list[Row]:
-    """Halving from the cheapest starting length: the labels of fixed segments of the leaf's length, for fewer queries."""
+    """Halving from the cheapest starting length: the labels of fixed segments of the leaf's length, for less."""
     leaves = np.atleast_1d(np.asarray(leaves, dtype=np.float64))
     sums = task.model.fixed(leaves, task.criteria)
     longest = float(task.recordings.max())
@@ -157,12 +157,14 @@ def bisection(task: Task, leaves: Any) -> list[Row]:
         met[0] = 0.0  # the leaves are not split
         queries = tops + 2 * np.cumsum(met)
         heard = task.total * task.n_classes + np.cumsum(met * widths)
+        heard[0] = task.total  # without halving, one pass serves all classes
         level = int(np.argmin(task.cost.of(listened=heard, n_queries=queries)))
-        rows.append(_halving(task, sums, k, widths, level, queries[level], heard[level]))
+        rows.append(halving(task, sums, k, widths, level, queries[level], heard[level]))
     return rows
 
 
-def _halving(task: Task, sums: Sums, k: int, widths: Floats, level: int, queries: float, heard: float) -> Row:
+def halving(task: Task, sums: Sums, k: int, widths: Floats, level: int, queries: float, heard: float) -> Row:
+    """One row of bisection from a level of the ladder of widths down to its first."""
     notes = []
     if task.criteria.plausible[1] > 0.5:
         notes.append("criterion above 1/2: a split inside an event can lose it, as fixed segments do")
@@ -241,16 +243,14 @@ def compare(task: Task, methods: tuple[str, ...]) -> list[Row]:
 def candidates(task: Task, methods: tuple[str, ...]) -> list[Row]:
     """Every way to work that can be chosen, over a range of lengths: what a budget or a target selects from."""
     rows: list[Row] = []
-    # Four lengths in each octave, so that the levels of all bisections are the same few lengths.
-    octave = task.optimum * 2.0 ** (np.arange(-8, 41) / 4)
-    octave = octave[octave <= task.recordings.max()]
+    useful = task.grid[task.grid >= task.optimum / 4]
     if "fixed" in methods:
-        rows += fixed(task, np.unique(np.concatenate((task.grid, octave))))
+        rows += fixed(task, useful)
     if "windows" in methods:
         for per_cell in PER_CELL:
-            rows += windows(task, per_cell, octave / 2)
+            rows += windows(task, per_cell, useful[useful <= 12 * task.optimum][::2] / per_cell)
     if "bisection" in methods:
-        rows += bisection(task, octave)
+        rows += bisection(task, useful)
     return rows
 
 

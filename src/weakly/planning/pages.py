@@ -75,8 +75,9 @@ def _how_sure(plan: Plan, report: Report) -> None:
         low, high = sure["segment_length_ci"]
         worse, better = sure["overlap_accuracy_ci"]
         report.text(
-            f"From {sure['n_events']:,} pilot events ({sure['how']}, 90 %): the best length lies between {seconds(low)} and "
-            f"{seconds(high)}, the accuracy near events between {percent(worse)} and {percent(better)}."
+            f"From {sure['n_events']:,} pilot events ({sure['how']}, 90 %): the best length lies between "
+            f"{seconds(low)} and {seconds(high)}, the accuracy near events between {percent(worse)} and "
+            f"{percent(better)}."
         )
     if sure.get("by_size"):
         report.text(sure["words"])

@@ -1,4 +1,4 @@
-"""Pilot annotations as what a plan needs: timelines per class, event lengths with those cut by an edge as lower limits."""
+"""Pilot annotations as a plan needs them: timelines per class, event lengths with cut ones as lower limits."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def _with_length(events: Any, recording_length: float) -> Any:
     if (last > recording_length * (1 + 1e-9)).any():
         name = last.idxmax()
         raise InvalidInput(
-            f"recording_length must reach the last event, got {recording_length:g} s for {name!r} with an event that ends "
-            f"at {last.max():g} s"
+            f"recording_length must reach the last event, got {recording_length:g} s for {name!r} with an event that "
+            f"ends at {last.max():g} s"
         )
     known = events.recordings.assign(length=events.recordings["length"].fillna(recording_length))
     return Events(events.to_frame(), known)

@@ -37,8 +37,8 @@ class Plan:
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
     ``answer`` is the plan in words, ``recommended`` the row it speaks of, ``rows`` the comparison of methods,
-    ``reachable`` whether budget and targets can be met. ``wrong_time`` is in seconds per recording, all classes together;
-    ``n_queries``, ``listened`` and ``cost`` are for the whole work.
+    ``reachable`` whether budget and targets can be met. ``wrong_time`` is in seconds per recording, all classes
+    together; ``n_queries``, ``listened`` and ``cost`` are for the whole work.
     """
 
     answer: str

@@ -43,6 +43,17 @@ class Sums:
         mixed: dict[str, Any] = {each.name: sum(getattr(part, each.name) for part in parts) for each in fields(cls)}
         return cls(**mixed)
 
+    @classmethod
+    def table(cls, values: Floats, *, n_events: float, recording_length: float) -> Sums:
+        """Sums from a table with one row per candidate and one column per name of ARRAYS."""
+        columns: dict[str, Any] = dict(zip(cls.ARRAYS, np.atleast_2d(values).T))
+        return cls(**columns, n_events=n_events, recording_length=recording_length)
+
+    def at(self, k: int) -> Sums:
+        """One candidate."""
+        values = np.array([getattr(self, name)[k] for name in self.ARRAYS])
+        return Sums.table(values, n_events=self.n_events, recording_length=self.recording_length)
+
     @property
     def wrong(self) -> Floats:
         """Seconds with the wrong label per recording."""

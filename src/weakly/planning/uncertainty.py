@@ -1,4 +1,4 @@
-"""How sure the plan is: bootstrap bands from a pilot, how many pilot events are enough, the price of a wrong criterion."""
+"""How sure the plan is: bands from a pilot, how many pilot events are enough, the price of a wrong criterion."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..lengths import Lengths
-from .criteria import Criteria
+from .criteria import Criteria, probes
+from .methods import seconds
 from .sparse import nodes
+from .start import Start
 from .task import Floats, Row, Task
 
 SIZES = (3, 10, 30, 100, 300, 1000)
@@ -86,39 +88,39 @@ def _band(values: Floats) -> list[float]:
     return [float(low), float(high)]
 
 
-def bands_from_recordings(
-    task: Task, per_recording: Any, n: int, rng: np.random.Generator, width: float
-) -> dict[str, Any]:
-    """90 % bands from resampling whole recordings, whose events belong together, with the exact sums of each.
-
-    ``per_recording(widths)`` gives, per recording and width, the wrong seconds near events, the seconds near events and
-    all wrong seconds.
-    """
+def bands_from_recordings(start: Start, n: int, rng: np.random.Generator, width: float) -> dict[str, Any]:
+    """90 % bands from resampling whole recordings, whose events belong together, with the exact sums of each."""
+    task, model = start.task, start.task.model
     grid = np.append(task.optimum * np.geomspace(0.3, 3.3, 25), width)
-    inside, overlap, wrong = per_recording(grid)
+    inside, overlap, wrong = model.per_recording(grid, task.criteria)  # type: ignore[attr-defined]
     count = inside.shape[0]
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=_REPLICATES).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = 1 - (drawn @ inside) / (drawn @ overlap)
     score = accuracy if task.objective == "overlap" else -(drawn @ wrong)
     usable = np.isfinite(score).all(axis=1)
+    best = grid[np.argmax(score[usable][:, :-1], axis=1)]
     return {
-        "how": f"bootstrap over {count} recordings",
+        "how": f"bootstrap over {start.shown.model.n_recordings:,} recordings",  # type: ignore[attr-defined]
         "n_events": n,
-        "segment_length_ci": _band(grid[np.argmax(score[usable][:, :-1], axis=1)]),
-        "overlap_accuracy_ci": _band(accuracy[usable][:, -1]),
+        # All recordings pin the values down better than those that were searched.
+        "segment_length_ci": _band(task.optimum * (best / task.optimum) ** start.shrink),
+        "overlap_accuracy_ci": _band(_closer(accuracy[usable][:, -1], start.shrink)),
     }
+
+
+def _closer(values: Floats, factor: float) -> Floats:
+    middle = np.median(values)
+    return middle + factor * (values - middle)
 
 
 def sensitivity(task: Task, width: float) -> list[Row]:
     """What the chosen length gives if the criterion is another one, and what the right length would have given."""
-    values = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
     low, high = task.criteria.plausible
-    values = np.unique(np.round([*values, low, task.criteria.middle, high], 9))
     rows = []
-    for value in values:
+    for value in probes(task.criteria):
         criteria = task.criteria.only(float(value))
-        best = task.best_length(criteria)
+        best = task.quick_length(criteria)
         sums = task.model.fixed([width, best], criteria)
         words, scores = sums.words(), task.score(sums)
         rows.append(
@@ -136,3 +138,41 @@ def sensitivity(task: Task, width: float) -> list[Row]:
             }
         )
     return rows
+
+
+def how_sure(start: Start, given: Any, rng: np.random.Generator, width: float) -> dict[str, Any] | None:
+    """Bands from the pilot and how many pilot events would be enough; None for one known event length."""
+    task, pilot = start.task, start.pilot
+    if task.lengths.values is not None and task.lengths.values.size == 1 and pilot is None:
+        return None
+    made: dict[str, Any] = {}
+    if pilot is not None and start.models and len(pilot.extents) >= 8:
+        made = bands_from_recordings(start, pilot.n_events, rng, width)
+    elif pilot is not None or np.ndim(given) == 1:
+        n = pilot.n_events if pilot is not None else int(np.size(given))
+        if n > 1:
+            made = bands_from_lengths(task, n, rng, width)
+    made |= pilot_sizes(task, rng)
+    enough = made["enough"]
+    made["words"] = (
+        f"{enough:,} pilot events are enough: nine of ten pilots of that size choose a length that loses less than a "
+        "hundredth of the score."
+        if enough is not None
+        else "Even 1,000 pilot events would not settle the segment length to within a hundredth of the score."
+    )
+    return made
+
+
+def advice(sure: dict[str, Any] | None, several: dict[str, Any] | None) -> list[str]:
+    """What the answer should add: that the pilot is too small, what several classes need."""
+    said = []
+    if sure and "segment_length_ci" in sure and (sure["enough"] is None or sure["n_events"] < sure["enough"]):
+        low, high = sure["segment_length_ci"]
+        more = f"; {sure['enough']:,} would be enough" if sure["enough"] is not None else ""
+        said.append(
+            f"The {sure['n_events']:,} pilot events leave the best length between {seconds(low)} and {seconds(high)}"
+            f"{more}."
+        )
+    if several:
+        said.append(several["words"])
+    return said

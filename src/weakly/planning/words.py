@@ -27,7 +27,8 @@ def instruction(made: Row) -> str:
         votes = f"{needed} of the {per_cell} windows over it {'is' if needed == 1 else 'are'}"
         return f"Label {seconds(width)} windows, one every {seconds(hop)}, and call a moment present if {votes}"
     if made["method"] == "bisection" and settings["levels"] > 0:
-        return f"Ask {seconds(settings['start_length'])} segments and halve those that are present, down to {seconds(width)}"
+        start = seconds(settings["start_length"])
+        return f"Ask {start} segments and halve those that are present, down to {seconds(width)}"
     if width is None:
         return f"Label the segments of the {made['name']}"
     return f"Label {seconds(width)} segments"
@@ -94,7 +95,8 @@ def answer(
         within = f" within {task.cost.words(budget)}" if wanted and budget is not None else ""
         if choice.limit == "budget":
             least = task.cost.words(chosen["cost"])
-            core = f"Not reachable: nothing can be labelled for {task.cost.words(budget or 0.0)}; the cheapest costs {least}. {core}"
+            most = task.cost.words(budget or 0.0)
+            core = f"Not reachable: nothing can be labelled for {most}; the cheapest costs {least}. {core}"
         else:
             values = ", ".join(f"{each.word} {_value(each.word, chosen)}" for each in wanted)
             core = f"Not reachable: {goal}{within}. The best is {values}. {core}"
@@ -133,11 +135,12 @@ def assumptions(task: Task, *, inputs: dict[str, Any], wanted: tuple[Target, ...
     ]
     if task.criteria.always or task.criteria.never:
         said.append(
-            f"{percent(task.criteria.always)} of answers are present and {percent(task.criteria.never)} absent whatever is heard."
+            f"{percent(task.criteria.always)} of answers are present and {percent(task.criteria.never)} absent "
+            "whatever is heard."
         )
     said.append(
-        "Overlapping windows are tuned for the least wrong time; their accuracy near events counts cells of one hop and is "
-        "blind to false presence further away, so compare methods by wrong_time."
+        "Overlapping windows are tuned for the least wrong time; their accuracy near events counts cells of one hop "
+        "and is blind to false presence further away, so compare methods by wrong_time."
     )
     said.append(
         "The oracle hears the true boundaries; it and change points are limits, and are not recommended by themselves."
