@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -125,9 +126,11 @@ class Events:
                 table[name] = pd.to_numeric(table[name]).astype(np.float64)
             except (TypeError, ValueError) as error:
                 raise InvalidInput(f"{source}: column {name!r} must hold seconds: {error}") from error
-        empty = table["onset"].isna() & table["offset"].isna() & _missing(table["label"])
-        blank = [str(name) for name in table["recording"][empty & table["recording"].notna()]]
+        empty = (table["onset"].isna() & table["offset"].isna()).to_numpy(copy=True)
+        blank: list[str] = []
         if empty.any():
+            empty[empty] = (_missing(table["label"][empty]) & table["recording"][empty].notna()).to_numpy()
+            blank = [str(name) for name in table["recording"][empty]]
             table = table[~empty].reset_index(drop=True)
         for name in ("recording", "label"):
             table[name] = _words(table[name], name, source)
@@ -140,7 +143,8 @@ class Events:
             known = {str(name): length for name, length in recording_length.items()}
         further = [*blank, *known, *map(str, recordings or ())]
         idle = dict.fromkeys(map(str, unannotated or ()))
-        names = list(dict.fromkeys([*pd.unique(table["recording"]), *further, *idle]))
+        owners = table["recording"].tolist()
+        names = list(dict.fromkeys([*dict.fromkeys(owners), *further, *idle]))
         try:
             if recording_length is None or isinstance(recording_length, Mapping):
                 lengths = [float(known.get(name, np.nan)) for name in names]
@@ -153,11 +157,14 @@ class Events:
             index=pd.Index(names, name="recording", dtype=object),
         )
         if idle:
-            listing["annotated"] = ~(listing.index.isin(list(idle)) & ~listing.index.isin([*table["recording"], *blank]))
+            heard = {*owners, *blank}
+            listing["annotated"] = [name in heard or name not in idle for name in names]
         bad = ~(listing["length"].isna() | (listing["length"] > 0))
         if bad.any():
             raise InvalidInput(f"{source}: recording_length must be > 0, got {listing['length'][bad].iloc[0]:g}")
-        limit = listing["length"].to_numpy()[listing.index.get_indexer(table["recording"])]
+        if listing["length"].isna().all():
+            return cls(table, listing)
+        limit = listing["length"].to_numpy()[_codes(owners, names)]
         past = table["offset"].to_numpy() > limit * (1 + 1e-9)
         if past.any():
             row = int(np.flatnonzero(past)[0])
@@ -193,25 +200,34 @@ class Events:
         rows = self._frame[self._frame["label"] == label].reset_index(drop=True)
         return Events(rows, self.recordings, skipped=self.skipped, notes=self.notes)
 
+    @cached_property
+    def _owners(self) -> NDArray[np.int64]:
+        """The position of each event's recording in ``recordings``."""
+        return _codes(self._frame["recording"].tolist(), self.recordings.index)
+
     @property
     def extents(self) -> pd.Series:
         """The length of every recording in seconds; where it is unknown, the last offset in it (0 if it is empty)."""
-        last = self._frame.groupby("recording")["offset"].max().reindex(self.recordings.index).fillna(0.0)
-        return self.recordings["length"].fillna(last)
+        last = np.zeros(len(self.recordings))
+        np.maximum.at(last, self._owners, self._frame["offset"].to_numpy())
+        return self.recordings["length"].fillna(pd.Series(last, index=self.recordings.index))
 
     def timelines(self, label: str | None = None) -> Timelines:
         """The events of one class (all of them as one class if None) as flat arrays, merged where they overlap.
 
         Recordings that were not annotated, or are empty with an unknown length, are left out: nothing is known there.
         """
-        frame = self.select(label)._frame
+        if label is not None and label not in set(self._frame["label"]):
+            self.select(label)  # says which labels there are
         extents = self.extents
-        kept = extents.index[self.recordings["annotated"].to_numpy() & (extents.to_numpy() > 0)]
-        code = pd.Series(np.arange(len(kept)), index=kept)
-        rec = code.reindex(frame["recording"]).to_numpy()
-        known = ~np.isnan(rec)
-        rec = rec[known].astype(np.int64)
-        onset, offset = frame["onset"].to_numpy()[known], frame["offset"].to_numpy()[known]
+        mask = self.recordings["annotated"].to_numpy() & (extents.to_numpy() > 0)
+        kept = extents.index[mask]
+        rec = np.where(mask, np.cumsum(mask) - 1, -1)[self._owners]
+        known = rec >= 0
+        if label is not None:
+            known &= (self._frame["label"] == label).to_numpy()
+        rec = rec[known]
+        onset, offset = self._frame["onset"].to_numpy()[known], self._frame["offset"].to_numpy()[known]
         lengths = extents.loc[kept].to_numpy(dtype=np.float64)
         order = np.lexsort((onset, rec))
         rec, onset, offset = rec[order], onset[order], np.minimum(offset[order], lengths[rec[order]])
@@ -244,10 +260,19 @@ def _missing(column: pd.Series) -> pd.Series:
 
 def _words(column: pd.Series, name: str, source: str) -> pd.Series:
     """The column as text; a missing value is an error, because nobody could tell what it belongs to."""
-    if column.isna().any():
-        row = int(np.flatnonzero(column.isna())[0])
-        raise InvalidInput(f"{source}: row {row} has no {name}")
-    return pd.Series([str(value) for value in column], index=column.index, dtype=object)
+    values = column.tolist()
+    if not set(map(type, values)) <= {str}:
+        if column.isna().any():
+            row = int(np.flatnonzero(column.isna())[0])
+            raise InvalidInput(f"{source}: row {row} has no {name}")
+        values = [str(value) for value in values]
+    return pd.Series(values, index=column.index, dtype=object)
+
+
+def _codes(values: list[str], names: Iterable[str]) -> NDArray[np.int64]:
+    """The position of each value in the list of names; -1 for those not in it."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.fromiter((place.get(value, -1) for value in values), np.int64, len(values))
 
 
 def _check_rows(table: pd.DataFrame, source: str) -> None:
@@ -369,9 +394,7 @@ class Answers:
         return sorted(self._frame["label"].unique())
 
 
-def _listing(
-    frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()
-) -> pd.DataFrame:
+def _listing(frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()) -> pd.DataFrame:
     """Every recording of the answers with its length (NaN where unknown)."""
     lengths = lengths or {}
     names = list(dict.fromkeys([*pd.unique(frame["recording"]), *map(str, lengths), *map(str, more)]))

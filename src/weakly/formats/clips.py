@@ -56,7 +56,7 @@ def read(source: Source) -> Rows:
         del data["comments"]
     rows = Rows(source, data, table.lines)
     # A row without a segment names a recording that was looked at; one with a segment waits for its answer.
-    named = table.blank(start) & table.blank(end) & todo
+    named = np.isnan(data["onset"]) & np.isnan(data["offset"]) & todo
     rows.empty = [name for name, yes in zip(table.columns[file], named) if yes]
     waiting = int((todo & ~named).sum())
     if waiting:

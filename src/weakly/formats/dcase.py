@@ -77,15 +77,15 @@ def sniff_clips(source: Source) -> bool:
 
 
 def _headerless(source: Source) -> Table:
-    rows, lines = source.rows(source.delimiter)
     shape = _shape(source)
-    if shape in ("ttnnt", "ttnnn") or (rows and len(rows[0]) == 5):
+    width = len(shape) or (source.head[0].count(source.delimiter) + 1 if source.head else 4)
+    if width == 5:
         names = ["filename", "scene", "onset", "offset", "event_label"]
-    elif shape == "tnn":
+    elif width == 3:
         names = ["filename", "onset", "offset"]
     else:
         names = ["filename", "onset", "offset", "event_label"]
-    return Table(source, names, rows, lines)
+    return Table.read(source, names=names)
 
 
 def read_strong(source: Source) -> Rows:
@@ -99,9 +99,7 @@ def read_strong(source: Source) -> Rows:
     data = {"recording": recording, "onset": onset, "offset": offset, "label": list(label)}
     data.update(table.others(file, onset_name, offset_name, label_name))
     rows = Rows(source, data, table.lines)
-    blank = table.blank(onset_name) & table.blank(offset_name)
-    if label_name:
-        blank &= table.blank(label_name)
+    blank = table.nothing(onset, offset, label_name)
     sought = (onset == 0) & (offset == 0)
     rows.empty = [name for name, none in zip(recording, blank | sought) if none]
     if sought.any():

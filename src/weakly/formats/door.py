@@ -133,7 +133,7 @@ def _merge(found: Sequence[Rows]) -> dict[str, Any]:
             column: list[Any] = []
             for part, rows in zip(parts, found):
                 column += [""] * len(rows) if part is None else list(part)
-            merged[name] = column
+            merged[name] = pd.Series(column, dtype=object)
     return merged
 
 

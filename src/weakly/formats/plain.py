@@ -103,9 +103,7 @@ def rows_of(table: Table, names: dict[str, str]) -> Rows:
         recording = table.columns[names["recording"]]
     else:
         recording = [source.stem()] * len(table)
-    blank = table.blank(names["onset"]) & table.blank(end)
-    if "label" in names:
-        blank &= table.blank(names["label"])
+    blank = table.nothing(onset, offset, names.get("label"))
     data = {"recording": list(recording), "onset": onset, "offset": offset, "label": list(label)}
     if "annotator" in names:
         data["annotator"] = table.columns[names["annotator"]]

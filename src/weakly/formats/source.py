@@ -149,10 +149,27 @@ class Source:
             if line.strip():
                 yield number, line
 
-    def rows(
+    def columns_at_once(self, delimiter: str) -> list[list[str]] | None:
+        """The columns of a file without quotes or blank lines in which all lines have as many fields; else None.
+
+        Most big files are like this, and splitting all of the text at once is several times faster than by rows.
+        """
+        text = self.text.replace("\r\n", "\n") if "\r\n" in self.text else self.text
+        if not text or '"' in text or "\r" in text:
+            return None
+        text = text[:-1] if text.endswith("\n") else text
+        lines = text.split("\n")
+        width = lines[0].count(delimiter) + 1
+        if width < 2 or any(line.count(delimiter) != width - 1 for line in lines):
+            return None
+        self.advance(len(self.text))
+        fields = text.replace("\n", delimiter).split(delimiter)
+        return [fields[k::width] for k in range(width)]
+
+    def chunks(
         self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
-    ) -> tuple[list[list[str]], list[int]]:
-        """All rows that hold something as lists of fields, and the line on which each ends."""
+    ) -> Iterator[tuple[list[list[str]], list[int]]]:
+        """Rows that hold something as lists of fields, with the line on which each ends, some thousands at a time."""
         text = io.StringIO(self.text, newline="")
         quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=skipspace)
@@ -164,9 +181,11 @@ class Source:
                 if row and (len(row) > 1 or row[0].strip()):
                     found.append(row)
                     lines.append(reader.line_num)
-                    if len(found) % _CHUNK == 0:
+                    if len(found) == _CHUNK:
                         self.advance(text.tell() - seen)
                         seen = text.tell()
+                        yield found, lines
+                        found, lines = [], []
         except csv.Error as error:
             words = str(error)
             if "field larger" in words:
@@ -175,6 +194,17 @@ class Source:
                 words = f"a quote is not closed ({words})"
             raise InvalidInput(f"{self.name}, line {reader.line_num}: {words}") from error
         self.advance(max(0, len(self.text) - seen))
+        yield found, lines
+
+    def rows(
+        self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
+    ) -> tuple[list[list[str]], list[int]]:
+        """All rows at once."""
+        found: list[list[str]] = []
+        lines: list[int] = []
+        for rows, numbers in self.chunks(delimiter, quotes=quotes, skipspace=skipspace):
+            found += rows
+            lines += numbers
         return found, lines
 
     def fail(self, line: int | str, column: str, words: str) -> None:

@@ -75,42 +75,42 @@ class Rows:
 class Table:
     """A delimited file as columns of text, each row with its line."""
 
-    def __init__(self, source: Source, names: list[str], rows: list[list[str]], lines: list[int]) -> None:
+    def __init__(self, source: Source, names: list[str], columns: Sequence[list[str]], lines: Sequence[int]) -> None:
         self.source = source
         self.names = names
-        width = len(names)
-        sizes = set(map(len, rows))
-        if not sizes <= {width}:
-            rows, lines = self._even(rows, lines, width)
-        columns = list(zip(*rows)) if rows else [()] * width
         self.lines = lines
         self.columns: dict[str, list[str]] = {}
         for name, values in zip(names, columns):
-            self.columns.setdefault(name, list(values))
-
-    def _even(self, rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
-        """Rows of one width: missing fields at the end are empty, too many are a broken row."""
-        even, kept = [], []
-        for row, line in zip(rows, lines):
-            if len(row) > width and any(item.strip() for item in row[width:]):
-                self.source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
-                continue
-            even.append((row + [""] * width)[:width])
-            kept.append(line)
-        return even, kept
+            self.columns.setdefault(name, values)
 
     @classmethod
     def read(
-        cls, source: Source, *, delimiter: str | None = None, quotes: bool = True, comments: bool = False
+        cls, source: Source, *, names: list[str] | None = None, delimiter: str | None = None, quotes: bool = True
     ) -> Table:
-        """The table of a file whose first row names the columns."""
-        rows, lines = source.rows(delimiter or source.delimiter, quotes=quotes)
-        if comments:
-            kept = [i for i, row in enumerate(rows) if not row[0].lstrip().startswith("#")]
-            rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
-        if not rows:
+        """The table of a file; its first row names the columns unless the names are given."""
+        delimiter = delimiter or source.delimiter
+        whole = source.columns_at_once(delimiter)
+        if whole is not None and (names is None or len(whole) == len(names)):
+            if names is not None:
+                return cls(source, names, whole, range(1, len(whole[0]) + 1))
+            first = [column[0].strip() for column in whole]
+            return cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
+        columns: list[list[str]] | None = [[] for _ in names] if names is not None else None
+        lines: list[int] = []
+        for rows, places in source.chunks(delimiter, quotes=quotes):
+            if names is None or columns is None:
+                if not rows:
+                    break
+                names, rows, places = [name.strip() for name in rows[0]], rows[1:], places[1:]
+                columns = [[] for _ in names]
+            if not set(map(len, rows)) <= {len(names)}:
+                rows, places = _even(source, rows, places, len(names))
+            lines += places
+            for column, values in zip(columns, zip(*rows)):
+                column.extend(values)
+        if names is None or columns is None:
             raise InvalidInput(f"{source.name}: is empty; a table needs a line that names its columns")
-        return cls(source, [name.strip() for name in rows[0]], rows[1:], lines[1:])
+        return cls(source, names, columns, lines)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -133,13 +133,29 @@ class Table:
         """A column as float64; empty fields are NaN; what is not a number is a broken row (and NaN)."""
         return numbers(self.source, self.columns[name], self.lines, name, scale=scale)
 
-    def blank(self, name: str) -> NDArray[np.bool_]:
-        """Where a column holds nothing."""
-        return np.fromiter((not value.strip() for value in self.columns[name]), bool, len(self))
+    def nothing(self, onset: Any, offset: Any, label: str | None) -> NDArray[np.bool_]:
+        """Which rows hold neither times nor a label: recordings that were annotated and are empty."""
+        none = np.isnan(onset) & np.isnan(offset)
+        if label is not None:
+            for i in np.flatnonzero(none).tolist():
+                none[i] = not self.columns[label][i].strip()
+        return none
 
     def others(self, *used: str | None) -> dict[str, list[str]]:
         """The columns that nobody asked for, as text, under their own names."""
         return {name: values for name, values in self.columns.items() if name not in used and name}
+
+
+def _even(source: Source, rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
+    """Rows of one width: missing fields at the end are empty, too many are a broken row."""
+    even, kept = [], []
+    for row, line in zip(rows, lines):
+        if len(row) > width and any(item.strip() for item in row[width:]):
+            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
+            continue
+        even.append((row + [""] * width)[:width])
+        kept.append(line)
+    return even, kept
 
 
 def numbers(
@@ -149,14 +165,16 @@ def numbers(
 
     Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
     """
-    try:
-        if any("_" in value for value in values):
-            raise ValueError
-        found = np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
-        if not any(value[:1].isalpha() or value[1:2].isalpha() for value in values):
-            return found * scale if scale != 1.0 else found
-    except ValueError:
-        pass
+    together = "".join(values)
+    # Python's own float takes "1_0", "nan" and "infinity"; a file's author hardly means them.
+    if not any(sign in together for sign in "_nN"):
+        try:
+            filled = [value or "nan" for value in values] if "" in values else values
+            found = np.array(filled, dtype=object).astype(np.float64)
+            if np.isfinite(found).all() or "" in values:
+                return found * scale if scale != 1.0 else found
+        except ValueError:
+            pass
     found = np.empty(len(values))
     for i, value in enumerate(values):
         text = value.strip()
