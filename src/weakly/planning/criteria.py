@@ -12,7 +12,7 @@ from ..annotator import Annotator
 from ..errors import InvalidInput
 from ..symbols import check
 
-_CELLS = 200  # cells of equal probability into which a continuous law of criteria is cut
+_CELLS = 1000  # cells of equal probability into which a continuous law of criteria is cut
 
 
 def probes(criteria: Criteria) -> NDArray[np.float64]:

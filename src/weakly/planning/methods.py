@@ -172,9 +172,8 @@ def halving(task: Task, sums: Sums, k: int, widths: Floats, level: int, queries:
         notes.append("needs answers without guesses and lapses")
     if level == 0:
         notes.append("halving saves nothing here: this is fixed labeling")
-    name = (
-        f"bisection from {seconds(widths[level])} to {seconds(widths[0])}" if level else f"fixed {seconds(widths[0])}"
-    )
+    path = f"from {seconds(widths[level])} to" if level else "without halving,"
+    name = f"bisection {path} {seconds(widths[0])}"
     return row(
         task,
         sums,

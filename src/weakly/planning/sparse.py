@@ -47,6 +47,8 @@ class Sparse:
 
     def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
         """Fixed segments of each of these lengths."""
+        if self.lengths.values is None:  # a law of lengths smooths what a fine mesh of criteria is for
+            criteria = criteria.few(100)
         q = np.atleast_1d(np.asarray(segment_lengths, dtype=np.float64))[None, :]
         g, weight = criteria.values[:, None], criteria.weights[:, None]
         each = expected(self.lengths, q, Who(criterion=g))
@@ -69,6 +71,7 @@ class Sparse:
 
     def windows(self, hops: Any, per_cell: int, needed: int, criteria: Criteria) -> Sums:
         """Overlapping windows, ``per_cell`` of which cover every cell of one hop; present if ``needed`` of them are."""
+        criteria = criteria.few(48)
         hop = np.atleast_1d(np.asarray(hops, dtype=np.float64))[:, None, None]
         d, share = nodes(self.lengths)
         g = criteria.values[None, :, None]
@@ -94,6 +97,7 @@ class Sparse:
 
     def split(self, widths: Any, criteria: Criteria) -> Floats:
         """How many nodes of each width a bisection finds present, per recording, with the recording's edges."""
+        criteria = criteria.few(48)
         w = np.atleast_1d(np.asarray(widths, dtype=np.float64))[:, None, None]
         d, share = nodes(self.lengths)
         g, d, total = criteria.values[None, :, None], d[None, None, :], self.total
