@@ -42,7 +42,9 @@ def prepare(features: Features) -> NDArray[np.float64]:
     return np.hstack((rows, 2 * activity / max(1e-9, float(activity.std()))))
 
 
-def change_score(rows: NDArray[np.float64], *, step: float, windows: tuple[float, ...] = WINDOWS) -> NDArray[np.float64]:
+def change_score(
+    rows: NDArray[np.float64], *, step: float, windows: tuple[float, ...] = WINDOWS
+) -> NDArray[np.float64]:
     r"""How much the signal changes at each row: the distance between the means of the past and of the future window.
 
     .. math:: g(t) = \sum_w \lVert \bar x_{[t - w, t)} - \bar x_{[t, t + w)} \rVert / \sigma_w

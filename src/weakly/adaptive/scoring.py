@@ -40,7 +40,11 @@ def tally(labels: Sequence[Labels], timelines: Timelines, *, rule: PresenceRule 
 
 
 def score(
-    outcomes: Sequence[Outcome], *, presence_criterion: float | None = None, rule: PresenceRule | None = None, cost: Any = None
+    outcomes: Sequence[Outcome],
+    *,
+    presence_criterion: float | None = None,
+    rule: PresenceRule | None = None,
+    cost: Any = None,
 ) -> dict[str, float]:
     """The words of results for the outcomes of one method: accuracies, recalls, wrong time, queries, seconds, cost.
 

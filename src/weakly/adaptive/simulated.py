@@ -53,7 +53,9 @@ class SimulatedAnnotator:
         self._rng = np.random.default_rng(rng)
         voters = self.annotator.votes[1] if self.annotator.votes else 1
         law = self.annotator.presence_criterion
-        self.criteria = np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
+        self.criteria = (
+            np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
+        )
 
     def __call__(self, events: Intervals, segments: Intervals) -> NDArray[np.float64]:
         """The answers to the segments of a recording with these events: 1 present, 0 absent."""
@@ -76,7 +78,8 @@ class SimulatedAnnotator:
         assert self.rule is not None
         if len(events) == 0:
             return np.zeros(len(segments), dtype=bool)
-        return np.asarray(self.rule.is_present(event=events[None], segment=segments[:, None])).any(axis=1)
+        met = self.rule.is_present(event=events[None], segment=segments[:, None])
+        return np.asarray(met.any(axis=1), dtype=np.bool_)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,375 @@
+"""The public door: recordings in, the next segments to ask out, as one result that can be written for any tool."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..audio import Features, durations, load_features, log_mel
+from ..errors import InvalidInput
+from ..events import Answers, Events
+from ..intervals import merge
+from ..symbols import check, choice
+from .bisection import Bisection
+from .boundary import Boundary
+from .changepoint import ChangePoint, Chosen, spend
+from .contract import Asked, Method, Recording, key, verdict
+from .windows import Fixed, Oracle, Overlapping
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+METHODS = ("fixed", "oracle", "overlapping", "change-point", "bisection", "boundary")
+COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
+           "event_fraction", "recording_length")  # fmt: skip
+AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
+#: Seconds that an answer takes besides listening, where nobody has measured it yet.
+SECONDS_PER_ANSWER = 3.0
+
+
+def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
+    """The stable name of a query: twelve letters that follow from what is asked, and from nothing else.
+
+    >>> query_id("a.wav", 0, 3, "dog")
+    'c695ae794a3d'
+    """
+    text = f"{recording}|{onset:.6f}|{offset:.6f}|{label}" + (f"|{repeat}" if repeat else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Segments to ask, with the recordings they come from and how they were chosen."""
+
+    frame: pd.DataFrame
+    recordings: dict[str, Recording]
+    method: str
+    parameters: dict[str, Any]
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def n_queries(self) -> int:
+        """How many segments there are to answer."""
+        return len(self.frame)
+
+    @property
+    def listened(self) -> float:
+        """How many seconds there are to hear."""
+        return float((self.frame["offset"] - self.frame["onset"]).sum())
+
+    def estimate(self, *, seconds_per_answer: float = SECONDS_PER_ANSWER) -> float:
+        """Seconds of work: each segment heard once, and so many seconds to answer each."""
+        return self.listened + seconds_per_answer * self.n_queries
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per query: query (its id), recording, onset, offset, label, method, round, ..."""
+        return self.frame.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Totals and rows as JSON can hold them."""
+        from ..results import plain
+
+        return dict(plain({
+            "method": self.method, "parameters": self.parameters, "n_queries": self.n_queries,
+            "n_recordings": len(self.recordings), "listened": self.listened, "seconds_estimate": self.estimate(),
+            "n_skipped": len(self.skipped), "skipped": self.skipped, "queries": self.frame,
+        }))  # fmt: skip
+
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """The segments over time, one row per recording (the first ``most``), true events above them if known."""
+        from ..plot import COLOURS, EVENT, timeline
+
+        rows: dict[str, Any] = {}
+        names = [name for name in self.recordings if name in set(self.frame["recording"])][:most]
+        for name in names:
+            mine = self.frame[self.frame["recording"] == name][["onset", "offset"]].drop_duplicates().to_numpy(float)
+            events = self.recordings[name].events
+            if events is not None:
+                rows[f"{name}: events"] = (events, EVENT)
+            shades = [COLOURS[0] if k % 2 else COLOURS[5] for k in range(len(mine))]
+            rows[name] = (mine, shades)
+        longest = max((self.recordings[name].length for name in names), default=1.0)
+        ax = timeline(rows, recording_length=longest, ax=ax)
+        ax.set_title(f"{self.method}: {self.n_queries} queries, {self.listened:.0f} s to hear", fontsize=10)
+        return ax
+
+    def write(self, out: str | os.PathLike[str], *, to: str = "csv", **how: Any) -> list[Path]:
+        """Write the campaign's state and the files of the annotation tool into a folder; the paths.
+
+        ``to`` is "labelstudio", "raven", "audacity", "csv" or "clips". See :func:`weakly.adaptive.export.write`.
+        """
+        from .export import write
+
+        return write(self, out, to=to, **how)
+
+
+def queries(
+    recordings: Any,
+    *,
+    method: str = "fixed",
+    label: str | Iterable[str] = "event",
+    segment_length: float | None = None,
+    hop: float | None = None,
+    votes: int | None = None,
+    queries_per_recording: int | None = None,
+    budget: int | None = None,
+    events: Events | None = None,
+    features: Any = None,
+    feature_hop: float | None = None,
+    search: str = "peaks",
+    threshold: float | None = None,
+    penalty: float | None = None,
+    children: str = "halves",
+    start: int | None = None,
+    n_events: float = 1.0,
+    query_cost_share: float = 0.5,
+    tolerance: float = 0.05,
+    guess_rate: float = 0.0,
+    lapse_rate: float = 0.0,
+    sample_rate: float | None = None,
+    answers: Answers | None = None,
+    calibrate: Any = None,
+) -> Queries:
+    """The segments to ask next, of every recording.
+
+    Parameters
+    ----------
+    recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
+    method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
+        (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
+        towards onset, offset and criterion of single events).
+    label : the class that is asked for, or several.
+    segment_length, hop : seconds.
+    queries_per_recording : how many segments each recording gets; budget : how many all of them share.
+    events : strong labels, for the oracle and for pictures.
+    features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
+        recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
+        no times.
+    search, threshold, penalty : of change points. children, start, n_events, query_cost_share : of bisection.
+        tolerance, guess_rate, lapse_rate : of boundary search.
+    sample_rate : of signals in npy or CSV files.
+    answers : what was answered so far; the methods that follow answers ask their next round.
+    calibrate : calibration items to mix in, from :func:`weakly.adaptive.calibration_items`.
+
+    Examples
+    --------
+    >>> found = queries({"a.wav": 10.0}, method="fixed", segment_length=4)
+    >>> found.n_queries, found.listened
+    (3, 10.0)
+    """
+    choice("method", method, METHODS)
+    labels = [label] if isinstance(label, str) else list(label)
+    for name, value in (("queries_per_recording", queries_per_recording), ("budget", budget)):
+        if value is not None and (int(value) != value or value < 1):
+            raise InvalidInput(f"{name} must be a whole number >= 1, got {value!r}")
+    if queries_per_recording is not None and budget is not None:
+        raise InvalidInput("give queries_per_recording or budget, not both")
+    if segment_length is not None:
+        segment_length = float(check("segment_length", segment_length))
+    known, skipped = recordings_of(recordings, sample_rate=sample_rate)
+    parameters = {
+        "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
+        "budget": budget, "search": search, "threshold": threshold, "penalty": penalty, "children": children,
+        "start": start, "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance,
+        "guess_rate": guess_rate, "lapse_rate": lapse_rate,
+    }  # fmt: skip
+    if method == "change-point":
+        known = {name: _with_features(one, features, feature_hop, sample_rate) for name, one in known.items()}
+    truth = events if events is not None else recordings if isinstance(recordings, Events) else None
+    rows = []
+    for one_label in labels:
+        mine = known if truth is None else _with_events(known, truth, one_label if len(labels) > 1 else None)
+        chosen = make_method(method, parameters, list(mine.values()))
+        rows += _rows(chosen, mine, one_label, answers)
+        known = mine
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    result = Queries(frame, known, method, {**parameters, "label": labels}, skipped)
+    if calibrate is not None:
+        from .calibration import mix
+
+        result = mix(result, calibrate)
+    return result
+
+
+def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    """The method by its word, with its parameters checked."""
+    p = parameters
+    count, length, budget = p.get("queries_per_recording"), p.get("segment_length"), p.get("budget")
+    if method in ("bisection", "overlapping") and length is None:
+        raise InvalidInput(f"method {method!r} needs segment_length")
+    if method == "fixed":
+        if length is None and count is None and budget is None:
+            raise InvalidInput("method 'fixed' needs segment_length, queries_per_recording or budget")
+        if length is None and budget is not None:
+            length = _shared_length(recordings, budget)
+        return Fixed(segment_length=length, n_queries=count)
+    if method == "oracle":
+        return Oracle()
+    if method == "overlapping":
+        assert length is not None
+        return Overlapping(segment_length=length, hop=p.get("hop") or length / 2, votes=p.get("votes"))
+    if method == "change-point":
+        if budget is not None:
+            if budget < len(recordings):
+                raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
+            return spend(recordings, budget=budget)
+        return ChangePoint(
+            n_queries=count,
+            search=p.get("search") or "peaks",
+            penalty=p.get("penalty"),
+            threshold=p.get("threshold"),
+        )
+    if method == "bisection":
+        assert length is not None
+        return Bisection(
+            segment_length=length,
+            start=p.get("start"),
+            children=p.get("children") or "halves",
+            n_events=float(p.get("n_events") or 1.0),
+            query_cost_share=float(p.get("query_cost_share") or 0.5),
+        )
+    return Boundary(
+        tolerance=float(p.get("tolerance") or 0.05),
+        segment_length=length,
+        guess_rate=float(p.get("guess_rate") or 0.0),
+        lapse_rate=float(p.get("lapse_rate") or 0.0),
+    )
+
+
+def _shared_length(recordings: list[Recording], budget: int) -> float:
+    """The shortest segment length whose fixed segments of all recordings fit the budget."""
+    if budget < len(recordings):
+        raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
+    lengths = np.array([one.length for one in recordings])
+    low, high = float(lengths.sum()) / budget, float(lengths.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        fits = np.ceil(lengths / middle * (1 - 1e-9)).sum() <= budget
+        low, high = (low, middle) if fits else (middle, high)
+    return high
+
+
+def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple[dict[str, Recording], dict[str, str]]:
+    """Recordings by name from whatever names them, and those that cannot be used."""
+    if isinstance(recordings, Events):
+        extents = recordings.extents
+        unknown = [str(name) for name in extents.index if not extents[name] > 0]
+        if unknown:
+            raise InvalidInput(f"recording {unknown[0]!r} has no known length; give recording_length when reading")
+        return {str(name): Recording(str(name), float(extents[name])) for name in extents.index}, {}
+    if isinstance(recordings, Mapping):
+        if not recordings:
+            raise InvalidInput("there are no recordings")
+        return {
+            str(name): value
+            if isinstance(value, Recording)
+            else Recording(str(name), float(check("recording_length", value)))
+            for name, value in recordings.items()
+        }, {}
+    given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
+    paths: list[Path] = []
+    for path in map(Path, given):
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in AUDIO) if path.is_dir() else [path]
+        paths += [p for p in inside if p not in paths]
+    if not paths:
+        raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
+    listing = durations(paths, sample_rate=sample_rate)
+    if not listing.seconds:
+        path, reason = next(iter(listing.skipped.items()))
+        raise InvalidInput(f"none of the {len(paths)} recordings can be read; {path}: {reason}")
+    found = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
+    return found, {str(path): reason for path, reason in listing.skipped.items()}
+
+
+def _with_features(one: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Recording:
+    if one.features is not None:
+        return one
+    if features is None:
+        path = one.path
+        if path is None:
+            raise InvalidInput(
+                f"recording {one.name!r}: change points need audio, or features; only its length is known"
+            )
+        return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
+    if isinstance(features, (str, os.PathLike)):
+        stem = Path(one.name).stem
+        for ending in (".npz", ".npy", ".parquet", ".pq"):
+            place = Path(features) / f"{stem}{ending}"
+            if place.is_file():
+                return replace(one, features=partial(load_features, place, hop=hop))
+        raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
+    value = features.get(one.name)
+    if value is None:
+        raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
+    return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
+
+
+def _with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
+    frame = events.to_frame()
+    if label is not None:
+        frame = frame[frame["label"] == label]
+    stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
+    result = {}
+    for name, one in known.items():
+        theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
+        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
+        result[name] = one if theirs is None else replace(one, events=merge(np.clip(rows, 0, one.length)))
+    return result
+
+
+def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
+    """The answers about one recording and label, one per query in their order: the majority of its annotators."""
+    if answers is None:
+        return Asked()
+    frame = answers.to_frame()
+    mine = frame[(frame["recording"] == recording) & (frame["label"] == label) & frame["onset"].notna()]
+    if mine.empty:
+        return Asked()
+    groups = mine.groupby(mine["query"].where(mine["query"] != "", mine.index.astype(str)), sort=False)
+    rows = [(float(g["onset"].iloc[0]), float(g["offset"].iloc[0]), verdict(g["present"].tolist())) for _, g in groups]
+    table = np.array(rows)
+    return Asked(table[:, :2], table[:, 2])
+
+
+def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for name, recording in known.items():
+        asked = asked_so_far(answers, name, label)
+        segments = method.next(recording, asked)
+        seen: dict[tuple[int, int], int] = {}
+        for segment in key(asked.segments):
+            seen[segment] = seen.get(segment, 0) + 1
+        turn = 1 + (_rounds(method, recording, asked) if len(asked) else 0)
+        for (onset, offset), segment in zip(segments.tolist(), key(segments)):
+            repeat = seen.get(segment, 0)
+            seen[segment] = repeat + 1
+            name_ = query_id(name, onset, offset, label, repeat)
+            rows.append((name_, name, onset, offset, label, method.name, turn, repeat, False, np.nan, recording.length))
+    return rows
+
+
+def _rounds(method: Method, recording: Recording, asked: Asked) -> int:
+    """How many rounds these answers took: the method is asked again, answer by answer."""
+    if isinstance(method, (Fixed, Oracle, Overlapping, ChangePoint, Chosen)):
+        return 1
+    if isinstance(method, Boundary):
+        return 1 + max(0, len(asked) - len(method.next(recording, Asked())))
+    rounds, so_far = 0, Asked()
+    known = dict(zip(key(asked.segments), asked.present.tolist()))
+    while len(segments := method.next(recording, so_far)):
+        said = [known.get(segment) for segment in key(segments)]
+        if any(answer is None for answer in said):
+            return rounds
+        rounds, so_far = rounds + 1, so_far.add(segments, np.array(said, dtype=float))
+    return rounds

@@ -1,0 +1,223 @@
+r"""Calibration: queries whose event fraction is known, spread so that the presence criterion is estimated best.
+
+An annotator says present with chance :math:`P(h) = g + (1 - g - l) / (1 + e^{-(h - \gamma)/s})` at event fraction h.
+Each item at h carries the Fisher information :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is
+the spread of fractions that makes the determinant of the summed information largest, averaged over what gamma may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import InvalidInput
+from ..intervals import merge
+from ..symbols import check
+from .contract import Recording
+
+if TYPE_CHECKING:
+    from .asking import Queries
+
+GRID = np.linspace(0.02, 1.0, 50)
+
+
+def information(
+    event_fraction: Any, *, presence_criterion: float, spread: float, guess_rate: float = 0.02, lapse_rate: float = 0.02
+) -> NDArray[np.float64]:
+    """The Fisher information of one item at each event fraction about (presence_criterion, spread); (n, 2, 2)."""
+    h = np.atleast_1d(np.asarray(event_fraction, dtype=np.float64))
+    z = np.clip((h - presence_criterion) / spread, -500, 500)
+    g = 1 / (1 + np.exp(-z))
+    scale = 1 - guess_rate - lapse_rate
+    p = np.clip(guess_rate + scale * g, 1e-12, 1 - 1e-12)
+    slope = scale * g * (1 - g) / spread
+    gradient = np.stack((-slope, -slope * z), axis=-1)
+    return gradient[:, :, None] * gradient[:, None, :] / (p * (1 - p))[:, None, None]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Event fractions of the calibration items, and how well they will tell the criterion."""
+
+    event_fractions: NDArray[np.float64]
+    weights: NDArray[np.float64]  # over GRID
+    spread: float
+    criteria: tuple[float, ...]
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.event_fractions)
+
+    def half_width(self, n: int | None = None) -> float:
+        """Half the length of the 95 % interval of gamma with n such items, averaged over the criteria that may be."""
+        n = self.n_items if n is None else n
+        widths = []
+        for criterion in self.criteria:
+            total = np.tensordot(self.weights, information(GRID, presence_criterion=criterion, spread=self.spread), 1)
+            widths.append(1.96 * np.sqrt(np.linalg.inv(n * total)[0, 0]))
+        return float(np.mean(widths))
+
+    def items_for(self, half_width: float) -> int:
+        """How many items give an interval of plus or minus this."""
+        wanted = float(check("presence_criterion", half_width, called="half_width"))
+        return int(np.ceil((self.half_width(1) / wanted) ** 2))
+
+    def to_frame(self) -> pd.DataFrame:
+        """How many items give which interval: n_items, half_width."""
+        counts = sorted({10, 20, 50, 100, 200, self.n_items})
+        return pd.DataFrame({"n_items": counts, "half_width": [self.half_width(n) for n in counts]})
+
+
+def design(
+    n_items: int,
+    *,
+    criteria: Sequence[float] | None = None,
+    spread: float = 0.08,
+    guess_rate: float = 0.02,
+    lapse_rate: float = 0.02,
+) -> Design:
+    """The event fractions of ``n_items`` calibration items that estimate the criterion best.
+
+    Parameters
+    ----------
+    criteria : values that gamma may have, equally likely; 0.1 to 0.9 unless told.
+    spread : s, how gradually the annotator goes from absent to present.
+
+    Notes
+    -----
+    The Bayesian D-optimal design, by the multiplicative algorithm: the weight of each fraction grows with its
+    sensitivity until none can gain.
+
+    Examples
+    --------
+    >>> plan = design(40)
+    >>> plan.n_items, 0 < plan.half_width() < 0.2
+    (40, True)
+    """
+    if int(n_items) != n_items or n_items < 2:
+        raise InvalidInput(f"calibration items must be a whole number >= 2, got {n_items!r}")
+    values = tuple(np.linspace(0.1, 0.9, 9)) if criteria is None else tuple(map(float, criteria))
+    check("presence_criterion", np.array(values), called="criteria")
+    tables = [
+        information(GRID, presence_criterion=c, spread=spread, guess_rate=guess_rate, lapse_rate=lapse_rate)
+        for c in values
+    ]
+    weights = np.full(len(GRID), 1 / len(GRID))
+    for _ in range(300):
+        gain = np.zeros(len(GRID))
+        for table in tables:
+            total = np.tensordot(weights, table, 1)
+            gain += np.einsum("nij,ji->n", table, np.linalg.inv(total)) / len(tables)
+        weights = weights * gain / 2  # two parameters: at the optimum the gain is at most 2 everywhere
+        weights /= weights.sum()
+    # The middles of n equal shares of the weight: every item stands for the same amount of it.
+    shares = (np.arange(n_items) + 0.5) / n_items
+    fractions = np.interp(shares, np.cumsum(weights) - weights / 2, GRID)
+    return Design(np.clip(fractions, GRID[0], 1.0), weights, spread, values)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Calibration items: segments of known recordings, each with the event fraction that it holds."""
+
+    recordings: dict[str, Recording]
+    frame: pd.DataFrame  # recording, onset, offset, event_fraction
+    design: Design
+
+
+def place(recordings: Sequence[Recording], plan: Design, *, segment_length: float, rng: Any = None) -> Items:
+    """Segments of recordings with known events that hold exactly the fractions of the design.
+
+    Each item takes one event and cuts it on one side, left and right in turn; segments that would meet another event or
+    leave the recording are not used.
+    """
+    rng = np.random.default_rng(rng)
+    width = float(check("segment_length", segment_length))
+    pool = [(one, event) for one in recordings if one.events is not None for event in one.events]
+    if not pool:
+        raise InvalidInput("calibration needs recordings with known events")
+    rows = []
+    for i, fraction in enumerate(plan.event_fractions):
+        for k in rng.permutation(len(pool)):
+            one, event = pool[k]
+            assert one.events is not None
+            segment = _cut(event, fraction, width, left=bool(i % 2), room=float(rng.uniform()))
+            others = one.events[(one.events[:, 0] != event[0])]
+            clear = not ((others[:, 0] < segment[1]) & (others[:, 1] > segment[0])).any()
+            if (
+                clear
+                and segment[0] >= 0
+                and segment[1] <= one.length
+                and event[1] - event[0] < width / max(fraction, 0.1)
+            ):
+                rows.append((one.name, *segment, fraction))
+                break
+        else:
+            raise InvalidInput(
+                f"no event lets a {width:g} s segment hold {fraction:.2f} of it and no other; "
+                "give more known recordings or another segment length"
+            )
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "event_fraction"])
+    return Items({one.name: one for one in recordings}, frame, plan)
+
+
+def _cut(event: Any, fraction: float, width: float, *, left: bool, room: float) -> tuple[float, float]:
+    """The segment that holds this fraction of the event, from its start (left) or its end; whole events move freely."""
+    a, b = float(event[0]), float(event[1])
+    inside = fraction * (b - a)
+    if fraction >= 1 - 1e-9:
+        onset = a - room * max(0.0, width - (b - a))
+        return round(onset, 6), round(onset + width, 6)
+    onset = a + inside - width if left else b - inside
+    return round(onset, 6), round(onset + width, 6)
+
+
+def synthetic(
+    folder: Any, plan: Design, *, segment_length: float, label: str = "event", sample_rate: int = 16000, rng: Any = None
+) -> Items:
+    """Calibration items over synthetic soundscapes, which are written into the folder as WAV files."""
+    from pathlib import Path
+
+    from ..audio import soundscape
+
+    seeds = np.random.default_rng(rng).spawn(-(-plan.n_items // 8) + 1)
+    recordings = []
+    for k, seed in enumerate(seeds[:-1]):
+        span = 4 * segment_length
+        scene = soundscape(
+            8 * span, n_events=8, event_length=(0.2 * segment_length, 0.8 * segment_length), snr=20,
+            least_gap=1.2 * segment_length, sample_rate=sample_rate, rng=seed,
+        )  # fmt: skip
+        path = Path(folder) / f"calibration_{k:03d}.wav"
+        if not path.exists():
+            scene.write(path)
+        recordings.append(Recording(path.name, scene.seconds, path=path, events=merge(scene.events)))
+    return place(recordings, plan, segment_length=segment_length, rng=seeds[-1])
+
+
+def mix(queries: Queries, items: Items) -> Queries:
+    """The queries with the calibration items spread evenly among them."""
+    from .asking import COLUMNS, query_id
+
+    frame = queries.frame
+    labels = queries.parameters.get("label") or ["event"]
+    extra = items.frame.assign(
+        label=labels[0], method="calibration", round=1, repeat=0, calibration=True,
+        recording_length=[items.recordings[str(name)].length for name in items.frame["recording"]],
+    )  # fmt: skip
+    extra["query"] = [
+        query_id(str(row["recording"]), float(row["onset"]), float(row["offset"]), labels[0])
+        for row in extra.to_dict("records")
+    ]
+    extra = extra[~extra["query"].isin(set(frame["query"]))].drop_duplicates("query")[list(COLUMNS)]
+    step = max(1, len(frame)) / max(1, len(extra))
+    at = np.concatenate((np.arange(len(frame), dtype=float), (np.arange(len(extra)) + 0.5) * step - 0.5))
+    both = pd.concat([frame, extra], ignore_index=True) if len(frame) else extra
+    both = both.iloc[np.argsort(at, kind="stable")].reset_index(drop=True)
+    return replace(queries, frame=both, recordings={**queries.recordings, **items.recordings})
