@@ -1,0 +1,319 @@
+"""A labelled data set -> how sensitive its annotators were, how wrong its labels are, what score they allow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InvalidInput
+from ..events import Answers, Events
+from ..intervals import merge
+from ..symbols import check, choice
+from .aggregation import DawidSkene, Effort, dawid_skene, effort, majority
+from .agreement import Agreement, annotation_agreement, answer_agreement
+from .ceiling import Ceiling, ceiling
+from .criterion import METHODS, CriterionEstimate, estimate_criterion, paper_recipe_criterion, unknown
+from .findings import Finding
+from .observations import UNLISTED, Pairing, pair
+from .quality import Quality, quality
+from .result import Audit
+from .shares import criterion_from_share, criterion_from_two_shares, present_share
+from .summary import recipe, summary
+
+__all__ = [
+    "Agreement",
+    "Audit",
+    "Ceiling",
+    "CriterionEstimate",
+    "DawidSkene",
+    "Effort",
+    "Finding",
+    "Quality",
+    "annotation_agreement",
+    "answer_agreement",
+    "audit",
+    "ceiling",
+    "criterion_from_share",
+    "criterion_from_two_shares",
+    "dawid_skene",
+    "effort",
+    "estimate_criterion",
+    "majority",
+    "pair",
+    "paper_recipe_criterion",
+    "present_share",
+    "quality",
+]
+
+_FEWEST = 10  # answers below which an annotator is not looked at alone
+_ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
+_COLUMNS = (
+    "label",
+    "annotator",
+    "method",
+    "scale",
+    "presence_criterion",
+    "presence_criterion_low",
+    "presence_criterion_high",
+    "guess_rate",
+    "lapse_rate",
+    "n",
+    "identifiable",
+    "reason",
+)
+
+
+def audit(
+    *,
+    strong: Any = None,
+    weak: Any = None,
+    answers: Any = None,
+    label: str | None = None,
+    unlisted: str | None = None,
+    recording_length: float | None = None,
+    resolutions: Sequence[float] = (1.0,),
+    collar: float = 0.2,
+    share_of_length: float = 0.2,
+    where: Mapping[str, str] | None = None,
+    rng: Any = None,
+) -> Audit:
+    """What is known about a labelled data set: an :class:`Audit`.
+
+    Parameters
+    ----------
+    strong : events with boundaries, taken as the truth: an :class:`Events`, a path or several. With two annotators or
+        more in it, their agreement in time.
+    weak, answers : presence and absence labels of segments or whole recordings: an :class:`Answers`, a path or several.
+        Two names for the same thing: the labels of a data set, or what each annotator said.
+    label : one class only.
+    unlisted : what it means that a segment does not list a class. ``absent``: looked for and not found; ``unknown``:
+        nothing. Left out, labels that list presences only count as absent where quality and ceiling are concerned,
+        which is how such data are used, while the presence criterion is not estimated.
+    recording_length : seconds, for recordings of unknown length.
+    resolutions : segment lengths in seconds of the segment-based F1.
+    collar, share_of_length : tolerances of the event-based F1.
+    where : keep only the rows whose column has this value, such as ``{"split": "train"}``; of the answers if they have
+        the column, else of the strong annotations.
+    rng : for the bootstrap of the paper's recipe.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": ["dog"]})
+    >>> strong = Events.from_frame(frame, recording_length={"a": 10.0, "b": 10.0})
+    >>> weak = Answers.from_frame(pd.DataFrame({"recording": ["a", "b"], "label": "dog", "present": [1, 1]}))
+    >>> found = audit(strong=strong, weak=weak)
+    >>> found.metrics["all"]["precision"], found.metrics["all"]["n_phantom"]
+    (0.1, 1.0)
+    """
+    if weak is not None and answers is not None:
+        raise InvalidInput("give weak or answers, not both: they are two names for the labels of segments")
+    given = weak if weak is not None else answers
+    if strong is None and given is None:
+        raise InvalidInput("audit needs strong annotations, weak labels or answers; got none of them")
+    if unlisted is not None:
+        choice("unlisted", unlisted, UNLISTED)
+    if recording_length is not None:
+        recording_length = float(check("recording_length", recording_length))
+    widths = [float(x) for x in np.atleast_1d(check("segment_length", resolutions, called="resolutions"))]
+    truth = None if strong is None else _with_length(_events(strong), recording_length)
+    said = None if given is None else _answers(given)
+    for column, value in (where or {}).items():
+        truth, said = _chosen(truth, said, column, value)
+    parts: dict[str, Any] = {
+        "settings": {
+            "label": label,
+            "unlisted": unlisted,
+            "recording_length": recording_length,
+            "resolutions": widths,
+            "where": dict(where or {}),
+        },
+        "notes": (),
+        "criteria": pd.DataFrame(columns=list(_COLUMNS)),
+        "quality": None,
+        "ceiling": None,
+        "strong": None,
+        "recipe": {},
+    }
+    if truth is not None:
+        _strong_parts(parts, truth, label, rng, alone=said is None)
+    if truth is not None and said is not None:
+        _paired_parts(
+            parts, pair(truth, said, recording_length=recording_length), label, unlisted, collar, share_of_length
+        )
+    return Audit(
+        **parts,
+        annotation_agreement=_agreement_in_time(truth, label),
+        **_crowd(None if said is None else said.select(label), recording_length),
+    )
+
+
+def _is_path(value: Any) -> bool:
+    several = isinstance(value, (list, tuple))
+    return isinstance(value, (str, os.PathLike)) or (several and bool(value) and all(_is_path(item) for item in value))
+
+
+def _events(value: Any) -> Events:
+    if isinstance(value, Events):
+        return value
+    if _is_path(value):
+        from ..formats import read
+
+        return read(value)
+    raise InvalidInput(f"strong must be Events or a path, got {type(value).__name__}")
+
+
+def _answers(value: Any) -> Answers:
+    if isinstance(value, Answers):
+        return value
+    if _is_path(value):
+        from ..formats import read_answers
+
+        return read_answers(value)
+    raise InvalidInput(f"weak and answers must be Answers or a path, got {type(value).__name__}")
+
+
+def _chosen(
+    truth: Events | None, said: Answers | None, column: str, value: str
+) -> tuple[Events | None, Answers | None]:
+    if said is not None and column in said.to_frame():
+        rows = said.to_frame()
+        rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
+        if len(rows):
+            return truth, Answers(rows, said.recordings[said.recordings.index.isin(set(rows["recording"]))])
+    elif truth is not None and column in truth.to_frame():
+        rows = truth.to_frame()
+        rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
+        if len(rows):
+            return Events(rows, truth.recordings[truth.recordings.index.isin(set(rows["recording"]))]), said
+    raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
+
+
+def _with_length(events: Events, recording_length: float | None) -> Events:
+    if recording_length is None or not events.recordings["length"].isna().any():
+        return events
+    lengths = events.recordings["length"].fillna(recording_length)
+    known = {str(name): float(length) for name, length in lengths.items()}
+    whole = Events.from_frame(events.to_frame(), recording_length=known)
+    whole.recordings["annotated"] = events.recordings["annotated"].reindex(whole.recordings.index)
+    return whole
+
+
+def _strong_parts(parts: dict[str, Any], truth: Events, label: str | None, rng: Any, *, alone: bool) -> None:
+    chosen = truth.select(label)  # refuses a class that is not there
+    labels = chosen.labels
+    parts["strong"] = summary(truth, labels=labels)
+    parts["settings"]["n_recordings"] = len(truth.recordings)
+    parts["settings"]["n_empty"] = int((~truth.recordings.index.isin(set(truth.to_frame()["recording"]))).sum())
+    if alone and (label is not None or len(labels) == 1):
+        parts["recipe"] = {name: recipe(truth, name, rng=rng) for name in labels}
+
+
+def _paired_parts(
+    parts: dict[str, Any],
+    both: Pairing,
+    label: str | None,
+    unlisted: str | None,
+    collar: float,
+    share_of_length: float,
+) -> None:
+    labels = both.labels if label is None else [label]
+    shared = [name for name in labels if name in both.strong_labels and name in both.weak_labels]
+    scored = shared if label is None else labels
+    if not scored:
+        ours, theirs = sorted(both.strong_labels)[:3], sorted(both.weak_labels)[:3]
+        raise InvalidInput(f"no class is in both files: strong has {ours}, weak has {theirs}, for example")
+    assumed = unlisted or ("absent" if both.presence_only else "unknown")
+    notes = list(both.notes)
+    if unlisted is None and both.presence_only:
+        notes.append("a class that a segment does not list counts as absent from it (unlisted='absent')")
+    parts["notes"] = tuple(notes)
+    parts["settings"]["unlisted"] = assumed
+    observed = {name: both.observed(name, unlisted=assumed) for name in scored}
+    parts["criteria"] = _criteria(observed, refused=both.presence_only and unlisted != "absent")
+    parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
+    truth, marks = {}, {}
+    names = both.strong.recordings.index
+    for name in scored:
+        timelines = both.timelines(name)
+        truth[name] = {str(r): events for r, (events, _) in zip(names, timelines) if len(events)}
+        marks[name] = _marks(observed[name])
+    lengths = {str(r): float(v) for r, v in both.strong.recordings["length"].items()}
+    widths = parts["settings"]["resolutions"]
+    parts["ceiling"] = ceiling(
+        truth, marks, recording_length=lengths, resolutions=widths, collar=collar, share_of_length=share_of_length
+    )
+
+
+def _marks(seen: pd.DataFrame) -> dict[str, Any]:
+    """The present segments of a class as events: what touches is one event; annotators vote."""
+    rows = seen[seen["listed"] & seen["present"].notna()]
+    share = rows.groupby(["recording", "onset", "offset"])["present"].mean().reset_index()
+    share = share[share["present"] > 0.5]
+    names = share["recording"].to_numpy()
+    bounds = share[["onset", "offset"]].to_numpy(np.float64)
+    first: Any = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1]))) if len(names) else []
+    return {str(names[k]): merge(part) for k, part in zip(first, np.split(bounds, first[1:]))}
+
+
+def _criteria(observed: dict[str, pd.DataFrame], *, refused: bool) -> pd.DataFrame:
+    """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment."""
+    rows: list[dict[str, Any]] = []
+    for name, seen in observed.items():
+        rows += _estimates(name, "", seen, refused)
+        people = seen["annotator"].unique()
+        if len(people) > 1 and not refused:
+            for person, part in seen.groupby("annotator"):
+                if part["present"].notna().sum() >= _FEWEST:
+                    rows += _estimates(name, str(person), part, refused)[:1]
+    if len(observed) > 1:
+        columns = ["event_fraction", "coverage", "present"]
+        together = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
+        rows += _estimates("all", "", together, refused)
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def _estimates(label: str, annotator: str, seen: pd.DataFrame, refused: bool) -> list[dict[str, Any]]:
+    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
+    y = seen["present"].to_numpy(np.float64)
+    if refused:
+        found = [unknown(_ONLY, method="threshold", n=len(y))]
+    else:
+        found = [estimate_criterion(h, present=y, method=method) for method in METHODS]
+        if not found[0].identifiable:
+            found.append(estimate_criterion(c, present=y, scale="segment"))
+    rows = []
+    for one in found:
+        row = one.to_dict()
+        low, high = one.presence_criterion_ci
+        row |= {"presence_criterion": one.presence_criterion, "presence_criterion_low": low}
+        row |= {"presence_criterion_high": high, "guess_rate": one.guess_rate, "lapse_rate": one.lapse_rate}
+        rows.append({"label": label, "annotator": annotator, **{name: row[name] for name in _COLUMNS[2:]}})
+    return rows
+
+
+def _agreement_in_time(truth: Events | None, label: str | None) -> Agreement | None:
+    if truth is None or "annotator" not in truth.to_frame():
+        return None
+    if truth.select(label).to_frame()["annotator"].astype(str).nunique() < 2:
+        return None
+    return annotation_agreement(truth, label=label)
+
+
+def _crowd(said: Answers | None, recording_length: float | None) -> dict[str, Any]:
+    """What several annotators' answers allow: agreement, aggregation, and the time that they took."""
+    parts: dict[str, Any] = {"agreement": None, "majority": None, "aggregated": None, "effort": None}
+    if said is None:
+        return parts
+    frame = said.to_frame()
+    frame = frame[frame["present"].notna()]
+    if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
+        parts["agreement"] = answer_agreement(said)
+        parts["majority"] = majority(said)
+        parts["aggregated"] = dawid_skene(said)
+    if (frame["seconds"] > 0).any():
+        parts["effort"] = effort(said, recording_length=recording_length)
+    return parts

@@ -65,10 +65,13 @@ def segment_counts(
     Counts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
     """
     width = float(check("segment_length", resolution, called="resolution"))
-    total = Counts()
-    for name in dict.fromkeys((*reference, *predicted, *(recording_length or ()))):
+    lengths = recording_length or {}
+    marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
+    silent = sum(math.ceil(length * 1 / width) for name, length in lengths.items() if name not in marked)
+    total = Counts(tn=float(silent))
+    for name in marked:
         ours, theirs = reference.get(name, _EMPTY), predicted.get(name, _EMPTY)
-        known = None if recording_length is None else recording_length.get(name)
+        known = lengths.get(name)
         last = max((float(m[:, 1].max()) for m in (ours, theirs) if len(m)), default=0.0)
         n = math.ceil((last if known is None else known) * 1 / width)
         truth, guess = _roll(ours, width, n), _roll(theirs, width, n)
@@ -146,8 +149,10 @@ def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping
     """
     from ..intervals import clip, covered, merge
 
-    total = Counts()
-    for name, length in recording_length.items():
+    marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
+    total = Counts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
+    for name in marked & recording_length.keys():
+        length = recording_length[name]
         ours = merge(clip(reference.get(name, _EMPTY), 0.0, length))
         theirs = merge(clip(predicted.get(name, _EMPTY), 0.0, length))
         truth, guess = float((ours[:, 1] - ours[:, 0]).sum()), float((theirs[:, 1] - theirs[:, 0]).sum())
@@ -223,10 +228,10 @@ def ceiling(
     rows = []
     names = sorted({*truth, *labels})
     for metric, count in metrics.items():
-        seen: list[tuple[str, Counts, Counts, Counts]] = []
+        seen: list[tuple[str, Counts, Counts]] = []
         for name in names:
             true, weak = truth.get(name, {}), labels.get(name, {})
-            seen.append((name, count(weak, true), count(weak, weak), count(true, weak)))
+            seen.append((name, count(weak, true), count(true, weak)))
         rows += _rows(metric, "f1", seen)
         if metric == "time_f1":
             rows += _rows("accuracy", "accuracy", seen)
@@ -235,13 +240,12 @@ def ceiling(
     )
 
 
-def _rows(metric: str, attribute: str, seen: Iterable[tuple[str, Counts, Counts, Counts]]) -> list[dict[str, Any]]:
-    seen = list(seen)
+def _rows(metric: str, attribute: str, seen: list[tuple[str, Counts, Counts]]) -> list[dict[str, Any]]:
     rows = []
     for name, *counts in seen:
         rows.append({"label": name, "metric": metric, **_named(getattr(c, attribute) for c in counts)})
     if seen:
-        pooled = [sum((entry[k] for entry in seen), Counts()) for k in (1, 2, 3)]
+        pooled = [sum((counts[k] for _, *counts in seen), Counts()) for k in (0, 1)]
         rows.append({"label": "all", "metric": metric, **_named(getattr(c, attribute) for c in pooled)})
         scores = np.array([[getattr(c, attribute) for c in counts] for _, *counts in seen], dtype=np.float64)
         known = ~np.isnan(scores)
@@ -251,4 +255,6 @@ def _rows(metric: str, attribute: str, seen: Iterable[tuple[str, Counts, Counts,
 
 
 def _named(values: Iterable[float]) -> dict[str, float]:
-    return dict(zip(("perfect", "mimic", "mimic_true"), (float(v) for v in values)))
+    perfect, true = (float(value) for value in values)
+    # Whoever repeats the labels is always right about them.
+    return {"perfect": perfect, "mimic": 1.0, "mimic_true": true}

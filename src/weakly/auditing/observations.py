@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -75,7 +75,7 @@ class Pairing:
         With ``unlisted="absent"`` every segment of an annotator that does not mention the class counts as absent.
         """
         choice("unlisted", unlisted, UNLISTED)
-        said = self.answers[self.answers["label"] == label].assign(listed=True)
+        said = self._weak.get(label, self.answers.iloc[:0].assign(listed=True))
         if unlisted == "absent":
             said = self.asked.merge(said, on=_SEGMENT, how="left")
             said["listed"] = said["listed"].notna()
@@ -84,28 +84,41 @@ class Pairing:
         else:
             said = said.reset_index(drop=True)
         timelines = self.timelines(label)
-        code = pd.Series(np.arange(len(self.strong.recordings)), index=self.strong.recordings.index)
-        recording = code.reindex(said["recording"]).to_numpy().astype(np.int64)
+        recording = self.code.reindex(said["recording"]).to_numpy().astype(np.int64)
         onset, offset = said["onset"].to_numpy(np.float64), said["offset"].to_numpy(np.float64)
         said["event_fraction"], said["coverage"] = fractions(timelines, recording, onset, offset)
         return said
 
     def timelines(self, label: str) -> Timelines:
         """The events of the class; none, if the strong annotations do not know it."""
-        if label in self.strong_labels:
-            return self.strong.timelines(label)
+        if label in self._strong:
+            return Events(self._strong[label], self.strong.recordings).timelines()
         lengths = self.strong.recordings["length"].to_numpy(np.float64)
         return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
+
+    @cached_property
+    def _strong(self) -> dict[str, pd.DataFrame]:
+        parts = self.strong.to_frame().groupby("label")
+        return {str(label): part.reset_index(drop=True) for label, part in parts}
+
+    @cached_property
+    def _weak(self) -> dict[str, pd.DataFrame]:
+        return {str(label): part.assign(listed=True) for label, part in self.answers.groupby("label")}
+
+    @cached_property
+    def code(self) -> pd.Series:
+        """The place of every recording, by name."""
+        return pd.Series(np.arange(len(self.strong.recordings)), index=self.strong.recordings.index)
 
     @property
     def strong_labels(self) -> set[str]:
         """The classes of the strong annotations."""
-        return set(self.strong.labels)
+        return set(self._strong)
 
-    def each(self, *, unlisted: str) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Every class with its observations."""
-        for label in self.labels:
-            yield label, self.observed(label, unlisted=unlisted)
+    @property
+    def weak_labels(self) -> set[str]:
+        """The classes of the answers."""
+        return set(self._weak)
 
 
 def pair(strong: Events, answers: Answers, *, recording_length: float | None = None) -> Pairing:

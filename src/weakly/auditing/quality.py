@@ -50,13 +50,16 @@ class Quality:
         }
 
 
-def quality(pairing: Pairing, *, unlisted: str, labels: list[str] | None = None) -> Quality:
+def quality(
+    pairing: Pairing, *, unlisted: str, labels: list[str] | None = None, observed: dict[str, Any] | None = None
+) -> Quality:
     """The quality of weak labels, class by class.
 
     Parameters
     ----------
     unlisted : ``absent``: a segment that does not mention a class is absent; ``unknown``: it is left out.
-    labels : the classes to score; left out, those that both sides know.
+    labels : the classes to score; left out, those that either side knows.
+    observed : what :meth:`Pairing.observed` gave for each class, if it is at hand.
 
     Notes
     -----
@@ -65,7 +68,7 @@ def quality(pairing: Pairing, *, unlisted: str, labels: list[str] | None = None)
     rows, missed, phantom, total = [], [], [], None
     counts: list[dict[str, float]] = []
     for label in pairing.labels if labels is None else labels:
-        seen = pairing.observed(label, unlisted=unlisted)
+        seen = pairing.observed(label, unlisted=unlisted) if observed is None else observed[label]
         seen = seen[seen["present"].notna()]
         if len(seen) == 0:
             continue
@@ -125,8 +128,7 @@ def _reduced(seen: pd.DataFrame) -> pd.DataFrame:
 def _tally(pairing: Pairing, label: str, one: pd.DataFrame) -> Tally:
     """Recordings with an event or a present label are scored one by one; the silent rest only counts."""
     timelines = pairing.timelines(label)
-    code = pd.Series(np.arange(len(timelines)), index=pairing.strong.recordings.index)
-    recording = code.reindex(one["recording"]).to_numpy().astype(np.int64)
+    recording = pairing.code.reindex(one["recording"]).to_numpy().astype(np.int64)
     order = np.lexsort((one["onset"].to_numpy(), recording))
     recording = recording[order]
     bounds = one[["onset", "offset"]].to_numpy(np.float64)[order]
