@@ -25,6 +25,8 @@ ROOMS = (
     "exact",
     "grid",
     "evaluation",
+    "assumptions",
+    "clips",
     "simulation",
     "cost",
     "formats",
