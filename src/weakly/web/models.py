@@ -60,13 +60,13 @@ def _law(text: str) -> str:
 
 EventLength = Annotated[
     str,
-    AfterValidator(_law),
     Field(
         min_length=1,
         max_length=2000,
         description="length of an event (s): a number, several like 0.5,1,4, or a law like lognorm:s=0.5,scale=1",
         examples=["1", "0.5,1,4", "gamma:0.8,loc=0.5"],
     ),
+    AfterValidator(_law),
 ]
 Key = Annotated[str, Field(max_length=64, description="key of a file that was sent to /api/upload")]
 Label = Annotated[str, Field(max_length=10_000, description="class of events; all of them as one if left out")]
@@ -84,8 +84,8 @@ Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random num
 Gamma = Annotated[float, Quantity("presence_criterion")]
 CriterionLaw = Annotated[
     str,
-    AfterValidator(_law),
     Field(min_length=1, max_length=200, pattern=r"^[^:]+:.*$", description="a law of criteria", examples=["beta:2,3"]),
+    AfterValidator(_law),
 ]
 Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)]
 RecordingLength = Annotated[float, Quantity("recording_length", most=1e6)]
@@ -110,7 +110,7 @@ def column_names(text: str | None) -> dict[str, str] | None:
 class Question(BaseModel):
     """A question to the house; a field that does not exist is an error."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class PlanQuestion(Question):

@@ -74,7 +74,8 @@ def shown_name(name: str | None) -> str:
     ('passwd.csv', 'file')
     """
     last = PurePosixPath((name or "").replace("\\", "/")).name
-    return "".join(char for char in last if char.isprintable())[:80] or "file"
+    name = "".join(char for char in last if char.isprintable()) or "file"
+    return name if len(name) <= 80 else f"{name[:60]}…{name[-19:]}"
 
 
 def safe_name(shown: str) -> str:

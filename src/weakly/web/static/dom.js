@@ -32,7 +32,15 @@ export function show(name, value) {
   return String(Number(value.toPrecision(4)));
 }
 
+/** The numbers of a list such as "1, 3, 10"; what is no number becomes NaN, which the server refuses. */
+export const numbers = (text) => String(text).split(/[,;\s]+/).filter((part) => part !== "").map(Number);
+
 export const words = (name) => name.replace(/^n_/, "").replaceAll("_", " ");
+
+function cell(name, row) {
+  const error = row[`${name}_se`];
+  return show(name, row[name]) + (typeof error === "number" && typeof row[name] === "number" ? ` ± ${Number(error.toPrecision(2))}` : "");
+}
 
 /** A table of rows (objects) with the given columns; `chosen` marks rows. */
 export function table(rows, { columns = null, caption = null, chosen = () => false, limit = 200 } = {}) {
@@ -42,7 +50,7 @@ export function table(rows, { columns = null, caption = null, chosen = () => fal
   const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : null]));
   const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], text: words(name) })));
   const body = rows.slice(0, limit).map((row) =>
-    el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: name === "note" ? "word note" : kinds[name], text: show(name, row[name]) }))));
+    el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name] ?? ""} ${name}`, text: cell(name, row) }))));
   const note = rows.length > limit ? el("p", { class: "help", text: `${limit} of ${rows.length} rows; the JSON has them all.` }) : null;
   const grid = el("table", {}, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), el("tbody", {}, ...body));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "table" }, grid, note);

@@ -59,10 +59,11 @@ class Field {
     const label = spec.label + (unit ? ` (${unit})` : "");
     this.message = el("p", { class: "error", id: `${this.id}-error`, role: "alert" });
     const help = spec.help ? el("p", { class: "help", id: `${this.id}-help`, text: spec.help }) : null;
-    const mark = spec.mark ? el("span", { class: "symbol", text: ` ${spec.mark}` }) : null;
+    const [mark, low] = (spec.mark ?? "").split("_");
+    const marked = mark ? el("span", { class: "symbol", text: ` ${mark}` }, low ? el("sub", { text: low }) : null) : null;
     const control = this.make(spec, symbol, label, onchange);
     const grouped = spec.kind === "choice";
-    const head = grouped ? el("span", { class: "label", id: `${this.id}-label`, text: label }, mark) : el("label", { for: this.id, text: label }, mark);
+    const head = grouped ? el("span", { class: "label", id: `${this.id}-label`, text: label }, marked) : el("label", { for: this.id, text: label }, marked);
     this.node = el("div", { class: "field", "data-field": spec.name, role: grouped ? "radiogroup" : null, "aria-labelledby": grouped ? `${this.id}-label` : null }, head, control, help, this.message);
     this.input.setAttribute("aria-describedby", `${this.id}-error${help ? ` ${this.id}-help` : ""}`);
     if (spec.placeholder) this.input.placeholder = spec.placeholder;
@@ -97,30 +98,44 @@ class Field {
   makeFile(spec, onchange) {
     this.input = el("input", { id: this.id, type: "file" });
     this.state = el("p", { class: "help", "aria-live": "polite" });
-    const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.received = null; this.state.textContent = ""; forget.hidden = true; this.error(""); spec.onreceived?.(null); onchange(); } });
+    const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.error(""); arrived(null, ""); } });
+    const arrived = (received, text) => {
+      this.received = received;
+      this.state.textContent = text;
+      forget.hidden = received === null;
+      spec.onreceived?.(received);
+      onchange();
+    };
+    const option = (name, text, attributes) => {
+      const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.send(), ...attributes });
+      return { name, input, node: el("div", { class: "field" }, el("label", { for: input.id, text }), input) };
+    };
+    const options = [
+      option("recording_length", "Length of every recording (s), if the file does not say", { type: "number", step: "any" }),
+      option("columns", "Columns, if they have other names", { type: "text", placeholder: "onset=start, offset=end" }),
+      option("on_error", "Skip broken rows", { type: "checkbox" }),
+    ];
     this.send = async () => {
       const file = this.input.files[0];
       if (!file) return;
       this.error("");
       this.state.textContent = `Reading ${file.name} …`;
+      const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
       try {
-        this.received = await upload(file, { kind: spec.upload ?? "events", ...(spec.options?.() ?? {}) });
-        const { n_events: n, n_recordings: recordings, labels, kind } = this.received;
-        this.state.textContent = `${file.name}: ${n.toLocaleString("en-US")} ${kind}, ${recordings.toLocaleString("en-US")} recordings, ${labels.length} labels`;
-        forget.hidden = false;
+        const received = await upload(file, fields);
+        const count = (n) => n.toLocaleString("en-US");
+        arrived(received, `${file.name}: ${count(received.n_events)} ${received.kind}, ${count(received.n_recordings)} recordings, ${count(received.labels.length)} labels. ${received.notes.join(" ")}`);
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        this.received = null;
-        this.state.textContent = "";
+        arrived(null, "");
         this.error(error.message);
       }
-      spec.onreceived?.(this.received);
-      onchange();
     };
     this.input.addEventListener("change", this.send);
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
-    return el("div", {}, this.input, this.state, forget);
+    const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
+    return el("div", {}, this.input, this.state, forget, more);
   }
 
   options(options) {

@@ -1,5 +1,5 @@
 // The tab plan: settings, the answer in words, curves, the timeline that follows the segment length, the comparison.
-import { el, show, svg, table, words } from "./dom.js";
+import { el, numbers, show, svg, table, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
@@ -11,13 +11,14 @@ const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wro
 const groups = (panel) => [
   { legend: "Events", fields: [
     { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4) or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
-    { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => received_(panel, received) },
-    { name: "label", label: "Class", kind: "select", options: [["", "all as one"]], when: (values) => values.pilot },
+    { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
+    { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
+    { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
     { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0, 100], when: (values) => !values.pilot },
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
     { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
   { legend: "Annotators", fields: [
-    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "number", value: 0.5, slider: [0.01, 1], help: "Least share of an event that makes them say “present”." },
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; if unsure, several (0.3, 0.5) or a law (beta:2,3)." },
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
     { name: "price", label: "Priced", kind: "choice", value: "share", options: [["share", "as a share"], ["money", "in money or time"]] },
@@ -26,21 +27,22 @@ const groups = (panel) => [
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
   { legend: "Aim", fields: [
+    { name: "objective", label: "Best is", kind: "select", value: "overlap", options: [["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
     { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
     { name: "target", label: "Value", kind: "number", value: 0.7, slider: [0.01, 1], when: (values) => values.aim === "target" }] },
 ];
 
-function received_(panel, received) {
+function classes(panel, received) {
   const labels = received?.labels ?? [];
-  panel.form.field("label").options([["", labels.length > 1 ? "all classes" : "all as one"], ...labels.map((each) => [each, each])]);
+  panel.form.field("label").options([["", "all classes"], ...labels.map((each) => [each, each])]);
 }
 
 function question(values) {
-  const { price, aim, word, target, ...rest } = values;
+  const { price, aim, word, target, ...rest } = values; // the first four are only for the form
   if (aim === "target") rest.target = `${word}${word === "wrong_time" ? "<=" : ">="}${target}`;
-  if (rest.label === "") delete rest.label;
+  if (!rest.presence_criterion?.includes(":")) rest.presence_criterion = numbers(rest.presence_criterion ?? "");
   return rest;
 }
 
@@ -56,7 +58,7 @@ function build(panel) {
   const numbers = el("ul", { class: "numbers", "aria-live": "polite" });
   const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => follow(panel, true) });
   const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
-  const key = el("p", { class: "help" }, ...Object.entries(meaning).flatMap(([kind, text]) => [el("span", { class: `key ${kind}` }), text]));
+  const key = el("p", { class: "help" }, ...Object.entries(meaning).map(([kind, text]) => el("span", { class: "legend" }, el("span", { class: `key ${kind}` }), text)));
   const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.view.pinned = false; drag.set(show("segment_length", panel.view.planned)); follow(panel, false); } });
   const error = el("p", { class: "error", role: "alert" });
   const labels = el("div", {}, el("h3", { text: "What the labels look like" }),

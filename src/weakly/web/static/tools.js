@@ -1,43 +1,55 @@
 // The tabs evaluate, simulate and audit.
-import { el, table, words } from "./dom.js";
+import { el, numbers, show, table, words } from "./dom.js";
 import { curves, figure } from "./figures.js";
 
-const numbers = (text) => String(text).split(/[,;\s]+/).filter((part) => part !== "").map(Number);
 const RULES = [["", "share of the event (presence criterion)"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
-const COLUMNS = ["label", "segment_length", "presence_criterion", "rule", "overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries", "listened"];
-const shown = (rows) => COLUMNS.filter((name) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
+const COLUMNS = ["label", "segment_length", "presence_criterion", "rule", "annotator", "overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries", "listened"];
+const shown = (rows) => COLUMNS.filter((name) => rows.some((row) => known(row[name])));
 
-/** Accuracy given overlap and event recall over segment length, one pair of curves per criterion. */
-async function lengthFigure(node, rows, marker) {
+const known = (value) => value !== undefined && value !== null && value !== "";
+
+/** The rows of each class and criterion, in the order in which they come. */
+function grouped(rows) {
   const groups = new Map();
   for (const row of rows) {
-    const key = [row.label, row.rule ?? (row.presence_criterion === null ? null : `γ = ${row.presence_criterion}`)].filter((part) => part !== undefined && part !== null && part !== "").join(", ");
-    groups.set(key, [...(groups.get(key) ?? []), row]);
+    const rule = row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `γ = ${row.presence_criterion}` : null);
+    const key = JSON.stringify([row.label, rule]);
+    if (!groups.has(key)) groups.set(key, { name: [row.label, rule].filter(known).join(", "), label: row.label, rule, rows: [] });
+    groups.get(key).rows.push(row);
   }
-  const traces = [...groups].slice(0, 7).flatMap(([name, group], k) => {
-    const sorted = [...group].sort((a, b) => a.segment_length - b.segment_length);
+  return [...groups.values()];
+}
+
+/** Accuracy near events (solid) and share of events found (dotted) over segment length. */
+async function lengthFigure(node, groups) {
+  const traces = groups.slice(0, 7).flatMap((group, k) => {
+    const sorted = [...group.rows].sort((a, b) => a.segment_length - b.segment_length);
     const x = sorted.map((row) => row.segment_length);
-    const line = (word, dash) => ({ name: `${words(word)}${name ? `, ${name}` : ""}`, x, y: sorted.map((row) => row[word]), dash, colour: k });
-    return [line("overlap_accuracy", "solid"), line("event_recall", "dot")];
+    const line = (word, dash, legend) => ({ name: legend ? group.name || "accuracy near events" : "events found", x, y: sorted.map((row) => row[word]), dash, colour: k, legend });
+    return [line("overlap_accuracy", "solid", true), line("event_recall", "dot", false)];
   });
-  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.02] }, marks: marker ?? [] });
+  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] } });
 }
 
-function sentence(row) {
-  const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value > 0.995 ? 1 : 0)} %`);
-  const rule = row.rule ? `the rule ${row.rule}` : `a presence criterion of ${row.presence_criterion}`;
-  return `Segments of ${Number(row.segment_length.toPrecision(4))} s with ${rule}: ${percent(row.overlap_accuracy)} accuracy near events, ${percent(row.event_recall)} of events found.`;
+/** What the best row of a group says, in words; accuracy never without the share of events found. */
+function sentence({ label, rule, rows }) {
+  const best = rows.reduce((a, b) => ((b.overlap_accuracy ?? -1) > (a.overlap_accuracy ?? -1) ? b : a));
+  const percent = (value) => (known(value) ? `${(100 * value).toFixed(value > 0.995 && value < 1 ? 1 : 0)} %` : "–");
+  const start = [label, rule].filter(known).join(", ");
+  const which = rows.length > 1 ? `of these lengths ${show("segment_length", best.segment_length)} s is best` : `${show("segment_length", best.segment_length)} s segments`;
+  return `${start ? `${start}: ` : ""}${which}, with ${percent(best.overlap_accuracy)} accuracy near events and ${percent(best.event_recall)} of events found.`;
 }
 
-async function showRows(panel, rows, answer) {
-  panel.answer.textContent = answer ?? (rows.length ? sentence(rows[0]) : "There is nothing to show.");
-  const parts = [];
-  const lengths = new Set(rows.map((row) => row.segment_length));
-  const picture = lengths.size > 1 ? figure("Accuracy given overlap and event recall over segment length") : null;
+async function showRows(panel, rows) {
+  const groups = grouped(rows);
+  const [first, ...others] = groups.map(sentence);
+  panel.answer.textContent = first ?? "There is nothing to show.";
+  const parts = [el("ul", { class: "more" }, ...others.slice(0, 12).map((text) => el("li", { text })))];
+  const picture = groups.some((group) => group.rows.length > 1) ? figure(`Accuracy near events (solid) and share of events found (dotted) over segment length${groups.length > 7 ? "; the first seven" : ""}.`) : null;
   if (picture) parts.push(picture.node);
   parts.push(table(rows, { columns: shown(rows), caption: "Results" }));
   panel.output.replaceChildren(...parts);
-  if (picture) await lengthFigure(picture.plot, rows);
+  if (picture) await lengthFigure(picture.plot, groups);
 }
 
 const fileField = (panel, name, label, more = {}) => ({
@@ -66,7 +78,7 @@ export const evaluate = {
     if (preset && preset !== "other") question.rule = preset;
     return question;
   },
-  render: (panel, result) => showRows(panel, result.rows ?? result.results ?? []),
+  render: (panel, result) => showRows(panel, result.rows),
   downloads: [],
 };
 
@@ -90,9 +102,20 @@ export const simulate = {
       { name: "seed", label: "Seed", kind: "number", value: 1, help: "The same seed gives the same numbers." }] },
   ],
   question: (values) => ({ ...values, segment_length: numbers(values.segment_length), presence_criterion: numbers(values.presence_criterion) }),
-  render: (panel, result) => showRows(panel, result.rows ?? result.results ?? []),
+  render: (panel, result) => showRows(panel, result.rows),
   downloads: [],
 };
+
+const PARTS = [["criteria", "Presence criterion"], ["quality", "Quality of the weak labels"], ["ceiling", "What a perfect model reaches on them"], ["agreement", "Agreement of the annotators"], ["annotation_agreement", "Agreement in time"], ["effort", "Time per query"], ["annotators", "Annotators"], ["strong", "The strong annotations"]];
+
+/** The tables in a part of an audit: an array of rows, or an object that holds some. */
+function tables(title, part) {
+  if (Array.isArray(part)) return part.length && typeof part[0] === "object" ? [table(part, { caption: title, limit: 50 })] : [];
+  if (part === null || typeof part !== "object") return [];
+  const plain = Object.fromEntries(Object.entries(part).filter(([, value]) => typeof value !== "object" && value !== null));
+  const inside = Object.entries(part).flatMap(([name, value]) => tables(`${title}: ${words(name)}`, value));
+  return Object.keys(plain).length ? [table([plain], { caption: title }), ...inside] : inside;
+}
 
 export const audit = {
   name: "audit", title: "Audit", endpoint: "api/audit", button: "Audit",
@@ -101,15 +124,19 @@ export const audit = {
     { legend: "Labels of the same recordings", fields: [
       fileField(panel, "strong", "Strong: events with onsets and offsets"),
       fileField(panel, "weak", "Weak: what was said of clips", { upload: "answers", onreceived: undefined, help: "Clip tables, DCASE and AudioSet weak labels, Label Studio choices." }),
-      { name: "label", label: "Class", kind: "select", options: [["", "all"]] }] },
+      { name: "label", label: "Class", kind: "select", options: [["", "all"]] },
+      { name: "unlisted", label: "A class that a clip does not list", kind: "select", value: "", options: [["", "as such data are used"], ["absent", "was looked for and is absent"], ["unknown", "is unknown"]] }] },
   ],
   question: (values, panel) => {
-    for (const name of ["strong", "weak"]) if (!values[name]) panel.form.showError(name, "Send a file first.");
-    return values.strong && values.weak ? values : null;
+    if (values.strong || values.weak) return values;
+    panel.form.showError("strong", "Send strong or weak labels first, or both.");
+    return null;
   },
   render: (panel, result) => {
-    panel.answer.textContent = result.answer ?? "";
-    panel.output.replaceChildren(el("pre", { text: JSON.stringify(result, null, 2) }));
+    const [first, ...others] = result.findings;
+    panel.answer.textContent = first?.text ?? "Nothing was found.";
+    panel.notes.append(...result.notes.map((text) => el("p", { class: "note", text })));
+    panel.output.replaceChildren(el("ul", { class: "more" }, ...others.map((finding) => el("li", { text: finding.text }))), ...PARTS.flatMap(([name, title]) => tables(title, result[name])));
   },
-  downloads: [],
+  downloads: [{ text: "Download report", path: "api/report/audit" }],
 };
