@@ -552,3 +552,23 @@ def test_symbols_are_those_of_the_house(web):
     described = web.get("/openapi.json").json()["components"]["schemas"]["SimulateQuestion"]["properties"]
     assert described["flip_rate"]["maximum"] == 1
     assert np.isclose(described["recording_length"]["exclusiveMinimum"], 0)
+
+
+def test_queries_come_as_files_of_the_tool(web, key):
+    import io
+    import zipfile
+
+    import pandas as pd
+
+    question = {**PLAIN, "segment_length": 30, "total_hours": 200 / 3600}
+    answer = web.post("/api/queries", json=question)
+    assert answer.headers["content-disposition"] == 'attachment; filename="queries.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        frame = pd.read_csv(archive.open("queries/queries.csv"))
+    expected = wk.queries({"recording 1": 100.0, "recording 2": 100.0}, segment_length=30)
+    assert frame["onset"].tolist() == expected.to_frame()["onset"].tolist() == [0.0, 30.0, 60.0, 90.0] * 2
+    tasks = web.post("/api/queries", json={"pilot": key, "segment_length": 5, "label": "dog", "to": "labelstudio"})
+    with zipfile.ZipFile(io.BytesIO(tasks.content)) as archive:
+        assert len(json.load(archive.open("queries/tasks.json"))) == 4
+    many = web.post("/api/queries", json={**PLAIN, "segment_length": 1e-4})
+    assert (many.status_code, many.json()["field"]) == (422, "segment_length")

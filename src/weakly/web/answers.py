@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import tempfile
 import threading
+import zipfile
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,6 +191,30 @@ def audit_report(question: models.AuditQuestion, state: State, job: Job) -> byte
     return _written(audit(question, state, job))
 
 
+def query_files(question: models.QueriesQuestion, state: State, job: Job) -> bytes:
+    """The segments to ask, as an archive with the files of the annotator's tool."""
+    from ..adaptive import queries
+
+    plan = state.plans.get(question, state.shelf)
+    count, most = labels(question, state, job)["row"]["n_queries"], state.limits.queries
+    if count > most:
+        raise InvalidInput(f"segment_length gives {count:,.0f} queries; at most {most:,} here")
+    names = range(1, 1 + round(plan.inputs["n_recordings"]))
+    recordings: Any = {f"recording {k}": plan.inputs["recording_length"] for k in names}
+    if question.pilot is not None:
+        recordings = state.shelf.get(question.pilot, kind="events", field="pilot")
+    asked = [question.label] if question.label is not None else plan.inputs["labels"] or ["event"]
+    made = queries(recordings, method="fixed", segment_length=question.segment_length, label=asked)
+    archive = io.BytesIO()
+    # Only formats whose file names do not come from the recordings' names are written here.
+    with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
+        paths = made.write(Path(folder) / "queries", to=question.to)
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in paths:
+                packed.write(path, path.relative_to(folder))
+    return archive.getvalue()
+
+
 def _written(result: Any, command: str | None = None) -> bytes:
     with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
         path: Path = result.report(Path(folder) / "report.html", command=command)
@@ -227,5 +253,6 @@ QUESTIONS: tuple[Any, ...] = (
 )
 FILES: tuple[Any, ...] = (
     ("report/plan", models.PlanQuestion, plan_report, "plan.html", "text/html"),
+    ("queries", models.QueriesQuestion, query_files, "queries.zip", "application/zip"),
     ("report/audit", models.AuditQuestion, audit_report, "audit.html", "text/html"),
 )

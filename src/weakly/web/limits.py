@@ -46,6 +46,7 @@ class Limits:
     uploads_mb: float = 512.0  # their size on the wire, together
     answers: int = 256  # answers kept
     events: int = 50_000_000  # that one simulation may draw
+    queries: int = 200_000  # in one file
 
     def body(self, path: str) -> float:
         """The largest body in bytes that this address takes."""

@@ -140,6 +140,12 @@ class LabelsQuestion(PlanQuestion):
     segment_length: SegmentLength
 
 
+class QueriesQuestion(LabelsQuestion):
+    """The fixed segments of one length as files for the annotator's tool."""
+
+    to: Literal["csv", "labelstudio"] = "csv"
+
+
 class EvaluateQuestion(Question):
     """What does a clip rule make of real events?"""
 

@@ -20,7 +20,7 @@ export class Panel {
     this.working = el("div", { class: "working", hidden: true }, this.bar, this.spent, el("button", { type: "button", text: "Cancel", onclick: () => this.cancel() }));
     this.output = el("div", { class: "results" });
     this.files = el("div", { class: "buttons", hidden: true }, el("button", { type: "button", text: "Download JSON", onclick: () => save(`${spec.name}.json`, JSON.stringify(this.last.result, null, 2), "application/json") }),
-      ...(spec.downloads ?? []).map(({ text, path, ready }) => { const button = el("button", { type: "button", text, onclick: () => this.download(path, button) }); button.ready = ready; return button; }));
+      ...(spec.downloads ?? []).map(({ text, path, more }) => { const button = el("button", { type: "button", text, onclick: () => this.download(path, more?.(this) ?? {}, button) }); return button; }));
     if (!spec.live) this.form.node.append(el("div", { class: "buttons" }, el("button", { type: "submit", class: "main", text: spec.button })));
     this.form.node.addEventListener("submit", () => this.run());
     this.node = el("section", { class: "panel", role: "tabpanel", id: `panel-${spec.name}`, "aria-labelledby": `tab-${spec.name}`, hidden: true },
@@ -80,7 +80,6 @@ export class Panel {
     this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text })));
     await this.spec.render(this, result, question);
     this.files.hidden = false;
-    for (const button of this.files.children) if (button.ready) button.hidden = !button.ready(result, question);
   }
 
   async fail(problem) {
@@ -95,10 +94,10 @@ export class Panel {
     this.output.classList.add("stale");
   }
 
-  async download(path, button) {
+  async download(path, more, button) {
     button.disabled = true;
     try {
-      const { name, blob } = await fetchFile(path, this.last.question);
+      const { name, blob } = await fetchFile(path, { ...this.last.question, ...more });
       save(name, blob, blob.type);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -149,5 +149,9 @@ async function render(panel, result) {
 
 export const plan = {
   name: "plan", title: "Plan", endpoint: "api/plan", live: true, invitation: "…", groups, question, render,
-  downloads: [{ text: "Download report", path: "api/report/plan" }],
+  downloads: [
+    { text: "Download report", path: "api/report/plan" },
+    { text: "Queries as CSV", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
+    { text: "Queries for Label Studio", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
+  ],
 };
