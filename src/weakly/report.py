@@ -20,13 +20,20 @@ h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(-
 .answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; } .scroll { overflow-x: auto; }
+th:first-child, td:first-child { text-align: left; } td:first-child { white-space: nowrap; }
+.scroll { overflow-x: auto; }
+.words { text-align: left; }
 figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption { font-size: .9rem; opacity: .85; }
 code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
 .small { font-size: .85rem; opacity: .8; }
 @media print { body { max-width: none; margin: 0; } figure, table { break-inside: avoid; } }
 """
+
+
+def _words(value: Any) -> str:
+    """The class of a table cell that holds words, which start at the left."""
+    return " class=words" if isinstance(value, str) else ""
 
 
 class Report:
@@ -68,9 +75,11 @@ class Report:
 
     def table(self, frame: Any) -> Report:
         """A table with the house's number formats; headers are the house's words."""
-        head = "".join(f"<th>{escape(str(name).replace('_', ' '))}</th>" for name in frame.columns)
+        first = frame.iloc[0].tolist() if len(frame) else [None] * len(frame.columns)
+        heads = ((str(name).replace("_", " "), value) for name, value in zip(frame.columns, first))
+        head = "".join(f"<th{_words(value)}>{escape(name)}</th>" for name, value in heads)
         rows = (
-            "".join(f"<td>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
+            "".join(f"<td{_words(value)}>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
             for row in frame.itertuples(index=False, name=None)
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)

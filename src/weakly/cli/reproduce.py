@@ -11,8 +11,8 @@ from .common import JSON, command_line, print_json, print_table, wrote
 
 _HELP = """Reproduce the paper: every figure, both tables, and a verdict on every quantitative claim.
 
-Ends with exit code 1 if a verdict differs from the one on record. Figures need no data: summary statistics of NIGENS and
-AudioSet are part of the package. Give the data, and the figures are drawn from it.
+Ends with exit code 1 if a verdict differs from the one on record. Figures need no data: summary statistics of NIGENS
+and AudioSet are part of the package.
 
 Examples:
 
@@ -20,20 +20,24 @@ Examples:
 
   weakly reproduce --only single_event --only claims --seed 3
 """
-_ANNOTATIONS = typer.Option(None, "--annotations", metavar="FILE", help="Strong annotations, for the offsets (A.4).")
+_OUT = typer.Option(None, "--out", metavar="DIR", help="Folder for index.html, claims.json and the figures.")
 _ONLY = typer.Option(None, "--only", metavar="NAME", help="A figure by name, tables, claims or adaptive; repeatable.")
+_NIGENS = typer.Option(None, "--nigens", metavar="DIR", help="NIGENS corpus, or its event lengths as .npy.")
+_AUDIOSET = typer.Option(None, "--audioset", metavar="PATH", help="AudioSet strong labels: file or folder.")
+_ANNOTATIONS = typer.Option(None, "--annotations", metavar="FILE", help="Strong annotations, for the offsets (A.4).")
+_DCASE = typer.Option(None, "--dcase2017", metavar="DIR", help="Weak and strong labels of DCASE 2017 task 4.")
 
 
 @app.command("reproduce", help=_HELP)
 def reproduce(
-    out: Path = typer.Option(None, "--out", metavar="DIR", help="Folder for index.html, claims.json and the figures."),
+    out: Path = _OUT,
     only: list[str] = _ONLY,
     quick: bool = typer.Option(False, "--quick", help="Small simulations: seconds instead of a minute."),
     seed: int = typer.Option(1, "--seed", help="Of everything random."),
-    nigens: Path = typer.Option(None, "--nigens", metavar="DIR", help="NIGENS corpus, or its event lengths as .npy."),
-    audioset: Path = typer.Option(None, "--audioset", metavar="PATH", help="AudioSet strong labels: file or folder."),
+    nigens: Path = _NIGENS,
+    audioset: Path = _AUDIOSET,
     annotations: list[Path] = _ANNOTATIONS,
-    dcase2017: Path = typer.Option(None, "--dcase2017", metavar="DIR", help="Weak and strong labels of DCASE 2017 task 4."),
+    dcase2017: Path = _DCASE,
     workers: int = typer.Option(1, "--workers", min=1, help="Processes for the simulations."),
     json: bool = JSON,
 ) -> None:

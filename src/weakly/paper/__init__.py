@@ -239,7 +239,8 @@ def _write(out: Path, made_of: tuple[Any, ...], protocol: Protocol, command: str
         files.append(out / "claims.json")
     settings = [
         f"{'Quick run' if quick else 'Full run'}, seed {seed}.",
-        f"Simulations: {protocol.n_recordings} recordings of 100 s for each of {protocol.n_segment_lengths} segment lengths, "
+        f"Simulations: {protocol.n_recordings} recordings of 100 s for each of {protocol.n_segment_lengths} "
+        "segment lengths, "
         f"{protocol.n_criteria} presence criteria.",
         *(f"{picture.name}: drawn from {picture.data}." for picture in pictures if "shipped" in picture.data),
     ]

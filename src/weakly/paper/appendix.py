@@ -136,11 +136,12 @@ def offsets(data: Data) -> Picture:
             ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
         axes[0][0].set_ylim(0, 1.9)
     caption = (
-        "Offsets between events and the segments that overlap them, for segments a tenth of, equal to and ten times the "
-        "median event length; flat (dashed) is what Theorem 1 assumes. The test is Kuiper's, on the onset modulo the "
-        "segment length: that phase is uniform exactly if the offsets are (E30). Events cut by the start of their "
-        "recording are left out. Segments about as long as the recording itself cannot have uniform phases, whatever "
-        "the events do: with 10 s clips the right-hand column shows the edge of the clip, not the events."
+        "Offsets between events and the segments that overlap them, for segments a tenth of, equal to and ten "
+        "times the median event length; flat (dashed) is what Theorem 1 assumes. The test is Kuiper's, on the "
+        "onset modulo the segment length: that phase is uniform exactly if the offsets are (E30). Events cut by "
+        "the start of their recording are left out. Segments about as long as the recording itself cannot have "
+        "uniform phases, whatever the events do: with 10 s clips the right-hand column shows the edge of the "
+        "clip, not the events."
     )
     return Picture("offsets", "Figure 19", "Are the offsets uniform?", caption, figure, source, values)
 
@@ -172,8 +173,9 @@ def audioset(data: Data) -> Picture:
         right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
     caption = (
         f"The paper's recipe on {sample.n} Animal events: the mean of Theorem 1 over their lengths meets the mean of "
-        f"d_e / 10 s at gamma = {found:.4f} (printed: 0.26). Both curves are functions of the same list of lengths (right); "
-        "no annotator's answer enters, so the crossing says nothing about annotators (E21): see the next figure."
+        f"d_e / 10 s at gamma = {found:.4f} (printed: 0.26). Both curves are functions of the same list of "
+        "lengths (right); no annotator's answer enters, so the crossing says nothing about annotators (E21): see "
+        "the next figure."
     )
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
     return Picture(
@@ -306,12 +308,13 @@ def criterion(data: Data, *, n: int, rng: Any) -> Picture:
         right.grid(visible=False, axis="y")
         right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
     caption = (
-        f"Left: {n} simulated clips of 10 s that meet an event, for annotators whose criterion is known. The recipe gives about "
-        "the same number whatever the truth (E21); event fractions with the annotators' answers recover it. Right: what "
-        "real weak labels hold. In DCASE 2017 task 4 every clip with an event is labelled present, because strong labels "
-        "were only made for classes that the weak label named: presences alone cannot identify a criterion. In AudioSet "
-        "most clips with an Animal event lack the Animal label though events lie wholly inside them, which no criterion "
-        "explains: those are missing labels. A number would need answers, present and absent, on clips that cut events."
+        f"Left: {n} simulated clips of 10 s that meet an event, for annotators whose criterion is known. The "
+        "recipe gives about the same number whatever the truth (E21); event fractions with the annotators' "
+        "answers recover it. Right: what real weak labels hold. In DCASE 2017 task 4 every clip with an event is "
+        "labelled present, because strong labels were only made for classes that the weak label named: presences "
+        "alone cannot identify a criterion. In AudioSet most clips with an Animal event lack the Animal label "
+        "though events lie wholly inside them, which no criterion explains: those are missing labels. A number "
+        "would need answers, present and absent, on clips that cut events."
     )
     values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
     source = "; ".join(

@@ -55,8 +55,8 @@ def _draw(name: str, x: str, values: NDArray[np.float64], title: str, words: str
     settings = settings.replace("\\gamma", "gamma")
     caption = (
         f"{words} Above the dashed line FIX costs more than ORC. Solid: ORC asks s times the queries it needs, as the "
-        f"text has it; dotted: it asks for s times the events, as the authors' code has it (E16). Elsewhere {settings}, "
-        "d_e = 1 s."
+        "text has it; dotted: it asks for s times the events, as the authors' code has it (E16). Elsewhere "
+        f"{settings}, d_e = 1 s."
     )
     return Picture(
         name, "Figure 13" if x in ("presence_criterion", "query_cost_share") else "Figure 14", title, caption, figure

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def per_recording_profile(
-    lengths: Lengths, *, segment_length: Floats, presence_criterion: Floats, n: int = 1000
+    lengths: Lengths, *, segment_length: Floats, presence_criterion: Floats, n: int = 500
 ) -> Floats:
     """What the paper's simulation estimates with one event per recording (E12): rows are segment lengths.
 
@@ -32,7 +32,8 @@ def per_recording_profile(
 
 
 def best_numerical(lengths: Lengths, criteria: Floats) -> tuple[Floats, Floats]:
-    """The maximum of equation 13 over the segment length, for every criterion: a fine grid, then a parabola through it."""
+    """The maximum of equation 13 over the segment length, for every criterion: a fine grid, then a parabola "
+    "through it."""
     grid = np.geomspace(0.003, 6.0, 500) * lengths.mean
     table = overlap_accuracy_profile(lengths, segment_length=grid, presence_criterion=criteria)
     return peak(grid, table)

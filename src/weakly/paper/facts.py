@@ -1,7 +1,8 @@
 """Facts about other people's data that the figures need: counts, means and quantiles, and how to use the real thing.
 
 NIGENS and AudioSet are not ours to pass on, so the package carries a small table of facts about them (``facts.json``:
-n, mean, median, 101 quantiles and the means between them, with their origin). Given the data, the figures are drawn from the data.
+n, mean, median, 101 quantiles and the means between them, with their origin). Given the data, the figures are drawn
+from the data.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def gather(
 ) -> Data:
     """The data for the figures; every path left out is replaced by the shipped facts."""
     dog, baby, animal = shipped("nigens_dog"), shipped("nigens_baby"), shipped("audioset_animal")
-    onsets, onsets_source, strong, weak, dcase = None, "", None, None, ()
+    onsets, onsets_source, strong, weak = None, "", None, None
+    dcase: tuple[tuple[str, Events, Any], ...] = ()
     if nigens is not None:
         dog, baby, onsets = read_nigens(Path(nigens))
         onsets_source = f"NIGENS corpus in {Path(nigens).name}" if onsets is not None else ""

@@ -18,12 +18,6 @@ EVENTS = as_intervals([(4.2, 5.1), (12.3, 14.2), (21.7, 23.2)])
 CRITERION = 0.5
 
 
-def labels(segments: NDArray[np.float64], events: NDArray[np.float64], criterion: float) -> NDArray[np.bool_]:
-    """Which segments an annotator with this presence criterion calls present."""
-    rule = PresenceRule.fraction(criterion)
-    return rule.is_present(event=events[None, :, :], segment=segments[:, None, :]).any(axis=1)
-
-
 def scores(segments: NDArray[np.float64], events: NDArray[np.float64], criterion: float) -> dict[str, Any]:
     """Labels, accuracy of each segment, accuracy given overlap, and the share of events that were noticed."""
     rule = PresenceRule.fraction(criterion)
@@ -187,8 +181,8 @@ def multiple_events() -> Picture:
         bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
         bottom.set_ylabel("accuracy of $q_t$")
     caption = (
-        "Two events stay where they are and the segment q_t = (t - d_q, t) moves, for t from d_q to T (the printed range "
-        "from 0 to T - d_q would start before the recording, E27). As long as events are at least d_q apart each "
-        "contributes the same area A, and the average over both is Theorem 1 again."
+        "Two events stay where they are and the segment q_t = (t - d_q, t) moves, for t from d_q to T (the "
+        "printed range from 0 to T - d_q would start before the recording, E27). As long as events are at least "
+        "d_q apart each contributes the same area A, and the average over both is Theorem 1 again."
     )
     return Picture("multiple_events", "Figure 5", "Several events far apart", caption, figure, values={"events": 2})

@@ -51,9 +51,11 @@ def verdict_words(checked: tuple[Checked, ...]) -> str:
 
 def save(picture: Picture, folder: Path) -> list[Path]:
     """The PNG and SVG files of a picture; the layout is worked out once for both."""
-    with plot.style():
-        picture.figure.draw_without_rendering()
-        picture.figure.set_layout_engine("none")
+    engine = picture.figure.get_layout_engine()
+    if engine is not None:
+        with plot.style():
+            engine.execute(picture.figure)
+            picture.figure.set_layout_engine("none")
     return plot.save(picture.figure, folder / picture.name)
 
 
@@ -70,9 +72,9 @@ def write(
     page = Report(TITLE)
     page.answer(verdict_words(checked))
     page.text(
-        "Every figure and table of the paper, drawn anew. Simulation figures show the theory, the numerical expectation "
-        "(equation 13), the paper's own simulation protocol, and the exact value, so that the difference the protocol makes can "
-        "be seen. E1 to E35 refer to ERRATA.md."
+        "Every figure and table of the paper, drawn anew. Simulation figures show the theory, the numerical "
+        "expectation (equation 13), the paper's own simulation protocol, and the exact value, so that the "
+        "difference the protocol makes can be seen. E1 to E35 refer to ERRATA.md."
     )
     changed = [row for row in checked if row.changed]
     if changed:
@@ -82,7 +84,7 @@ def write(
         )
     if checked:
         page.heading("Claims")
-        frame = claims_frame(checked)[["says", "where", "printed", "measured", "verdict", "erratum"]]
+        frame = claims_frame(checked)[["name", "says", "where", "printed", "measured", "verdict", "erratum"]]
         page.table(frame.rename(columns={"says": "claim"}))
     if pictures:
         page.heading("Figures")
@@ -96,7 +98,8 @@ def write(
     if command:
         page.code(command)
     page.text(
-        "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A Theoretical Analysis "
+        "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A "
+        "Theoretical Analysis "
         "of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. " + " ".join(attributions()),
         small=True,
     )

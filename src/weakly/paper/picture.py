@@ -36,5 +36,6 @@ def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how:
     from matplotlib.figure import Figure
 
     with plot.style():
-        figure = Figure(figsize=size)
+        figure = Figure(figsize=size, dpi=150)  # the resolution of the files: text is measured once
+        figure.set_layout_engine("constrained", w_pad=0.07)
         return figure, figure.subplots(rows, columns, **how)

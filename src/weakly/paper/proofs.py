@@ -83,8 +83,9 @@ def infeasible() -> Picture:
         ax.set(xlabel="end time $t$ of the event", ylabel=r"accuracy $F(e_t, q, \gamma)$", ylim=(0, 1.06))
         ax.set_title(f"$d_e$ = {d:g} s, $d_q$ = {q:g} s, $\\gamma$ = {g:g}", fontsize=10)
     caption = (
-        "When a segment is too short to hold the needed share of the event (d_q < gamma d_e) every label is absent, and "
-        "a segment inside the event is wholly wrong. What remains is 2 A_1 / (d_e + d_q) = d_q / (d_e + d_q)."
+        "When a segment is too short to hold the needed share of the event (d_q < gamma d_e) every label is "
+        "absent, and a segment inside the event is wholly wrong. What remains is 2 A_1 / (d_e + d_q) = d_q / "
+        "(d_e + d_q)."
     )
     return Picture(
         "infeasible", "Figure 16", "Accuracy over t, criterion out of reach", caption, figure, values={"t": t}
@@ -111,9 +112,9 @@ def _case(case: str, number: str) -> Picture:
         axes[-1].set_xlabel("time (s), from the start of the segment")
     relation = "at least as long as" if d >= q else "shorter than"
     caption = (
-        f"Where the event e_t (green) and the segment q (orange) lie at the states t_0 to t_3 when the event is {relation} "
-        f"the segment (d_e = {d:g} s, d_q = {q:g} s, gamma = {g:g}); the dotted line is t. At t_1 the label turns from "
-        "absent to present and the accuracy F jumps. The way out, t_4 and t_5, is the mirror image."
+        "Where the event e_t (green) and the segment q (orange) lie at the states t_0 to t_3 when the event is "
+        f"{relation} the segment (d_e = {d:g} s, d_q = {q:g} s, gamma = {g:g}); the dotted line is t. At t_1 the "
+        "label turns from absent to present and the accuracy F jumps. The way out, t_4 and t_5, is the mirror image."
     )
     values = {f"t_{k}": row[0] for k, row in enumerate(rows)}
     return Picture(f"case_{case}", number, f"The states of case ({case})", caption, figure, values=values)

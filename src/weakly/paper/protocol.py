@@ -1,4 +1,5 @@
-"""Why the paper's simulation and its theory differ: the estimator, the selection of a maximum, and the grid (E12-E14)."""
+"""Why the paper's simulation and its theory differ: the estimator, the selection of a maximum, and the grid "
+"(E12-E14)."""
 
 from __future__ import annotations
 
@@ -57,11 +58,11 @@ def protocol_figure(protocol: Protocol, rng: Any) -> Picture:
         for ax, letter in zip((left, middle, right), "abc"):
             ax.set_title(f"({letter})", loc="left", fontsize=10)
     caption = (
-        "Where the paper's simulation parts from its theory. (a) One 1 s event, gamma = 0.5: Theorem 1 is right time over all "
-        "time; the simulation averages each recording first, which is another curve with another maximum, at 1.0 s instead "
-        "of 0.81 s (E12). Points: the protocol's own means. (b) The largest of 200 noisy means is too high, the more so the "
-        "fewer the recordings (E13). (c) 50 events of 1 s, gamma = 0.01: the segment lengths of the paper step over the "
-        "peak (E14)."
+        "Where the paper's simulation parts from its theory. (a) One 1 s event, gamma = 0.5: Theorem 1 is right "
+        "time over all time; the simulation averages each recording first, which is another curve with another "
+        "maximum, at 1.0 s instead of 0.81 s (E12). Points: the protocol's own means. (b) The largest of 200 "
+        "noisy means is too high, the more so the fewer the recordings (E13). (c) 50 events of 1 s, gamma = "
+        "0.01: the segment lengths of the paper step over the peak (E14)."
     )
     title = "What the simulation protocol does"
     return Picture("protocol", "beside Figures 6 to 12", title, caption, figure, values=values)
@@ -69,7 +70,7 @@ def protocol_figure(protocol: Protocol, rng: Any) -> Picture:
 
 def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
     q = np.linspace(0.3, 2.5, 800)
-    setting = {"event_length": 1.0, "segment_length": q, "presence_criterion": 0.5}
+    setting: dict[str, Any] = {"event_length": 1.0, "segment_length": q, "presence_criterion": 0.5}
     pooled, mean = overlap_accuracy(**setting), overlap_accuracy_per_recording(**setting)
     nominal = protocol.segment_lengths(shortest=1.0, longest=1.0)
     nominal = nominal[(nominal > q[0]) & (nominal < q[-1])]

@@ -127,8 +127,8 @@ def _normal_mean(_: Data) -> Scenario:
 
 def _normal_variance(_: Data) -> Scenario:
     words = (
-        "One event with a normal length; the same mean, different deviations. The text names normal(3, 1), the authors' "
-        "code draws normal(3, 0.5) under that label (E10); both are shown."
+        "One event with a normal length; the same mean, different deviations. The text names normal(3, 1), the "
+        "authors' code draws normal(3, 0.5) under that label (E10); both are shown."
     )
     cases = (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "code"))
     return Scenario("normal_variance", "Figure 8", "Normal lengths, different variances", words, cases)

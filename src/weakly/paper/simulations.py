@@ -48,6 +48,7 @@ class Run:
     exact: Curve
     event_recall: Floats  # at the exact optimum
     rule_accuracy: Floats  # exact accuracy at the rule's d_q*
+    fixed_grid: dict[str, float]  # dense recordings: simulated pooled accuracy on one grid, with its standard error
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers without the histogram."""
@@ -78,7 +79,7 @@ def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) ->
 def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
     """The numbers of one law of event lengths."""
     criteria = protocol.criteria
-    streams = np.random.default_rng(seed).spawn(3)
+    streams = np.random.default_rng(seed).spawn(4)
     drawn = protocol.n_drawn if n_events == 1 else protocol.n_recordings
     lengths = merged_lengths(case, n_events=n_events, n_recordings=drawn, rng=streams[0])
     sample = case.lengths.is_sample and n_events == 1
@@ -104,7 +105,7 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
             presence_criterion=criteria,
             weighting="segment",
         )
-        grid = np.geomspace(0.003, 6.0, 600) * mean
+        grid = np.geomspace(0.003, 6.0, 300) * mean
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
         dense = dense_optimum(n_events=n_events, criteria=criteria)
@@ -128,6 +129,7 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
         exact=exact,
         event_recall=np.asarray(found),
         rule_accuracy=np.asarray(at_rule),
+        fixed_grid=_fixed_grid(case, n_events, 10 * protocol.n_recordings, streams[3]),
     )
 
 
@@ -177,10 +179,36 @@ def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, 
     return np.asarray(found).reshape(len(widths), len(criteria))
 
 
-_STYLES = (
+#: Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5.
+GRIDS = {30: 88, 50: 71}
+
+
+def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
+    if n_events not in GRIDS:
+        return {}
+    found = simulate(
+        case.lengths,
+        n_events=n_events,
+        recording_length=RECORDING_LENGTH,
+        segment_length=RECORDING_LENGTH / GRIDS[n_events],
+        presence_criterion=0.5,
+        n_recordings=n,
+        rng=rng,
+    )
+    return {
+        "n_queries": GRIDS[n_events],
+        "overlap_accuracy": found.overlap_accuracy,
+        "overlap_accuracy_se": found.overlap_accuracy_se,
+        "overlap_accuracy_per_recording": found.overlap_accuracy_per_recording,
+        "overlap_accuracy_per_recording_se": found.overlap_accuracy_per_recording_se,
+    }
+
+
+_THEORY: dict[str, Any] = {"color": "#BBBBBB", "lw": 5, "solid_capstyle": "butt"}
+_STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("numerical (eq. 13)", {"ls": "-", "lw": 1.4}),
     ("exact", {"ls": "--", "lw": 1.6}),
-    ("exact mean per recording", {"ls": ":", "lw": 1.8}),
+    ("mean per recording, no noise or grid", {"ls": ":", "lw": 1.8}),
     ("the paper's protocol", {"ls": "none", "marker": "o", "mfc": "none", "ms": 5}),
 )
 
@@ -190,7 +218,7 @@ def draw(scenario: Scenario, runs: list[Run], protocol: Protocol) -> Picture:
     figure, (left, middle, right) = panels(1, 3, size=(11.4, 4.4))
     with plot.style():
         fine = np.linspace(0.005, 1.0, 200)
-        left.plot(fine, best_overlap_accuracy(presence_criterion=fine), color="black", lw=1)
+        left.plot(fine, best_overlap_accuracy(presence_criterion=fine), **_THEORY)
         for colour, found in zip(plot.COLOURS, runs):
             _curves(left, middle, found, colour, fine)
             _histogram(right, found, colour, several=len(runs) > 1)
@@ -198,7 +226,7 @@ def draw(scenario: Scenario, runs: list[Run], protocol: Protocol) -> Picture:
         middle.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel="best segment length (s)")
         middle.set_ylim(bottom=0)
         merged = " after merging" if scenario.n_events > 1 else ""
-        right.set(xlabel=f"event length{merged} (s)", ylabel="density")
+        right.set(xlabel=f"event length{merged} (s)", ylabel="density" if right.get_yticks().size else "")
         _legend(figure, runs)
     data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
     caption = f"{scenario.words} {_explanation(scenario)} {_difference(runs)}"
@@ -216,8 +244,8 @@ def _curves(left: Any, middle: Any, found: Run, colour: str, fine: Floats) -> No
         found.theory.segment_length[-1]
         / optimal_segment_length(event_length=1.0, presence_criterion=found.criteria[-1])
     )
-    middle.plot(fine, optimal_segment_length(event_length=scale, presence_criterion=fine), color="black", lw=1)
-    middle.plot(found.criteria, found.swapped, color="grey", lw=1, ls="-.")
+    middle.plot(fine, optimal_segment_length(event_length=scale, presence_criterion=fine), **_THEORY)
+    middle.plot(found.criteria, found.swapped, color="black", lw=0.8, ls="-.")
 
 
 def _histogram(ax: Any, found: Run, colour: str, *, several: bool) -> None:
@@ -225,7 +253,7 @@ def _histogram(ax: Any, found: Run, colour: str, *, several: bool) -> None:
         ax.axvline(found.lengths[0], color=colour, lw=3)
         ax.set(xlim=(0, 2), ylim=(0, 1))
         ax.text(1.06, 0.5, "every event\nis 1 s long", fontsize=9)
-        ax.set_yticks([])
+        ax.set(yticks=[], ylabel="")
         return
     high = np.quantile(found.lengths, 0.999)
     bins = np.linspace(min(found.lengths.min(), high), high, 50)
@@ -238,10 +266,10 @@ def _legend(figure: Any, runs: list[Run]) -> None:
     from matplotlib.lines import Line2D
 
     grey = "#555555"
-    entries = [Line2D([], [], color="black", lw=1, label="theory: $f^*$, $d_q^*$ of the mean")]
+    entries = [Line2D([], [], label="theory: $f^*$, $d_q^*$ of the mean", **_THEORY)]
     entries += [Line2D([], [], color=grey, label=name, **style) for name, style in _STYLES]
     entries.append(Line2D([], [], color=grey, lw=0.8, marker="+", ms=5, label="event recall at the exact optimum"))
-    entries.append(Line2D([], [], color="grey", lw=1, ls="-.", label="$d_q^*$ as plotted by the authors (E9)"))
+    entries.append(Line2D([], [], color="black", lw=0.8, ls="-.", label="$d_q^*$ as plotted by the authors (E9)"))
     if len(runs) > 1 or runs[0].label != "1 s":
         for colour, found in zip(plot.COLOURS, runs):
             origin = "" if found.origin == "text and code" else f" (the paper's {found.origin})"
@@ -256,9 +284,9 @@ def _explanation(scenario: Scenario) -> str:
         else "the closed form for recordings this dense"
     )
     return (
-        "Left, the best accuracy given overlap for each presence criterion; middle, the segment length that reaches it; "
-        f"right, the event lengths. Exact is {exact}; the mean per recording is what the simulation of the paper "
-        "estimates, without its noise and grid (E12)."
+        "Left, the best accuracy given overlap for each presence criterion; middle, the segment length that "
+        f"reaches it; right, the event lengths. Exact is {exact}; the mean per recording is what the simulation "
+        "of the paper estimates, without its noise and grid (E12)."
     )
 
 

@@ -57,7 +57,8 @@ _VALUES = {
 
 
 def expressions() -> Table:
-    """Table 2: the states of the accuracy function, with their values in an example and straight from the definition."""
+    """Table 2: the states of the accuracy function, with their values in an example and straight from the "
+    "definition."""
     rows = []
     for case, (d, q, g) in CASES.items():
         for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
@@ -79,8 +80,8 @@ def expressions() -> Table:
             )
     caption = (
         "The states at which the accuracy function bends or jumps, for events at least as long as the segment (i) and "
-        "shorter ones (ii), with the examples of Figure 15. At t_1 the label turns from absent to present: F just before, "
-        "then just after."
+        "shorter ones (ii), with the examples of Figure 15. At t_1 the label turns from absent to present: F "
+        "just before, then just after."
     )
     return Table("expressions", "Table 2", "The states of the accuracy function", caption, pd.DataFrame(rows))
 

@@ -35,7 +35,7 @@ def _offsets() -> Finding:
 
 @claim(
     "offsets-long-segments",
-    where="Section 5.2 and appendix A.4",
+    where="Section 4.2 and appendix A.4",
     says="Uniform offsets are not to be expected if d_q is much longer than d_e.",
     printed="not expected to hold",
     verdict=FAILS,

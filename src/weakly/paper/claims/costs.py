@@ -1,4 +1,4 @@
-"""Claims of section 7.2: what FIX costs against ORC."""
+"""Claims of section 6.2: what FIX costs against ORC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _break_even(s: float) -> float:
 
 @claim(
     "cost-small-criterion",
-    where="Section 7.2.2",
+    where="Section 6.2.2",
     says="As gamma tends to 0.1, FIX needs infinitely many queries.",
     printed="infinitely many",
     verdict=FAILS,
@@ -39,7 +39,7 @@ def _small() -> Finding:
 
 @claim(
     "cost-large-criterion",
-    where="Section 7.2.2",
+    where="Section 6.2.2",
     says="For higher gamma FIX becomes comparable to ORC in cost, and can match it.",
     printed="match",
     verdict=ABOUT,
@@ -54,7 +54,7 @@ def _large() -> Finding:
 
 @claim(
     "cost-share",
-    where="Section 7.2.2",
+    where="Section 6.2.2",
     says="The cost advantage of ORC is robust to changes in r.",
     printed="ratio > 1 for all r",
     verdict=ABOUT,
@@ -70,7 +70,7 @@ def _share() -> Finding:
 
 @claim(
     "cost-events-1",
-    where="Section 7.2.3",
+    where="Section 6.2.3",
     says="With s = 1, ORC is cheaper when there are fewer than 60 events.",
     printed="60",
     verdict=ABOUT,
@@ -84,7 +84,7 @@ def _events_1() -> Finding:
 
 @claim(
     "cost-events-8",
-    where="Section 7.2.3",
+    where="Section 6.2.3",
     says="With s = 8, FIX becomes cheaper when at most 10 events are present.",
     printed="at most 10",
     verdict=FAILS,
@@ -95,15 +95,15 @@ def _events_8() -> Finding:
     few = float(ratio(as_code=False, overestimation=8, n_events=5))
     every = ", ".join(f"{_break_even(s):.4g}" for s in OVERESTIMATION)
     words = (
-        f"the other way round: with 5 events FIX costs {few:.2f} times as much, and it is cheaper from {int(crossing) + 1} "
-        f"events on; equal at {every} for s = 1, 2, 4, 8"
+        f"the other way round: with 5 events FIX costs {few:.2f} times as much, and it is cheaper from "
+        f"{int(crossing) + 1} events on; equal at {every} for s = 1, 2, 4, 8"
     )
     return decided(crossing, words, holds=few < 1)
 
 
 @claim(
     "overestimation",
-    where="Section 7.2.1 and Figures 13, 14",
+    where="Section 6.2.1 and Figures 13, 14",
     says="B_ORC = s (2M + 1), where s = 8 stands for 10 events taken for 80.",
     printed="s (2M + 1) = 168",
     verdict=FAILS,
@@ -119,7 +119,7 @@ def _overestimation() -> Finding:
 
 @claim(
     "cost-length",
-    where="Section 7.2.3",
+    where="Section 6.2.3",
     says="In short recordings ORC loses its advantage.",
     printed="a similar trend",
     verdict=HOLDS,
@@ -135,7 +135,7 @@ def _length() -> Finding:
 
 @claim(
     "disjoint-events",
-    where="Section 7.2.3",
+    where="Section 6.2.3",
     says="More than 60 events of 1 s that do not overlap are unlikely in 100 s.",
     printed="unlikely",
     verdict=HOLDS,

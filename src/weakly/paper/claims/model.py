@@ -1,12 +1,13 @@
-"""Claims of sections 3 to 5: definitions, ORC, FIX, Theorems 1 to 5, and the form in delta."""
+"""Claims of sections 2 to 4: definitions, ORC, FIX, Theorems 1 to 4, several events."""
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
-from ...annotator import Annotator, segment_accuracy
+from ...annotator import segment_accuracy
 from ...intervals import oracle_segments
 from ...lengths import Lengths
 from ...theory import (
@@ -17,10 +18,9 @@ from ...theory import (
     overlap_accuracy,
     overlap_accuracy_profile,
     precision,
-    recording_accuracy,
 )
 from ..proofs import CASES, INFEASIBLE, states
-from .claim import ABOUT, FAILS, HOLDS, Claims, Finding, decided, equal, rounded
+from .claim import FAILS, HOLDS, Claims, Finding, decided, equal, rounded
 
 CLAIMS = Claims()
 claim = CLAIMS.add
@@ -29,7 +29,7 @@ CRITERIA = np.linspace(0.01, 1.0, 100)
 
 @claim(
     "accuracy-example",
-    where="Section 3.3",
+    where="Section 2.3",
     says="A 3 s segment that holds 1 s of a 2 s event has accuracy 1/3 if called present (gamma <= 0.5), else 2/3.",
     printed="1/3, 2/3",
     verdict=HOLDS,
@@ -44,7 +44,7 @@ def _example() -> Finding:
 
 @claim(
     "orc-accuracy",
-    where="Section 4",
+    where="Section 3",
     says="ORC labels have accuracy 1.",
     printed="1",
     verdict=HOLDS,
@@ -61,7 +61,7 @@ def _orc_accuracy() -> Finding:
 
 @claim(
     "orc-count",
-    where="Section 4",
+    where="Section 3",
     says="ORC needs 2M - 1 or 2M + 1 segments.",
     printed="{2M-1, 2M+1}",
     verdict=FAILS,
@@ -93,7 +93,7 @@ def _integral(d: float, q: float, g: float) -> float:
     """The mean of F over t in (0, d_e + d_q), from the definition: F is linear between the states."""
     knots = np.unique(np.clip([0.0, g * d, min(d, q), max(d, q), d + q - g * d, d + q], 0, d + q))
     total = 0.0
-    for start, end in zip(knots[:-1], knots[1:]):
+    for start, end in pairwise(knots):
         t = start + (end - start) * np.array([0.25, 0.75])
         f = segment_accuracy(event=np.stack((t - d, t), axis=-1), segment=(0.0, q), presence_criterion=g)
         total += float(f.mean()) * (end - start)
@@ -140,7 +140,7 @@ def _theorem_3() -> Finding:
 
 @claim(
     "independent-of-length",
-    where="Section 5.2",
+    where="Section 4.2",
     says="f* does not depend on the event length.",
     printed="a function of gamma only",
     verdict=HOLDS,
@@ -169,7 +169,7 @@ def _theorem_4() -> Finding:
 
 @claim(
     "bound-any-distribution",
-    where="Section 5.2, repeated in 7 and 8",
+    where="Section 4.2, repeated in 6 and 8",
     says="f* bounds the accuracy for any audio distribution.",
     printed="f*(0.5) = 0.7639 is an upper bound",
     verdict=FAILS,
@@ -199,7 +199,7 @@ def pair_accuracy(*, gap: float, segment_length: float, presence_criterion: floa
 
 @claim(
     "bound-length-law",
-    where="Sections 5.2 and 8",
+    where="Sections 4.2 and 8",
     says="Variable event lengths lower the accuracy (far apart events); a proof is left open.",
     printed="f* >= E f",
     verdict=HOLDS,
@@ -216,13 +216,13 @@ def _bound_lengths() -> Finding:
         for weighting in ("event", "segment"):
             table = overlap_accuracy_profile(law, segment_length=grid, presence_criterion=criteria, weighting=weighting)
             least = min(least, float(np.min(limit - table)))
-    words = f"below f* by at least {least:.4f} for 3 laws, 3 criteria, 200 segment lengths; proved: f depends on d_e through d_q / d_e only"
+    words = f"below f* by {least:.4f} or more for 3 laws, 3 criteria, 200 segment lengths; and it can be proved"
     return decided(least, words, holds=least >= 0)
 
 
 @claim(
     "presence-accuracy",
-    where="Section 5, outline",
+    where="Section 4, outline",
     says="The expectation over overlapping segments can be viewed as the accuracy of presence labels.",
     printed="f*(0.5) = 0.76",
     verdict=FAILS,
@@ -241,7 +241,7 @@ def _presence() -> Finding:
 
 @claim(
     "spacing",
-    where="Section 5.4",
+    where="Section 4.4",
     says="At d_q* events must be 1.72 d_e apart for gamma = 1, 0.81 d_e for 0.5, 0 for gamma -> 0.",
     printed="1.72, 0.81, 0",
     verdict=HOLDS,
@@ -255,7 +255,7 @@ def _spacing() -> Finding:
 
 @claim(
     "far-apart-events",
-    where="Section 5.4",
+    where="Section 4.4",
     says="Several events at least d_q apart have the accuracy of one.",
     printed="2A / 2(d_e + d_q) = f(d_q)",
     verdict=HOLDS,
@@ -281,139 +281,6 @@ def _range() -> Finding:
 
 
 @claim(
-    "theorem-5",
-    where="Theorem 5",
-    says="The expected accuracy of a recording, one formula for every event length.",
-    printed="1 - (M/T) E[2 gamma^2 d_e^2 / d_q - 2 gamma d_e + d_q]",
-    verdict=FAILS,
-    erratum="E6",
-)
-def _theorem_5() -> Finding:
-    setting = {"event_length": 1.0, "n_events": 10, "recording_length": 100}
-    printed = printed_theorem_5(1.0, 0.5, 0.9, 10, 100)
-    right = recording_accuracy(segment_length=0.5, presence_criterion=0.9, **setting)
-    fine = recording_accuracy(segment_length=0.8, presence_criterion=0.5, **setting)
-    words = (
-        f"right where d_q >= gamma d_e ({fine:.4f} for gamma = 0.5, d_q = 0.8 s), but for gamma = 0.9, d_q = 0.5 s it gives "
-        f"{printed:.3f} instead of {right:.3f}"
-    )
-    return equal(printed, right, words)
-
-
-def printed_theorem_5(d: float, q: float, g: float, n_events: int, total: float) -> float:
-    """Theorem 5 as printed, without its second branch."""
-    return 1 - n_events / total * (2 * g * g * d * d / q - 2 * g * d + q)
-
-
-@claim(
-    "recording-optimum",
-    where="Authors' code, maximum of Theorem 5",
-    says="Theorem 5 is largest at d_q* of Theorem 2.",
-    printed="0.9957295 (gamma = 0.5, M = 1, T = 100)",
-    verdict=FAILS,
-    erratum="E7",
-)
-def _recording_optimum() -> Finding:
-    def at(q: float) -> float:
-        return float(
-            recording_accuracy(
-                event_length=1.0, segment_length=q, presence_criterion=0.5, n_events=1, recording_length=100
-            )
-        )
-
-    code = at(optimal_segment_length(event_length=1.0, presence_criterion=0.5))
-    best_q = optimal_segment_length(event_length=1.0, presence_criterion=0.5, objective="recording")
-    best = at(best_q)
-    words = f"{code:.7f} at d_q*, but {best:.7f} at d_q = sqrt(2) gamma d_e = {best_q:.4f} s"
-    return equal(code, best, words)
-
-
-@claim(
-    "class-noise",
-    where="Section 5.5",
-    says="Labels that are flipped with probability rho scale the accuracy by 1 - rho.",
-    printed="(1 - rho) F",
-    verdict=FAILS,
-    erratum="E8",
-)
-def _noise() -> Finding:
-    setting = {"event_length": 1.0, "segment_length": 0.8}
-    clean = overlap_accuracy(presence_criterion=0.5, **setting)
-    noisy = overlap_accuracy(annotator=Annotator(presence_criterion=0.5, flip_rate=0.1), **setting)
-    words = f"rho = 0.1, F = {clean:.4f}: printed {0.9 * clean:.4f}, true (1 - rho) F + rho (1 - F) = {noisy:.4f}"
-    return equal(0.9 * clean, noisy, words)
-
-
-@claim(
-    "long-recordings",
-    where="Section 5.5",
-    says="The accuracy of a recording tends to 1 as T grows.",
-    printed="1",
-    verdict=HOLDS,
-)
-def _long() -> Finding:
-    setting = {"event_length": 1.0, "segment_length": 0.8, "presence_criterion": 0.5, "n_events": 1}
-    value = recording_accuracy(recording_length=1e9, **setting)
-    return equal(value, 1.0, f"{value:.10f} for T = 10^9 s", tolerance=1e-8)
-
-
-@claim(
-    "delta-form",
-    where="Section 5.6",
-    says="f as a function of delta = d_q / d_e has the denominator gamma (1 + gamma).",
-    printed="((2 gamma + 1) delta - 2 gamma^2) / (gamma (1 + gamma))",
-    verdict=FAILS,
-    erratum="E1",
-)
-def _delta_form() -> Finding:
-    delta, g = 0.8, 0.5
-    printed = ((2 * g + 1) * delta - 2 * g * g) / (g * (1 + g))
-    right = overlap_accuracy(event_length=1.0, segment_length=delta, presence_criterion=g)
-    words = f"at delta = 0.8, gamma = 0.5 it gives {printed:.4f}, more than 1; with delta (1 + delta) it is {right:.4f}"
-    return equal(printed, right, words)
-
-
-@claim(
-    "delta-optimum",
-    where="Section 5.6",
-    says="The best ratio delta* has the root sqrt(2 gamma^2 + 2 gamma + 1).",
-    printed="0.6453 (gamma = 0.5)",
-    verdict=FAILS,
-    erratum="E2",
-)
-def _delta_optimum() -> Finding:
-    g = 0.5
-    printed = g * (2 * g + math.sqrt(2 * g * g + 2 * g + 1)) / (2 * g + 1)
-    right = optimal_segment_length(event_length=1.0, presence_criterion=g)
-    lost = overlap_accuracy(event_length=1.0, segment_length=printed, presence_criterion=g)
-    words = f"printed {printed:.4f} (accuracy {lost:.4f}), true {right:.4f} (accuracy 0.7639)"
-    return equal(printed, right, words)
-
-
-@claim(
-    "delta-theorem-5",
-    where="Section 5.6",
-    says="Theorem 5 as an expectation over delta, with a length d outside of it.",
-    printed="E[(M d delta (2 gamma - delta) - 2 M d gamma^2 + T delta) / (T delta)]",
-    verdict=FAILS,
-    erratum="E3",
-)
-def _delta_theorem_5() -> Finding:
-    d, q, g, count, total = np.array([0.5, 1.0, 1.5]), 0.9, 0.5, 4, 50.0
-    right = recording_accuracy(
-        event_length=Lengths.sample(d), segment_length=q, presence_criterion=g, n_events=count, recording_length=total
-    )
-    delta, mean = q / d, d.mean()
-    printed = float(
-        np.mean((count * mean * delta * (2 * g - delta) - 2 * count * mean * g * g + total * delta) / (total * delta))
-    )
-    words = (
-        f"d is not defined; as the mean length it gives {printed:.5f} where the truth is {right:.5f}: d is random too"
-    )
-    return equal(printed, right, words)
-
-
-@claim(
     "table-2",
     where="Table 2",
     says="The states t_0 ... t_3 of cases (i) and (ii) and the accuracy F at each.",
@@ -429,6 +296,3 @@ def _table_2() -> Finding:
                     f = segment_accuracy(event=(t + shift - d, t + shift), segment=(0.0, q), presence_criterion=g)
                     worst = max(worst, abs(float(f) - expected))
     return decided(worst, f"the definition gives the same within {worst:.1g}", holds=worst < 1e-6)
-
-
-__all__ = ["ABOUT", "CLAIMS"]

@@ -66,7 +66,7 @@ def _2c() -> Finding:
     residual = (4 * g * g + 6 * g + 3) ** 2 - 4 * (4 * g * g + 4 * g + 2) * (1 + g) ** 2
     worst = float(np.max(np.abs(residual - (2 * g + 1) ** 2)))
     least = float(np.min(best_overlap_accuracy(presence_criterion=g) - 1 / (1 + g)))
-    words = f"the difference of the squares is (2 gamma + 1)^2 within {worst:.1g}; f* exceeds 1/(1+gamma) by {least:.2g} or more"
+    words = f"the squares differ by (2 gamma + 1)^2 within {worst:.1g}; f* exceeds 1/(1+gamma) by {least:.2g} or more"
     return decided(worst, words, holds=worst < 1e-9 and least > 0)
 
 
@@ -82,7 +82,7 @@ def _2f() -> Finding:
     d, q, g, step = 1.0, 0.2, 0.5, 1e-6
     low, high = overlap_accuracy(event_length=d, segment_length=[q - step, q + step], presence_criterion=g)
     slope, printed, right = (high - low) / (2 * step), g / (q + g) ** 2, d / (q + d) ** 2
-    words = f"slope {slope:.4f} at d_q = 0.2, d_e = 1, gamma = 0.5; printed {printed:.4f}, d_e / (d_q + d_e)^2 = {right:.4f}"
+    words = f"slope {slope:.4f} = d_e / (d_q + d_e)^2 at d_q = 0.2, d_e = 1; printed {printed:.4f} for gamma = 0.5"
     assert math.isclose(slope, right, rel_tol=1e-6)
     return equal(printed, right, words)
 

@@ -1,4 +1,4 @@
-"""Claims of sections 6, 7.1 and 8: what the simulations show."""
+"""Claims of sections 5, 6.1 and 8: what the simulations show."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _simulated(criterion: float) -> tuple[float, float]:
 
 @claim(
     "f-star-half",
-    where="Section 7.1.1, repeated in 7.2 and 8",
+    where="Section 6.1.1, repeated in 6.2 and 8",
     says="If half of an event must be heard, the highest accuracy is about 0.76.",
     printed="0.76",
     verdict=HOLDS,
@@ -54,7 +54,7 @@ def _f_star() -> Finding:
 
 @claim(
     "d-q-star-half",
-    where="Section 7.1.1",
+    where="Section 6.1.1",
     says="... and is reached with segments of about 0.81 event lengths.",
     printed="0.81",
     verdict=HOLDS,
@@ -65,7 +65,7 @@ def _d_q_star() -> Finding:
 
 @claim(
     "noise-34",
-    where="Section 7.1.1",
+    where="Section 6.1.1",
     says="... which means around 34 % segment label noise around the presence labels.",
     printed="34 %",
     verdict=FAILS,
@@ -78,7 +78,7 @@ def _noise() -> Finding:
 
 @claim(
     "simulation-follows",
-    where="Section 7.1.1 and Figure 6",
+    where="Section 6.1.1 and Figure 6",
     says="The simulated accuracy of a single event closely follows f*.",
     printed="closely",
     verdict=ABOUT,
@@ -89,15 +89,15 @@ def _follows() -> Finding:
     gaps = [_simulated(float(g))[1] - float(best_overlap_accuracy(presence_criterion=g)) for g in criteria]
     worst = max(gaps, key=abs)
     words = (
-        f"what it estimates (a mean of ratios) differs from f* by {min(gaps):+.4f} to {max(gaps):+.4f}, without any noise; "
-        f"0.5: {_simulated(0.5)[1]:.4f} instead of 0.7639"
+        f"what it estimates (a mean of ratios) differs from f* by {min(gaps):+.4f} to {max(gaps):+.4f}, without "
+        f"any noise; 0.5: {_simulated(0.5)[1]:.4f} instead of 0.7639"
     )
     return decided(worst, words, holds=abs(worst) < 0.005, about=abs(worst) < 0.03)
 
 
 @claim(
     "simulation-length",
-    where="Section 7.1.1 and Figure 6",
+    where="Section 6.1.1 and Figure 6",
     says="The segment length at the maximum is the same in theory and simulation.",
     printed="0.81 at gamma = 0.5",
     verdict=FAILS,
@@ -125,7 +125,7 @@ def _bound() -> Finding:
 
 @claim(
     "maximum-of-means",
-    where="Section 6",
+    where="Section 5",
     says="The maximum of the average accuracies is the maximum accuracy.",
     printed="empirically determined",
     verdict=ABOUT,
@@ -139,7 +139,7 @@ def _selection() -> Finding:
 
 @claim(
     "segment-lengths",
-    where="Section 6",
+    where="Section 5",
     says="Segments of the length on the axis are used.",
     printed="d_q",
     verdict=FAILS,
@@ -165,7 +165,8 @@ def _stretched() -> Finding:
 def _swapped() -> Finding:
     g = np.array([0.1, 0.5])
     drawn, right = swapped_length(mean=1.0, criteria=g), optimal_segment_length(event_length=1.0, presence_criterion=g)
-    words = f"the arguments are swapped: drawn {drawn[0]:.4f}, {drawn[1]:.4f}, right {right[0]:.4f}, {right[1]:.4f} at 0.1, 0.5"
+    shown = [", ".join(f"{value:.4f}" for value in values) for values in (drawn, right)]
+    words = f"the arguments are swapped: drawn {shown[0]}, right {shown[1]} at gamma = 0.1, 0.5"
     return decided(float(drawn[1]), words, holds=bool(np.allclose(drawn, right, rtol=1e-6)))
 
 
@@ -175,7 +176,7 @@ def _normals() -> dict[str, Lengths]:
 
 @claim(
     "normal-small-effect",
-    where="Section 7.1.2",
+    where="Section 6.1.2",
     says="Mean and variance of a normal law have a small (if any) effect on the best accuracy.",
     printed="small, if any",
     verdict=FAILS,
@@ -186,15 +187,15 @@ def _small_effect() -> Finding:
     text = _best(normal(3, 1), 0.5)[1]
     code = _best(normal(3, 0.5), 0.5)[1]
     words = (
-        f"normal(3, 1) of the text: {text:.4f} at gamma = 0.5, {text - limit:+.4f}; normal(3, 0.5), which the code drew "
-        f"under that label: {code:.4f}, {code - limit:+.4f}"
+        f"normal(3, 1) of the text: {text:.4f} at gamma = 0.5, {text - limit:+.4f}; normal(3, 0.5), which the "
+        f"code drew under that label: {code:.4f}, {code - limit:+.4f}"
     )
     return decided(text - limit, words, holds=limit - text < 0.01, about=limit - text < 0.03)
 
 
 @claim(
     "normal-length-follows",
-    where="Section 7.1.2",
+    where="Section 6.1.2",
     says="d_q* of the mean follows the best segment length well for all normal laws considered.",
     printed="well",
     verdict=ABOUT,
@@ -215,7 +216,7 @@ def _normal_length() -> Finding:
 
 @claim(
     "gamma-effect",
-    where="Section 7.1.2",
+    where="Section 6.1.2",
     says="A gamma law does affect the best accuracy.",
     printed="does affect",
     verdict=HOLDS,
@@ -229,7 +230,7 @@ def _gamma_effect() -> Finding:
 
 @claim(
     "gamma-underestimates",
-    where="Section 7.1.2",
+    where="Section 6.1.2",
     says="For gamma laws the rule with the mean length underestimates the best segment length.",
     printed="underestimates",
     verdict=FAILS,
@@ -249,7 +250,7 @@ def _gamma_rule() -> Finding:
 
 @claim(
     "nigens-predicts",
-    where="Section 7.1.2 and Figure 10",
+    where="Section 6.1.2 and Figure 10",
     says="Numerical integration over the histogram predicts the simulations well (dog, baby).",
     printed="well",
     verdict=ABOUT,
@@ -302,7 +303,7 @@ def _dense(n_events: int, criterion: float) -> tuple[float, float, float]:
 
 @claim(
     "thirty-events",
-    where="Section 7.1.3 and Figure 11",
+    where="Section 6.1.3 and Figure 11",
     says="With 30 events the effect on accuracy and segment length is relatively modest.",
     printed="modest",
     verdict=ABOUT,
@@ -310,13 +311,13 @@ def _dense(n_events: int, criterion: float) -> tuple[float, float, float]:
 )
 def _thirty() -> Finding:
     q, best, at_rule = _dense(30, 0.5)
-    words = f"gamma = 0.5: best {best:.4f} at {q:.3f} s instead of 0.7639 at 0.809 s; the rule's 0.809 s gives {at_rule:.4f}"
+    words = f"gamma = 0.5: best {best:.4f} at {q:.3f} s instead of 0.7639 at 0.809 s; the rule gives {at_rule:.4f}"
     return decided(best, words, holds=0.7639 - best < 0.02, about=0.7639 - best < 0.06)
 
 
 @claim(
     "fifty-events",
-    where="Section 7.1.3 and Figure 12",
+    where="Section 6.1.3 and Figure 12",
     says="Even at high density the simulated maximum follows the theory closely.",
     printed="closely",
     verdict=FAILS,
@@ -334,7 +335,7 @@ def _fifty() -> Finding:
 
 @claim(
     "dense-bound",
-    where="Section 7.1.3",
+    where="Section 6.1.3",
     says="The theory of a single event is a robust upper bound even when events are dense.",
     printed="robust upper bound",
     verdict=FAILS,
@@ -361,7 +362,7 @@ def _drop() -> Finding:
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:12]
     on_grid = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
     words = (
-        f"{best:.4f} at {q:.3f} s; the paper's grid of segment lengths steps by {grid[1] - grid[0]:.2f} s and its best point "
-        f"gives {float(np.max(on_grid)):.4f}"
+        f"{best:.4f} at {q:.3f} s; the paper's grid of segment lengths steps by {grid[1] - grid[0]:.2f} s and its "
+        f"best point gives {float(np.max(on_grid)):.4f}"
     )
     return rounded(best, 0.885, 3, words)
