@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .events import Events, Timelines
-from .results import plain
+from .results import plain, word
 from .symbols import check
 
 _FEW = 0.05  # a share of events below this is not worth a warning
@@ -127,9 +127,11 @@ def sentences(found: list[Assumption]) -> list[str]:
         )
         labels = sorted({one.label for one in broken})
         total = len({one.label for one in found if one.name == name})
-        classes = labels[0] if total == 1 else f"{len(labels)} of {total} classes"
+        classes = word(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
         share = f"{100 * worst.share:.0f} %" if not math.isnan(worst.share) else ""
         said.append(
-            text.format(classes=classes, share=share, label=worst.label, width=worst.segment_length, p=worst.p_value)
+            text.format(
+                classes=classes, share=share, label=word(worst.label), width=worst.segment_length, p=worst.p_value
+            )
         )
     return said

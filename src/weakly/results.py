@@ -64,3 +64,13 @@ def show(name: str, value: Any) -> str:
     if str(name).startswith(_COUNTS) or (number == round(number) and abs(number) < 1e15):
         return f"{number:,.0f}"
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+
+def word(text: Any, *, most: int = 60) -> str:
+    """A label fit for a sentence: what does not print becomes ?, what is long is cut.
+
+    >>> word("dog\\x1b[31m"), word("x" * 100, most=8)
+    ('dog?[31m', 'xxxxx...')
+    """
+    clean = "".join(sign if sign.isprintable() else "?" for sign in str(text)[: 4 * most])
+    return clean if len(clean) <= most else clean[: most - 3] + "..."

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..results import word
+
 if TYPE_CHECKING:
     from .result import Audit
 
@@ -40,7 +42,7 @@ def _worst(table: Any, above: str, below: str) -> str:
         return ""
     share = rows[above] / rows[below]
     worst = rows.loc[share.idxmax()]
-    return f"; most in {worst['label']} ({int(worst[above])} of {int(worst[below])})"
+    return f"; most in {word(worst['label'])} ({int(worst[above])} of {int(worst[below])})"
 
 
 def _quality(audit: Audit) -> list[Finding]:
@@ -75,7 +77,7 @@ def _quality(audit: Audit) -> list[Finding]:
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
-            words += f"; fewest in {worst['label']} ({_percent(worst['event_recall'])})"
+            words += f"; fewest in {word(worst['label'])} ({_percent(worst['event_recall'])})"
         found.append(Finding(max(lost, 0.05), "event recall", words + "."))
     return found
 
@@ -92,15 +94,15 @@ def _criterion(audit: Audit) -> list[Finding]:
             Finding(
                 0.3,
                 "criterion",
-                f"{row.label}: an event is called present once {_percent(row.presence_criterion)} of it is in the "
-                f"segment ({_percent(row.presence_criterion_low)} to {_percent(row.presence_criterion_high)}; "
+                f"{word(row.label)}: an event is called present once {_percent(row.presence_criterion)} of it is in "
+                f"the segment ({_percent(row.presence_criterion_low)} to {_percent(row.presence_criterion_high)}; "
                 f"{row.n} answers, guess rate {_percent(row.guess_rate)}, lapse rate {_percent(row.lapse_rate)}).",
             )
         )
     unknown = pooled[~pooled["identifiable"] & (pooled["label"] != "all")]
     if len(unknown):
         reason, n = unknown["reason"].mode().iloc[0], len(unknown)
-        which = f"{n} of {len(pooled[pooled['label'] != 'all'])} classes" if n > 1 else str(unknown["label"].iloc[0])
+        which = f"{n} of {len(pooled[pooled['label'] != 'all'])} classes" if n > 1 else word(unknown["label"].iloc[0])
         words = f"The presence criterion of {which} cannot be known from these labels: {reason}."
         if "presences only" in reason:
             words += " If a class that a segment does not list was looked for and not found, say unlisted='absent'."
@@ -114,8 +116,8 @@ def _criterion(audit: Audit) -> list[Finding]:
                     Finding(
                         min(1.0, high["presence_criterion"] - low["presence_criterion"]),
                         "annotators",
-                        f"{label}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
-                        f"({low['annotator']}) to {high['presence_criterion']:.2f} ({high['annotator']}).",
+                        f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
+                        f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])}).",
                     )
                 )
     return found
@@ -153,8 +155,8 @@ def _agreement(audit: Audit) -> list[Finding]:
             continue
         rows: Any = result.by_label.dropna(subset=["alpha"])
         for row in rows.sort_values("alpha").head(3).itertuples():
-            word = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
-            text = f"{row.label}: {row.n_annotators} annotators {word} (Krippendorff's alpha {row.alpha:.2f}"
+            how = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
+            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {row.alpha:.2f}"
             if result.unit == "clips":
                 text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
                 text += f"unanimously absent, {row.split} split"
@@ -193,7 +195,7 @@ def _strong(audit: Audit) -> list[Finding]:
                 Finding(
                     0.2,
                     "recipe",
-                    f"{label}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
+                    f"{word(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
                     f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
                     f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
                     f"annotators: {one.reason}. The events of a clip together cover {_percent(row['coverage'])} of it.",

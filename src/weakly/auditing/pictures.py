@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 _MOST = 25  # classes in one picture
 
 
+def kinds(audit: Audit) -> list[str]:
+    """The kinds of picture that this audit has."""
+    return [name for name, rows in _rows(audit).items() if len(rows)]
+
+
 def draw(audit: Audit, *, ax: Axes | None, kind: str | None) -> Axes:
     """The picture of one kind; left out, of the first kind that the audit has."""
-    kinds = {"quality": _quality, "criterion": _criterion, "agreement": _agreement, "lengths": _lengths}
-    able = [name for name, rows in _rows(audit).items() if len(rows)]
+    how = {"quality": _quality, "criterion": _criterion, "agreement": _agreement, "lengths": _lengths}
+    able = kinds(audit)
     if kind is not None:
-        choice("kind", kind, tuple(kinds))
+        choice("kind", kind, tuple(how))
     if not able or (kind is not None and kind not in able):
         raise InvalidInput(
             f"this audit has nothing to draw of kind {kind or 'any'}; it has {', '.join(able) or 'none'}"
@@ -32,7 +37,7 @@ def draw(audit: Audit, *, ax: Axes | None, kind: str | None) -> Axes:
     kind = kind or able[0]
     rows = _rows(audit)[kind]
     ax = plot.axes(ax, size=(7.2, 1.4 + 0.3 * min(len(rows), _MOST)))
-    kinds[kind](rows, ax)
+    how[kind](rows, ax)
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
     return ax

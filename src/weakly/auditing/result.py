@@ -156,6 +156,24 @@ class Audit:
             return self.annotation_agreement.to_frame()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table that is not empty, by name."""
+        found: dict[str, pd.DataFrame | None] = {
+            "audit": self.to_frame(),
+            "criteria": self.criteria,
+            "strong": self.strong,
+        }
+        if self.quality is not None:
+            found |= {"missed": self.quality.missed, "phantom": self.quality.phantom}
+        found["ceiling"] = None if self.ceiling is None else self.ceiling.table
+        for name, result in (("agreement", self.agreement), ("annotation_agreement", self.annotation_agreement)):
+            if result is not None:
+                found |= {name: result.by_label, f"{name}_pairs": result.by_pair}
+        found["majority"] = self.majority
+        if self.aggregated is not None:
+            found |= {"aggregated": self.aggregated.labels, "annotators": self.aggregated.annotators}
+        return {name: table for name, table in found.items() if table is not None and len(table)}
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
         return {

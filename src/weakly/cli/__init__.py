@@ -72,4 +72,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import answers, check, convert, demo, plan, queries, reproduce, serve  # noqa: E402,F401
+from . import answers, audit, check, convert, demo, evaluate, plan, queries, reproduce, serve  # noqa: E402,F401

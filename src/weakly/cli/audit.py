@@ -1,0 +1,125 @@
+"""`weakly audit`: how sensitive the annotators were, how wrong the labels are, what score they allow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from ..errors import InvalidInput
+from . import app
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+
+_HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
+
+Strong annotations (--strong) are taken as the truth; weak labels (--weak) or annotators' answers (--answers) are judged.
+A condition in --fail-on that holds makes the exit code 1.
+
+Examples:
+
+  weakly audit --strong strong.tsv --weak weak.csv
+
+  weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
+"""
+_MOST = 40
+
+
+@app.command("audit", help=_HELP)
+def audit(
+    strong: list[str] = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times."),
+    weak: list[str] = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times."),
+    answers: list[str] = typer.Option(None, "--answers", help="What each annotator said; may be given several times."),
+    label: str = typer.Option(None, "--label", help="One class only."),
+    unlisted: str = typer.Option(
+        None, "--unlisted", help="A class that a segment does not list: absent (looked for, not found) or unknown."
+    ),
+    recording_length: float = typer.Option(None, "--recording-length", help="Seconds, where the files do not say."),
+    resolution: str = typer.Option(
+        "1", "--resolution", help="Segment lengths of the segment-based F1, seconds: 0.1,1."
+    ),
+    collar: float = typer.Option(0.2, "--collar", help="Tolerance of the event-based F1, seconds."),
+    share_of_length: float = typer.Option(0.2, "--share-of-length", help="Tolerance of offsets, share of the event."),
+    where: list[str] = typer.Option(None, "--where", help="Only rows with this value in a column: split=train."),
+    format: str = typer.Option(
+        None, "--format", help="Format of the weak labels or answers; left out, it is found out."
+    ),
+    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    fail_on: list[str] = typer.Option(
+        None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'."
+    ),
+    seed: int = typer.Option(0, "--seed", help="For the bootstrap."),
+    json: bool = JSON,
+    out: Path = OUT,
+    report: Path = REPORT,
+) -> None:
+    """Audit and print."""
+    from ..auditing import audit as make
+    from ..formats import read, read_answers
+
+    if weak and answers:
+        raise InvalidInput("give --weak or --answers, not both")
+    if not strong and not weak and not answers:
+        raise InvalidInput("give --strong, --weak or --answers")
+    given = weak or answers
+    alone = None if given else format
+    made = make(
+        strong=read(strong, format=alone, on_error=on_error, progress=True) if strong else None,
+        weak=read_answers(given, format=format, on_error=on_error, progress=True) if given else None,
+        label=label,
+        unlisted=unlisted,
+        recording_length=recording_length,
+        resolutions=numbers(resolution, name="--resolution"),
+        collar=collar,
+        share_of_length=share_of_length,
+        where=_pairs(where or []),
+        rng=seed,
+    )
+    failed = [condition for condition in fail_on or [] if made.holds(condition)]
+    if json:
+        print_json(made)
+    else:
+        for finding in made.findings:
+            typer.echo(f"- {finding.text}")
+        typer.echo("")
+        table = made.to_frame()
+        if len(table):
+            print_table(table.head(_MOST))
+        if len(table) > _MOST:
+            typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
+    if out is not None:
+        _save(made, out)
+    if report is not None:
+        wrote(made.report(report, command=command_line()))
+    for condition in failed:
+        typer.echo(f"weakly: {condition} holds", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        left, middle, right = text.partition("=")
+        if not (left and middle):
+            raise InvalidInput(f"--where must look like split=train, got {text!r}")
+        found[left.strip()] = right.strip()
+    return found
+
+
+def _save(made: object, out: Path) -> None:
+    from .. import plot
+    from ..auditing import pictures
+    from ..auditing.result import Audit
+    from ..files import atomic_write
+    from ..results import to_json
+
+    assert isinstance(made, Audit)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [path for kind in pictures.kinds(made) for path in plot.save(made.plot(kind=kind).figure, out / kind)]
+    for name, table in made.tables().items():
+        with atomic_write(out / f"{name}.csv") as file:
+            file.write(table.to_csv(index=False))
+        paths.append(out / f"{name}.csv")
+    with atomic_write(out / "audit.json") as file:
+        file.write(to_json(made) + "\n")
+    wrote(*paths, out / "audit.json")

@@ -1,0 +1,376 @@
+"""`weakly evaluate`: what weak labels would make of strong annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import InvalidInput
+from . import app
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+
+_HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
+
+Files are annotations in any format that weakly reads, folders or patterns. Numbers are per class and over all.
+
+Examples:
+
+  weakly evaluate validation.tsv --segment-length 1,3,10 --presence-criterion 0.1,0.5
+
+  weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
+"""
+_SHOWN = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries")
+_MOST = 60  # rows on a terminal
+
+
+@app.command("evaluate", help=_HELP)
+def evaluate(
+    files: list[str] = typer.Argument(..., help="Annotation files, folders or patterns."),
+    segment_length: str = typer.Option(
+        None,
+        "--segment-length",
+        help="Seconds: 3; several 1,3,10; a range 0.5:10:20. Left out, 60 that suit the events.",
+    ),
+    presence_criterion: str = typer.Option(
+        None, "--presence-criterion", help="Share of an event that is noticed, in (0, 1]: 0.5 or 0.1,0.5 or 0.1:1:10."
+    ),
+    rule: str = typer.Option(
+        None,
+        "--rule",
+        help="Instead: any, seconds:0.25, coverage:0.5, shorter:1, birdnet, ...; several a,b; either a|b.",
+    ),
+    label: str = typer.Option(None, "--label", help="One class only."),
+    phase: str = typer.Option("random", "--phase", help="Where the grid starts: random (the expectation) or seconds."),
+    edge: str = typer.Option(
+        "truncate", "--edge", help="Segments at a recording's ends: truncate, inside, infinite, circular."
+    ),
+    hop: float = typer.Option(None, "--hop", help="Seconds between the starts of overlapping segments."),
+    votes: int = typer.Option(None, "--votes", help="Overlapping segments that must agree, with --hop."),
+    recording_length: str = typer.Option(
+        None, "--recording-length", help="Seconds, or a file with filename and duration."
+    ),
+    format: str = typer.Option(None, "--format", help="Format of the files; left out, it is found out."),
+    columns: str = typer.Option(None, "--columns", help="Which column is which: onset=start,offset=end,label=species."),
+    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
+    labels: Path = typer.Option(
+        None,
+        "--labels",
+        metavar="OUT",
+        help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder.",
+    ),
+    best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
+    objective: str = typer.Option(
+        "overlap_accuracy", "--objective", help="What is best: overlap_accuracy, recording_accuracy."
+    ),
+    workers: int = typer.Option(None, "--workers", help="Threads; left out, one per processor."),
+    scheduler: str = typer.Option(
+        None,
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler, or 'local'; files are read by the workers.",
+    ),
+    json: bool = JSON,
+    out: Path = OUT,
+    report: Path = REPORT,
+) -> None:
+    """Evaluate and print."""
+    from ..curves import OBJECTIVES
+    from ..symbols import choice
+
+    choice("objective", objective, OBJECTIVES)
+    if presence_criterion is None and rule is None and not compare_rules:
+        raise InvalidInput("give --presence-criterion or --rule (or --compare-rules)")
+    if presence_criterion is not None and rule is not None:
+        raise InvalidInput("give --presence-criterion or --rule, not both")
+    asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
+    reading = {
+        "format": format,
+        "columns": _columns(columns),
+        "recording_length": recording_length,
+        "on_error": on_error,
+    }
+    if scheduler is not None:
+        if compare_rules or labels is not None:
+            raise InvalidInput("--compare-rules and --labels need all annotations at once: leave out --scheduler")
+        if "segment_length" not in asked:
+            raise InvalidInput("--segment-length must be given with --scheduler: nobody sees all events at once")
+    work = _by_parts if scheduler is not None else _at_once
+    found = work(files, reading, asked, label, workers, scheduler, compare_rules)
+    page = {"objective": objective, "only_best": best}
+    if labels is not None:
+        _write_labels(found["events"], asked, label, labels)
+    if json:
+        print_json(_document(found, **page))
+    else:
+        _show(found, **page)
+    if out is not None:
+        _save(found, out, **page)
+    if report is not None:
+        wrote(_page(found, **page).write(report))
+
+
+def _asked(
+    lengths: str | None,
+    criterion: str | None,
+    rule: str | None,
+    phase: str,
+    edge: str,
+    hop: float | None,
+    votes: int | None,
+) -> dict[str, Any]:
+    from ..annotator import PresenceRule
+
+    asked: dict[str, Any] = {"phase": phase, "edge": edge, "hop": hop, "votes": votes}
+    if lengths is not None:
+        asked["segment_length"] = numbers(lengths, name="--segment-length")
+    if criterion is not None:
+        asked["presence_criterion"] = numbers(criterion, name="--presence-criterion")
+    if rule is not None:
+        asked["rule"] = [PresenceRule.parse(part) for part in rule.split(",")]
+    if phase != "random":
+        asked["phase"] = numbers(phase, name="--phase")[0]
+    return asked
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(middle and left and right for left, middle, right in pairs):
+        raise InvalidInput(f"--columns must look like onset=start,offset=end, got {text!r}")
+    return {left.strip(): right.strip() for left, _, right in pairs}
+
+
+@contextmanager
+def _executor(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Threads, or the executor of a Dask cluster; None for the default."""
+    if scheduler is not None:
+        from ..errors import optional
+
+        distributed = optional("distributed", extra="dask")
+        try:
+            client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InvalidInput(f"--scheduler: no scheduler answers at {scheduler!r}: {error}") from error
+        with client, client.get_executor() as executor:
+            yield executor
+    elif workers is not None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        if workers < 1:
+            raise InvalidInput(f"--workers must be at least 1, got {workers}")
+        with ThreadPoolExecutor(workers) as executor:
+            yield executor
+    else:
+        yield None
+
+
+def _at_once(
+    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
+) -> dict[str, Any]:
+    """Read everything, then evaluate; assumptions are checked and the rules compared on the way."""
+    import warnings
+
+    from ..assumptions import check_assumptions, sentences
+    from ..clips import compare_rules
+    from ..curves import lengths_to_try
+    from ..errors import AssumptionWarning
+    from ..evaluation import evaluate as make
+    from ..formats import read
+
+    events = read(files, label=label, progress=True, **reading)
+    asked.setdefault("segment_length", lengths_to_try(events, label=label))
+    found: dict[str, Any] = {"events": events, "evaluation": None, "comparisons": [], "label": label}
+    if "presence_criterion" in asked or "rule" in asked:
+        with _executor(workers, scheduler) as executor:
+            found["evaluation"] = make(events, label=label, executor=executor, progress=True, **asked)
+    if rules:
+        start = 0.0 if asked["phase"] == "random" else asked["phase"]
+        lengths = asked["segment_length"]
+        found["comparisons"] = [compare_rules(events, segment_length=w, phase=start, label=label) for w in lengths]
+    found["assumptions"] = check_assumptions(events, segment_length=asked["segment_length"], label=label)
+    for text in sentences(found["assumptions"]):
+        warnings.warn(text, AssumptionWarning, stacklevel=1)
+    return found
+
+
+def _by_parts(
+    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
+) -> dict[str, Any]:
+    """Let the workers of a cluster read and evaluate a file each."""
+    from ..formats.door import files_of
+    from ..parts import evaluate_files
+
+    paths, _ = files_of(files)
+    with _executor(workers, scheduler) as executor:
+        evaluation = evaluate_files(
+            [path.resolve() for path in paths], reading=reading, label=label, executor=executor, progress=True, **asked
+        )
+    return {"events": None, "evaluation": evaluation, "comparisons": [], "assumptions": [], "label": label}
+
+
+def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
+    """Every table there is, by name."""
+    import pandas as pd
+
+    from ..curves import best
+
+    tables: dict[str, Any] = {}
+    evaluation = found["evaluation"]
+    if evaluation is not None:
+        tables["evaluation"] = evaluation.to_frame()
+        if len(evaluation.tallies) > 1:
+            tables["overall"] = evaluation.overall.to_frame()
+        if len(evaluation.settings["segment_length"]) > 1:
+            tables["best"] = best(evaluation, objective=objective)
+            if len(evaluation.tallies) > 1:
+                tables["best"] = pd.concat(
+                    [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
+                )
+    for name in ("table", "flipped", "vanished"):
+        parts = [getattr(one, name).assign(segment_length=one.segment_length) for one in found["comparisons"]]
+        if parts:
+            tables["rules" if name == "table" else name] = pd.concat(parts, ignore_index=True)
+    return tables
+
+
+def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict[str, Any]:
+    document: dict[str, Any] = {} if found["evaluation"] is None else found["evaluation"].to_dict()
+    tables = _tables(found, objective)
+    document |= {name: table for name, table in tables.items() if name in ("overall", "best")}
+    if only_best and "best" in document:
+        document.pop("rows", None)
+    document["assumptions"] = found["assumptions"]
+    if found["comparisons"]:
+        document["comparisons"] = found["comparisons"]
+    return document
+
+
+def _brief(table: Any) -> Any:
+    keys = [name for name in ("label", "segment_length", "presence_criterion", "rule") if name in table]
+    more = [name for name in ("n_present", "n_flipped", "n_vanished") if name in table and "n_flipped" in table]
+    return table[[*keys, *(name for name in _SHOWN if name in table), *more]]
+
+
+def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
+    tables = _tables(found, objective)
+    titles = {
+        "evaluation": "Per class",
+        "overall": "All classes",
+        "best": f"Best segment length, by {objective.replace('_', ' ')}",
+        "rules": "Rules of the tools, clips from "
+        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].phase:g}")
+        + " s",
+    }
+    for name, title in titles.items():
+        if name not in tables or (only_best and "best" in tables and name in ("evaluation", "overall")):
+            continue
+        table = tables[name]
+        hidden = len(table) - _MOST
+        print_table(_brief(table.head(_MOST)), title=title)
+        typer.echo(f"... {hidden} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
+    for name, words in (("flipped", "clip labels depend on the rule"), ("vanished", "events vanish under some rule")):
+        if name in tables:
+            typer.echo(f"{len(tables[name])} {words}.")
+            if len(tables[name]):
+                print_table(tables[name].head(10))
+                typer.echo("")
+
+
+def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
+    figures: dict[str, tuple[Any, str]] = {}
+    evaluation = found["evaluation"]
+    if evaluation is not None:
+        whole = evaluation if len(evaluation.tallies) == 1 else evaluation.overall
+        for name in ("overlap_accuracy", "recording_accuracy"):
+            words = f"{name.replace('_', ' ')} over the segment length"
+            caption = f"{words}, {'all classes' if len(evaluation.tallies) > 1 else 'the class asked for'}."
+            figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
+    if found["comparisons"]:
+        axes = found["comparisons"][0].plot()
+        figures["rules"] = (axes.figure, f"Rules of the tools at {found['comparisons'][0].segment_length:g} s.")
+    return figures
+
+
+def _save(found: dict[str, Any], out: Path, *, objective: str, only_best: bool) -> None:
+    from .. import plot
+    from ..files import atomic_write
+    from ..results import to_json
+
+    paths = [path for name, (figure, _) in _figures(found).items() for path in plot.save(figure, out / name)]
+    out.mkdir(parents=True, exist_ok=True)
+    for name, table in _tables(found, objective).items():
+        with atomic_write(out / f"{name}.csv") as file:
+            file.write(table.to_csv(index=False))
+        paths.append(out / f"{name}.csv")
+    with atomic_write(out / "evaluation.json") as file:
+        file.write(to_json(_document(found, objective=objective, only_best=only_best)) + "\n")
+    wrote(*paths, out / "evaluation.json")
+
+
+def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
+    from ..assumptions import sentences
+    from ..report import Report
+
+    tables = _tables(found, objective)
+    page = Report("What weak labels make of these annotations")
+    said = sentences(found["assumptions"])
+    chosen = tables.get("best", tables.get("overall", tables.get("evaluation")))
+    if chosen is not None:
+        row = chosen.iloc[-1] if "best" in tables else chosen.sort_values(objective).iloc[-1]
+        page.answer(
+            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events right "
+            f"and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
+        )
+    if said:
+        page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
+    for name, (figure, caption) in _figures(found).items():
+        page.figure(figure, caption, name=name)
+    headings = {
+        "best": "Best segment lengths",
+        "overall": "All classes",
+        "evaluation": "Per class",
+        "rules": "Rules of the tools",
+    }
+    for name, heading in headings.items():
+        if name in tables:
+            page.heading(heading).table(_brief(tables[name]).head(2000))
+    for name, heading in (
+        ("flipped", "Labels that depend on the rule"),
+        ("vanished", "Events that vanish under some rule"),
+    ):
+        if name in tables:
+            page.heading(heading).text(f"{len(tables[name])} in all; the first 200 follow.").table(
+                tables[name].head(200)
+            )
+    return page.code(command_line())
+
+
+def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target: Path) -> None:
+    from ..clips import clip_labels
+    from ..formats import write
+
+    lengths = list(asked["segment_length"])
+    rules = asked.get("rule") or asked.get("presence_criterion") or []
+    if len(lengths) != 1 or len(rules) != 1:
+        raise InvalidInput(
+            f"--labels needs one --segment-length and one rule or criterion, got {len(lengths)} and {len(rules)}"
+        )
+    how = {"rule": rules[0]} if "rule" in asked else {"presence_criterion": rules[0]}
+    start = 0.0 if asked["phase"] == "random" else asked["phase"]
+    edge = asked["edge"] if asked["edge"] in ("truncate", "inside") else "truncate"
+    made = clip_labels(events, segment_length=lengths[0], phase=start, hop=asked["hop"], edge=edge, label=label, **how)
+    if target.suffix.lower() in (".csv", ".tsv"):
+        targets = [(target, "clips" if target.suffix.lower() == ".csv" else "dcase-weak")]
+    else:
+        target.mkdir(parents=True, exist_ok=True)
+        targets = [(target / "labels.csv", "clips"), (target / "labels.tsv", "dcase-weak")]
+    for path, kind in targets:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(made, path, format=kind)
+    wrote(*(path for path, _ in targets))
