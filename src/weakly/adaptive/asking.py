@@ -5,23 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ..audio import Features, durations, load_features, log_mel
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from ..intervals import merge
 from ..symbols import check, choice
 from .bisection import Bisection
 from .boundary import Boundary
 from .changepoint import ChangePoint, Chosen, spend
-from .contract import Asked, Method, Recording, key, verdict
+from .contract import Asked, Labels, Method, Recording, key, verdict
+from .sources import recordings_of, with_events, with_features
 from .windows import Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 METHODS = ("fixed", "oracle", "overlapping", "change-point", "bisection", "boundary")
 COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
            "event_fraction", "recording_length")  # fmt: skip
-AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
 #: Seconds that an answer takes besides listening, where nobody has measured it yet.
 SECONDS_PER_ANSWER = 3.0
 
@@ -124,6 +121,7 @@ def queries(
     votes: int | None = None,
     queries_per_recording: int | None = None,
     budget: int | None = None,
+    batch: int | None = None,
     events: Events | None = None,
     features: Any = None,
     feature_hop: float | None = None,
@@ -152,6 +150,8 @@ def queries(
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets; budget : how many all of them share.
+    batch : for change points, ask so many recordings at a time; the boundaries of the next batch are those of a model
+        that has learned from the answers so far.
     events : strong labels, for the oracle and for pictures.
     features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
         recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
@@ -170,7 +170,7 @@ def queries(
     """
     choice("method", method, METHODS)
     labels = [label] if isinstance(label, str) else list(label)
-    for name, value in (("queries_per_recording", queries_per_recording), ("budget", budget)):
+    for name, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
         if value is not None and (int(value) != value or value < 1):
             raise InvalidInput(f"{name} must be a whole number >= 1, got {value!r}")
     if queries_per_recording is not None and budget is not None:
@@ -180,18 +180,20 @@ def queries(
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
     parameters = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
-        "budget": budget, "search": search, "threshold": threshold, "penalty": penalty, "children": children,
-        "start": start, "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance,
+        "budget": budget, "batch": batch, "search": search, "threshold": threshold, "penalty": penalty,
+        "children": children, "start": start, "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance,
         "guess_rate": guess_rate, "lapse_rate": lapse_rate,
     }  # fmt: skip
     if method == "change-point":
-        known = {name: _with_features(one, features, feature_hop, sample_rate) for name, one in known.items()}
+        known = {name: with_features(one, features, feature_hop, sample_rate) for name, one in known.items()}
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
     rows = []
     for one_label in labels:
-        mine = known if truth is None else _with_events(known, truth, one_label if len(labels) > 1 else None)
-        chosen = make_method(method, parameters, list(mine.values()))
-        rows += _rows(chosen, mine, one_label, answers)
+        mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
+        if batch is None:
+            rows += _rows(make_method(method, parameters, list(mine.values())), mine, one_label, answers)
+        else:
+            rows += _batch(mine, one_label, answers, parameters)
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     result = Queries(frame, known, method, {**parameters, "label": labels}, skipped)
@@ -260,74 +262,6 @@ def _shared_length(recordings: list[Recording], budget: int) -> float:
     return high
 
 
-def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple[dict[str, Recording], dict[str, str]]:
-    """Recordings by name from whatever names them, and those that cannot be used."""
-    if isinstance(recordings, Events):
-        extents = recordings.extents
-        unknown = [str(name) for name in extents.index if not extents[name] > 0]
-        if unknown:
-            raise InvalidInput(f"recording {unknown[0]!r} has no known length; give recording_length when reading")
-        return {str(name): Recording(str(name), float(extents[name])) for name in extents.index}, {}
-    if isinstance(recordings, Mapping):
-        if not recordings:
-            raise InvalidInput("there are no recordings")
-        return {
-            str(name): value
-            if isinstance(value, Recording)
-            else Recording(str(name), float(check("recording_length", value)))
-            for name, value in recordings.items()
-        }, {}
-    given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
-    paths: list[Path] = []
-    for path in map(Path, given):
-        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in AUDIO) if path.is_dir() else [path]
-        paths += [p for p in inside if p not in paths]
-    if not paths:
-        raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
-    listing = durations(paths, sample_rate=sample_rate)
-    if not listing.seconds:
-        path, reason = next(iter(listing.skipped.items()))
-        raise InvalidInput(f"none of the {len(paths)} recordings can be read; {path}: {reason}")
-    found = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
-    return found, {str(path): reason for path, reason in listing.skipped.items()}
-
-
-def _with_features(one: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Recording:
-    if one.features is not None:
-        return one
-    if features is None:
-        path = one.path
-        if path is None:
-            raise InvalidInput(
-                f"recording {one.name!r}: change points need audio, or features; only its length is known"
-            )
-        return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
-    if isinstance(features, (str, os.PathLike)):
-        stem = Path(one.name).stem
-        for ending in (".npz", ".npy", ".parquet", ".pq"):
-            place = Path(features) / f"{stem}{ending}"
-            if place.is_file():
-                return replace(one, features=partial(load_features, place, hop=hop))
-        raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
-    value = features.get(one.name)
-    if value is None:
-        raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
-    return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
-
-
-def _with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
-    frame = events.to_frame()
-    if label is not None:
-        frame = frame[frame["label"] == label]
-    stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
-    result = {}
-    for name, one in known.items():
-        theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
-        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
-        result[name] = one if theirs is None else replace(one, events=merge(np.clip(rows, 0, one.length)))
-    return result
-
-
 def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
     """The answers about one recording and label, one per query in their order: the majority of its annotators."""
     if answers is None:
@@ -357,6 +291,33 @@ def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answ
             name_ = query_id(name, onset, offset, label, repeat)
             rows.append((name_, name, onset, offset, label, method.name, turn, repeat, False, np.nan, recording.length))
     return rows
+
+
+def _batch(
+    known: dict[str, Recording], label: str, answers: Answers | None, parameters: Mapping[str, Any]
+) -> list[tuple[Any, ...]]:
+    """The next recordings, cut where a model of the answers so far changes its mind."""
+    from .learning import Prototypes, learned_segments
+
+    count = parameters.get("queries_per_recording")
+    if count is None:
+        raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
+    model, open_ = Prototypes(), {}
+    for name, recording in known.items():
+        asked = asked_so_far(answers, name, label)
+        if len(asked):
+            order = np.argsort(asked.segments[:, 0], kind="stable")
+            labels = Labels(asked.segments[order], asked.present[order])
+            model = model.learn(recording.known_features(), labels)
+        else:
+            open_[name] = recording
+    turn = {name: open_[name] for name in list(open_)[: parameters["batch"]]}
+    if not model.ready:
+        return _rows(make_method("change-point", parameters, list(turn.values())), turn, label, None)
+    cuts = {name: learned_segments(model, one, n_queries=count) for name, one in turn.items()}
+    rows = _rows(Chosen(cuts, "change-point"), turn, label, None)
+    done = -(-(len(known) - len(open_)) // parameters["batch"])
+    return [(*row[:6], 1 + done, *row[7:]) for row in rows]
 
 
 def _rounds(method: Method, recording: Recording, asked: Asked) -> int:

@@ -1,7 +1,7 @@
 """A campaign on disk: its queries, the answers so far, its labels. Plain files that survive a crash at any moment.
 
-``queries.csv`` and ``campaign.json`` are written by ``weakly queries``, ``answers.csv`` by ``weakly answers``, each whole
-or not at all. What comes next is a function of these files, so an interrupted command is simply run again.
+``queries.csv`` and ``campaign.json`` are written by ``weakly queries``, ``answers.csv`` by ``weakly answers``, each
+whole or not at all. What comes next is a function of these files, so an interrupted command is simply run again.
 """
 
 from __future__ import annotations
@@ -73,6 +73,16 @@ class Campaign:
             found[str(name)] = Recording(str(name), float(length), path=None if place is None else Path(place))
         return found
 
+    def everything(self) -> dict[str, Recording]:
+        """All recordings of the campaign, those too that were not asked about yet."""
+        known = self.settings.get("recordings") or {}
+        items = set(self.queries[self.queries["calibration"]]["recording"])
+        return {
+            name: Recording(name, float(one["seconds"]), path=None if one["path"] is None else Path(one["path"]))
+            for name, one in known.items()
+            if name not in items
+        }
+
     def stored(self) -> list[Said]:
         """The answers that were taken before."""
         path = self.folder / ANSWERS
@@ -134,9 +144,23 @@ class Campaign:
         return [*paths, folder / "summary.json"]
 
 
+def _waiting(queries: pd.DataFrame, found: Collected) -> bool:
+    """Whether the newest round has no answer yet."""
+    newest = queries[queries["round"].astype(int) == int(queries["round"].astype(int).max())]
+    return set(newest["query"]) <= set(found.pending)
+
+
 def resumed(folder: str | Path) -> tuple[dict[str, Recording], dict[str, Any], str]:
     """What continues a campaign: its recordings, its options with the answers so far, and its tool."""
     campaign = Campaign.open(folder)
     found = collect(campaign.queries, campaign.stored())
     options = {**campaign._options(), "answers": found.answers}
+    if options.get("batch") is not None:
+        asked = set(campaign.queries["recording"])
+        answered = set(found.answers.to_frame()["recording"])
+        if _waiting(campaign.queries, found):
+            raise InvalidInput(f"{folder}: the last round has no answers yet; bring them with weakly answers first")
+        everything = campaign.everything()
+        known = {name: one for name, one in everything.items() if name in answered or name not in asked}
+        return known, options, str(campaign.settings.get("to") or "csv")
     return campaign.recordings(), options, str(campaign.settings.get("to") or "csv")

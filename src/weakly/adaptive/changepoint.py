@@ -90,7 +90,7 @@ def peaks(
 
 def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
     """The segments between the boundaries, from 0 to the end."""
-    inner = np.sort(boundaries[(boundaries > 1e-6) & (boundaries < length - 1e-6)])
+    inner = np.unique(np.round(boundaries[(boundaries > 1e-6) & (boundaries < length - 1e-6)], 6))
     edges = np.concatenate(([0.0], inner, [length]))
     return np.column_stack((edges[:-1], edges[1:]))
 

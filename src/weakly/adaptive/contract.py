@@ -7,7 +7,7 @@ annotator, a person in front of a tool, and a campaign that is resumed after a c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -174,8 +174,3 @@ def unasked(asked: Asked, segments: Intervals) -> Intervals:
     """Those of the segments that were not asked yet."""
     known = set(key(asked.segments))
     return segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
-
-
-def with_events(recording: Recording, events: Any) -> Recording:
-    """The recording with its true events."""
-    return replace(recording, events=merge(as_intervals(events, name="events")))

@@ -75,7 +75,8 @@ def write(
     settings = {
         "method": queries.method,
         "parameters": queries.parameters,
-        "recordings": {
+        "recordings": _known(folder / SETTINGS)
+        | {
             name: {"seconds": one.length, "path": None if one.path is None else str(one.path)}
             for name, one in sorted(queries.recordings.items())
         },
@@ -102,6 +103,11 @@ def write(
         listing["start_time"], listing["end_time"] = 0.0, (frame["offset"] - frame["onset"]).round(6).to_numpy()
         paths += [*clips, save(folder / "clips.csv", table(listing))]
     return paths
+
+
+def _known(settings: Path) -> dict[str, Any]:
+    """The recordings of earlier rounds."""
+    return dict(json.loads(settings.read_text(encoding="utf-8"))["recordings"]) if settings.is_file() else {}
 
 
 def add_round(state: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -211,7 +217,8 @@ def _labelstudio(
 
 
 def _task(row: Any, clip: Path | None, queries: Queries, prefix: str) -> dict[str, Any]:
-    place = str(clip) if clip is not None else _place(queries, row.recording)
+    source = clip if clip is not None else queries.recordings[row.recording].path
+    place = row.recording if source is None else str(source.resolve())  # the server has a folder of its own
     local = prefix + quote(place.lstrip("/"))
     where = "" if clip is not None else f" between {row.onset:.2f} s and {row.offset:.2f} s"
     data = {

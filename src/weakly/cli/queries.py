@@ -23,11 +23,16 @@ Examples:
 
   weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --calibrate 20 --to csv --out tasks/
 """
+_RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files or folders.")
+_EVENTS = typer.Option(None, "--events", help="Strong labels, for the oracle; any format that weakly reads.")
+_FEATURES = typer.Option(None, "--features", help="Folder with embeddings: one npy, npz or parquet each.")
+_RESUME = typer.Option(None, "--resume", metavar="DIR", help="The next round of the campaign in DIR.")
+_OUT = typer.Option(None, "--out", metavar="DIR", help="Where queries.csv and the tool's files go.")
 
 
 @app.command("queries", help=_HELP)
 def queries(
-    recordings: list[Path] = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files or folders."),
+    recordings: list[Path] = _RECORDINGS,
     method: str = typer.Option(
         "fixed", "--method", help="fixed, oracle, overlapping, change-point, bisection or boundary."
     ),
@@ -37,8 +42,9 @@ def queries(
     votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (overlapping)."),
     queries_per_recording: int = typer.Option(None, "--queries-per-recording", help="Segments of each recording."),
     budget: int = typer.Option(None, "--budget", help="Segments of all recordings together."),
-    events: Path = typer.Option(None, "--events", help="Strong labels, for the oracle; any format that weakly reads."),
-    features: Path = typer.Option(None, "--features", help="Folder with embeddings: one npy, npz or parquet each."),
+    batch: int = typer.Option(None, "--batch", help="Change points: recordings per round, learning in between."),
+    events: Path = _EVENTS,
+    features: Path = _FEATURES,
     feature_hop: float = typer.Option(None, "--feature-hop", help="Seconds per row, where the files hold no times."),
     search: str = typer.Option("peaks", "--search", help="Change points: peaks, kernel or pelt."),
     children: str = typer.Option("halves", "--children", help="Bisection: halves, overlapping or rescue."),
@@ -54,9 +60,9 @@ def queries(
     ),
     cut: bool = typer.Option(False, "--cut", help="Label Studio: cut clips, so that each task plays only its own."),
     seconds_per_answer: float = typer.Option(3.0, "--seconds-per-answer", help="Besides listening, for the estimate."),
-    resume: Path = typer.Option(None, "--resume", metavar="DIR", help="The next round of the campaign in DIR."),
+    resume: Path = _RESUME,
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan and write nothing."),
-    out: Path = typer.Option(None, "--out", metavar="DIR", help="Where queries.csv and the tool's files go."),
+    out: Path = _OUT,
     json: bool = JSON,
 ) -> None:
     """Parse, call, print."""
@@ -71,6 +77,7 @@ def queries(
         "votes": votes,
         "queries_per_recording": queries_per_recording,
         "budget": budget,
+        "batch": batch,
         "search": search,
         "children": children,
         "n_events": events_per_recording,
@@ -134,7 +141,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
             f"{items} of them are calibration items: the presence criterion to +-{plan.half_width():.2f}; "
             f"+-0.05 takes {plan.items_for(0.05)}"
         )
-    if found.method in ("bisection", "boundary"):
+    if found.method in ("bisection", "boundary") or found.parameters.get("batch"):
         typer.echo("the method follows the answers: this is its next round, not its last")
     if found.skipped:
         typer.echo(f"{len(found.skipped)} recordings were skipped")
