@@ -335,6 +335,10 @@ class Annotator:
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
         h = np.asarray(event_fraction, dtype=np.float64)
+        if isinstance(self.presence_criterion, float):
+            low, high = (float(self.probability(x)) for x in (0.0, 1.0))
+            area, moment = self.criterion_integrals(h)
+            return low * h + (high - low) * area, low * h * h / 2 + (high - low) * moment
         if self.votes is not None:
             return self._panels.integrals(self.probability, h)
         area, moment = self.criterion_integrals(h)
@@ -424,10 +428,8 @@ class _Panels:
 
     @classmethod
     def of(cls, law: Any) -> _Panels:
-        if isinstance(law, float):
-            return cls(np.array([0.0, law * (1 - TIE), law, 1.0]) if law < 1 else np.array([0.0, 1 - TIE, 1.0]))
         levels = 0.5 ** np.arange(1, 40)
-        points = np.asarray(law.ppf(np.concatenate((levels, 1 - levels))), dtype=np.float64)
+        points = np.asarray(law.ppf(np.concatenate(([0.0], levels, 1 - levels, [1.0]))), dtype=np.float64)
         inside = points[(points > 0) & (points < 1)]
         return cls(np.unique(np.concatenate(([0.0], inside, [1.0]))))
 

@@ -152,7 +152,7 @@ def evaluate(
     Notes
     -----
     Definitions 1 to 3 of the paper, for any number of events: a segment is present if at least one event satisfies the
-    rule in it. ``overlap_accuracy`` pools all segments; ``overlap_accuracy_per_recording`` averages per recording first,
+    rule in it. ``overlap_accuracy`` pools all segments, ``overlap_accuracy_per_recording`` averages per recording first
     as the paper's simulation does. With a random phase ``n_queries`` is that of the grid from 0. Answers of random
     annotators are averaged exactly, not drawn. Standard errors treat recordings as a sample.
 
@@ -206,7 +206,7 @@ def placement(*, phase: Any, edge: str, hop: Any, votes: Any, lengths: Any) -> d
         choice("phase", phase, ("random",))
     else:
         phase = float(check("listened", phase, called="phase"))
-    choice("edge", edge, exact.EDGES if random and hop is None else grid.EDGES)
+    choice("edge", edge, windows.EDGES if hop is not None else exact.EDGES if random else grid.EDGES)
     if hop is None:
         if votes is not None:
             raise InvalidInput(f"votes needs a hop: windows that overlap, got votes {votes!r} without one")
@@ -285,6 +285,6 @@ def _check(timelines: Timelines) -> None:
         e = int(np.flatnonzero(bad)[0])
         r = int(recording[e])
         raise InvalidInput(
-            f"recording {r}: event {e - int(timelines.starts[r])} ({a[e]:g}, {b[e]:g}) must end after it starts, follow "
-            f"the event before it and lie inside (0, {timelines.lengths[r]:g}); Timelines.of merges and sorts"
+            f"recording {r}: event {e - int(timelines.starts[r])} ({a[e]:g}, {b[e]:g}) must end after it starts, "
+            f"follow the event before it and lie inside (0, {timelines.lengths[r]:g}); Timelines.of merges and sorts"
         )

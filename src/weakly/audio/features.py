@@ -102,7 +102,7 @@ def log_mel(
     values = np.concatenate(rows)
     if len(values) < 2:
         raise InvalidInput(f"{path}: {signal.seconds:g} s are too short for features every {hop:g} s")
-    return Features(np.arange(len(values)) * (step / rate), values, "log-mel")
+    return Features(np.arange(len(values), dtype=np.float64) * (step / rate), values, "log-mel")
 
 
 def _frames(samples: Any, size: int, step: int, n_fft: int, window: Any, weights: Any) -> tuple[Any, Any]:
@@ -151,7 +151,7 @@ def load_features(path: PathLike, *, hop: float | None = None) -> Features:
         times = _times({name: frame[name].to_numpy() for name in frame.columns})
         vectors = [name for name in frame.columns if frame[name].dtype == object and len(frame)]
         if vectors:
-            return _checked(path, times, np.stack(frame[vectors[0]].to_numpy()), hop)  # type: ignore[arg-type]
+            return _checked(path, times, np.stack(list(frame[vectors[0]])), hop)
         numbers = frame.drop(columns=[name for name in frame.columns if _is_time(name)]).select_dtypes("number")
         return _checked(path, times, numbers.to_numpy(), hop)
     raise InvalidInput(f"{path}: features must be .npy, .npz or .parquet")

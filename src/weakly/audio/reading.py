@@ -213,7 +213,13 @@ def _signal_header(path: Path, sample_rate: float | None) -> Signal:
 
 
 def write_clip(
-    path: PathLike, target: PathLike, *, onset: float, offset: float, fade: float = 0.005, sample_rate: float | None = None
+    path: PathLike,
+    target: PathLike,
+    *,
+    onset: float,
+    offset: float,
+    fade: float = 0.005,
+    sample_rate: float | None = None,
 ) -> Path:
     """The WAV file of one stretch of a recording, with short fades so that the cut does not click.
 

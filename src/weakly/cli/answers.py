@@ -21,16 +21,18 @@ Examples:
 
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
+_EXPORTS = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported.")
+_QUERIES = typer.Option(..., "--queries", help="The campaign's queries.csv.")
+_STRONG = typer.Option(None, "--strong", help="Strong labels of the same recordings: the criterion from them.")
+_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
 
 
 @app.command("answers", help=_HELP)
 def answers(
-    exports: list[Path] = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported."),
-    queries: Path = typer.Option(..., "--queries", help="The campaign's queries.csv."),
-    strong: Path = typer.Option(
-        None, "--strong", help="Strong labels of the same recordings: the criterion from them."
-    ),
-    out: Path = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity."),
+    exports: list[Path] = _EXPORTS,
+    queries: Path = _QUERIES,
+    strong: Path = _STRONG,
+    out: Path = _OUT,
     json: bool = JSON,
 ) -> None:
     """Parse, call, print."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -12,7 +13,7 @@ from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
-Strong annotations (--strong) are taken as the truth; weak labels (--weak) or annotators' answers (--answers) are judged.
+Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged.
 A condition in --fail-on that holds makes the exit code 1.
 
 Examples:
@@ -22,13 +23,18 @@ Examples:
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
 """
 _MOST = 40
+_STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
+_WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
+_ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
+_WHERE = typer.Option(None, "--where", help="Only rows with this value in a column: split=train.")
+_FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
 @app.command("audit", help=_HELP)
 def audit(
-    strong: list[str] = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times."),
-    weak: list[str] = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times."),
-    answers: list[str] = typer.Option(None, "--answers", help="What each annotator said; may be given several times."),
+    strong: list[str] = _STRONG,
+    weak: list[str] = _WEAK,
+    answers: list[str] = _ANSWERS,
     label: str = typer.Option(None, "--label", help="One class only."),
     unlisted: str = typer.Option(
         None, "--unlisted", help="A class that a segment does not list: absent (looked for, not found) or unknown."
@@ -39,14 +45,12 @@ def audit(
     ),
     collar: float = typer.Option(0.2, "--collar", help="Tolerance of the event-based F1, seconds."),
     share_of_length: float = typer.Option(0.2, "--share-of-length", help="Tolerance of offsets, share of the event."),
-    where: list[str] = typer.Option(None, "--where", help="Only rows with this value in a column: split=train."),
+    where: list[str] = _WHERE,
     format: str = typer.Option(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
     on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
-    fail_on: list[str] = typer.Option(
-        None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'."
-    ),
+    fail_on: list[str] = _FAIL_ON,
     seed: int = typer.Option(0, "--seed", help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
@@ -106,14 +110,12 @@ def _pairs(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _save(made: object, out: Path) -> None:
+def _save(made: Any, out: Path) -> None:
     from .. import plot
     from ..auditing import pictures
-    from ..auditing.result import Audit
     from ..files import atomic_write
     from ..results import to_json
 
-    assert isinstance(made, Audit)
     out.mkdir(parents=True, exist_ok=True)
     paths = [path for kind in pictures.kinds(made) for path in plot.save(made.plot(kind=kind).figure, out / kind)]
     for name, table in made.tables().items():

@@ -24,12 +24,16 @@ Examples:
   weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
 """
 _SHOWN = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries")
+_FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
+_LABELS = typer.Option(
+    None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
+)
 _MOST = 60  # rows on a terminal
 
 
 @app.command("evaluate", help=_HELP)
 def evaluate(
-    files: list[str] = typer.Argument(..., help="Annotation files, folders or patterns."),
+    files: list[str] = _FILES,
     segment_length: str = typer.Option(
         None,
         "--segment-length",
@@ -57,12 +61,7 @@ def evaluate(
     columns: str = typer.Option(None, "--columns", help="Which column is which: onset=start,offset=end,label=species."),
     on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
     compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
-    labels: Path = typer.Option(
-        None,
-        "--labels",
-        metavar="OUT",
-        help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder.",
-    ),
+    labels: Path = _LABELS,
     best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
     objective: str = typer.Option(
         "overlap_accuracy", "--objective", help="What is best: overlap_accuracy, recording_accuracy."
@@ -324,8 +323,8 @@ def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
     if chosen is not None:
         row = chosen.iloc[-1] if "best" in tables else chosen.sort_values(objective).iloc[-1]
         page.answer(
-            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events right "
-            f"and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
+            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events "
+            f"right and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
         )
     if said:
         page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])

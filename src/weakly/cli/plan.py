@@ -141,12 +141,14 @@ def deliver(made: Any, *, json: bool, out: Path | None, report: Path | None, com
 
 def show(made: Any) -> None:
     """The plan as text: the answer, the table, notes, what it rests on."""
+    from ..planning.words import notes
+
     typer.echo(made.answer)
     typer.echo()
     print_rows(list(_SHOWN), [tuple(row[name] for name in _SHOWN) for row in made.rows])
     for heading, lines in (
         ("Mind", made.warnings),
-        ("Where a method stops making sense", [f"{row['name']}: {row['note']}" for row in made.rows if row["note"]]),
+        ("Where a method stops making sense", notes(made.rows)),
         ("This rests on", made.assumptions),
     ):
         if lines:

@@ -25,6 +25,7 @@ _ONLY = typer.Option(None, "--only", metavar="NAME", help="A figure by name, tab
 _NIGENS = typer.Option(None, "--nigens", metavar="DIR", help="NIGENS corpus, or its event lengths as .npy.")
 _AUDIOSET = typer.Option(None, "--audioset", metavar="PATH", help="AudioSet strong labels: file or folder.")
 _ANNOTATIONS = typer.Option(None, "--annotations", metavar="FILE", help="Strong annotations, for the offsets (A.4).")
+_AUDIO = typer.Option(None, "--audio", metavar="DIR", help="Recordings with annotations, for adaptive; repeatable.")
 _DCASE = typer.Option(None, "--dcase2017", metavar="DIR", help="Weak and strong labels of DCASE 2017 task 4.")
 
 
@@ -38,6 +39,7 @@ def reproduce(
     audioset: Path = _AUDIOSET,
     annotations: list[Path] = _ANNOTATIONS,
     dcase2017: Path = _DCASE,
+    audio: list[Path] = _AUDIO,
     workers: int = typer.Option(1, "--workers", min=1, help="Processes for the simulations."),
     json: bool = JSON,
 ) -> None:
@@ -56,6 +58,7 @@ def reproduce(
             audioset=audioset,
             annotations=annotations or None,
             dcase2017=dcase2017,
+            audio=audio or (),
             executor=executor,
             progress=not json,
             command=command_line(),

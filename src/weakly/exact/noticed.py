@@ -94,7 +94,7 @@ def _merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
     return out[:g], at
 
 
-def noticed(timelines: Timelines, w: float, rule: PresenceRule, mode: int, base: Array) -> Array:
+def noticed(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> Array:
     """The expected number of noticed events per recording."""
     spans = _intervals(timelines, w, rule)
     recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..events import Answers, Events
-from .output import as_answers, count, delimited, exact, losses, save, silent_recordings, texts_of
+from .output import as_answers, count, delimited, exact, losses, plain_fields, save, silent_recordings, texts_of
 from .registry import Format, is_number
 from .source import Source, column_of
 from .table import Rows, Table
@@ -77,8 +77,7 @@ def sniff_clips(source: Source) -> bool:
 
 
 def _headerless(source: Source) -> Table:
-    shape = _shape(source)
-    width = len(shape) or (source.head[0].count(source.delimiter) + 1 if source.head else 4)
+    width = len(source.first_row(source.delimiter))
     if width == 5:
         names = ["filename", "scene", "onset", "offset", "event_label"]
     elif width == 3:
@@ -131,9 +130,11 @@ def _strip(events: Events) -> list[str]:
 def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
     frame = events.to_frame()
-    columns = [texts_of(frame, "recording"), exact(frame["onset"]), exact(frame["offset"]), texts_of(frame, "label")]
-    save(path, delimited(columns, delimiter="\t"))
-    return losses(events, empty=False) + _strip(events)
+    found = losses(events, empty=False) + _strip(events)
+    names = plain_fields(texts_of(frame, "recording"), found, "recording names")
+    labels = plain_fields(texts_of(frame, "label"), found, "labels")
+    save(path, delimited([names, exact(frame["onset"]), exact(frame["offset"]), labels], delimiter="\t"))
+    return found
 
 
 def sniff_weak(source: Source) -> bool:

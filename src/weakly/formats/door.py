@@ -279,7 +279,7 @@ def read(
     lengths, empty, idle = _known(found, recording_length, notes)
     for rows in found:
         if rows.weak:
-            _spans(rows, lengths, empty)
+            _spans(rows, lengths, empty, notes)
     table = pd.DataFrame(_merge(found))
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
@@ -298,10 +298,10 @@ def _selected(result: Any, label: str | None, found: Sequence[Rows]) -> Any:
     return result.select(label)
 
 
-def _spans(rows: Rows, lengths: Any, empty: list[str]) -> None:
+def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None:
     """Turn answers into events: what is present spans its segment, or its recording where no segment is given."""
     present = rows.data.pop("present")
-    absent, unsure = int((present == 0).sum()), int(np.isnan(present).sum())
+    unsure = int(np.isnan(present).sum())
     empty += [name for name, value in zip(rows.data["recording"], present) if value != 1]
     rows.keep(present == 1)
     onset, offset = rows.data["onset"], rows.data["offset"]
@@ -321,8 +321,8 @@ def _spans(rows: Rows, lengths: Any, empty: list[str]) -> None:
         rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
     if not rows.bounds:
         rows.data["weak"] = np.ones(len(rows), dtype=bool)
-    if unsure or (absent and rows.bounds):
-        rows.source.notes.append(f"{unsure} unsure")
+    if unsure:
+        notes.append(f"{rows.source.name}: {unsure} rows are unsure and are not events; read_answers keeps them")
     rows.data.pop("seconds", None)
 
 

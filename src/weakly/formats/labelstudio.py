@@ -74,13 +74,17 @@ def _sound(value: str) -> str:
 def _names(tasks: list[dict[str, Any]]) -> list[str]:
     """The recording of each task; the eight letters that uploads are given are left off where the names stay distinct."""
     names = []
+    plain = {str(task["data"]["recording"]) for task in tasks if isinstance(task["data"].get("recording"), str)}
     for task in tasks:
         data = task["data"]
-        told = _first(data, ("recording", "audio", "file", "filename", "sound", "wav", "video", "url"))
+        if isinstance(data.get("recording"), str):
+            names.append(data["recording"])
+            continue
+        told = _first(data, ("audio", "file", "filename", "sound", "wav", "video", "url"))
         if told is None:
             told = next((v for v in data.values() if isinstance(v, str) and "." in v), None)
         names.append(_sound(str(told)) if told is not None else f"task {task.get('id', len(names) + 1)}")
-    bare = {name: re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
+    bare = {name: name if name in plain else re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
     clash = len(set(bare.values())) < len(bare)
     return names if clash else [bare[name] for name in names]
 

@@ -276,16 +276,17 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
             found.append(Finding(file, place, "almost the same", len(close), words))
     if lengths and known:
         matched = match_lengths(lengths, known, [])
-        without = [name for name in known if name not in matched]
+        # A list of lengths speaks for the files of which it knows at least one recording.
+        files = {where[0] for name, where in known.items() if name in matched}
+        without = [name for name, where in known.items() if name not in matched and where[0] in files]
         unused = [name for name in matched if name not in known]
         if without:
             file, place = known[without[0]]
             words = f"annotated recordings without a length (first: {quoted(without[0], most=60)})"
             found.append(Finding(file, place, "missing recording", len(without), words))
-        if unused:
-            file = next(iter(known.values()))[0]
+        if unused and files:
             words = f"recordings with a length that no file annotates (first: {quoted(unused[0], most=60)})"
-            found.append(Finding(file, None, "missing recording", len(unused), words))
+            found.append(Finding(min(files), None, "missing recording", len(unused), words))
     return found
 
 

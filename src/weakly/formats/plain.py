@@ -109,7 +109,8 @@ def rows_of(table: Table, names: dict[str, str]) -> Rows:
         data["annotator"] = table.columns[names["annotator"]]
     if "confidence" in names:
         data["confidence"] = table.numbers(names["confidence"])
-    data.update({k: v for k, v in table.others(*names.values()).items() if k not in data})
+    for name, values in table.others(*names.values()).items():
+        data[f"{name}_column" if name in data else name] = values
     if "weak" in data and set(data["weak"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data["weak"]], dtype=bool)
     rows = Rows(source, data, table.lines)

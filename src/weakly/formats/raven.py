@@ -161,6 +161,9 @@ def write(events: Events, path: Path) -> list[str]:
     spaced = sum(label != label.strip() for label in events.labels)
     if spaced:
         found.append(f"spaces around {count(spaced, 'label')}")
+    spaced = sum(name != name.strip() for name in events.recordings.index)
+    if spaced:
+        found.append(f"spaces around the names of {count(spaced, 'recording')}")
     if path.is_dir() or (not path.suffix and not path.exists()):
 
         def one(rows: pd.DataFrame, name: str, target: Path) -> list[str]:

@@ -210,7 +210,9 @@ def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
     wrong = [name for name, length in lengths.items() if not length > 0 or last.get(name, 0.0) > length * (1 + 1e-9)]
     rows.lengths.update({name: length for name, length in lengths.items() if name not in wrong})
     if wrong:
+        first = quoted(wrong[0], most=60)
         rows.source.note(
-            f"{rows.source.name}: the stated length of {len(wrong)} recordings (first {quoted(wrong[0])}) ends before "
-            "their last event; it is taken as unknown"
+            f"{rows.source.name}: the stated length of {len(wrong)} recordings (first {first}) ends before their last "
+            "event; it is taken as unknown",
+            kind="past the end",
         )

@@ -123,6 +123,7 @@ def reproduce(
     audioset: str | Path | None = None,
     annotations: str | Path | Iterable[str | Path] | None = None,
     dcase2017: str | Path | None = None,
+    audio: Iterable[str | Path] = (),
     executor: Executor | None = None,
     progress: Any = False,
     command: str | None = None,
@@ -140,6 +141,7 @@ def reproduce(
     audioset : a strong label file of AudioSet, or the folder that holds it beside ``*_segments.csv``.
     annotations : strong annotations of any kind, for the offsets of appendix A.4.
     dcase2017 : the folder with weak and strong labels of DCASE 2017 task 4.
+    audio : folders of recordings with their annotations, for "adaptive".
     executor : where the simulations run; None is this thread. The numbers do not depend on it.
     progress : show a bar on a terminal.
 
@@ -173,7 +175,7 @@ def reproduce(
     drawn = [name for name in wanted if name in FIGURES or name == "adaptive"]
     with progress_bar("drawing", len(drawn), show=progress) as advance:
         for name in drawn:
-            for picture in _draw(name, data, runs, protocol, seed, quick):
+            for picture in _draw(name, data, runs, protocol, seed, quick, tuple(audio)):
                 pictures.append(picture)
                 if target is not None:
                     files += page.save(picture, target / "figures")
@@ -205,7 +207,9 @@ def _simulate(name: str, k: int, case: Any, n_events: int, protocol: Protocol, s
     return name, k, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
 
 
-def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Iterable[Picture]:
+def _draw(
+    name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool, audio: tuple[Any, ...]
+) -> Iterable[Picture]:
     if name in SCENARIOS:
         yield simulations.draw(scenario(name, data), runs[name], protocol)
     elif name == "protocol":
@@ -217,9 +221,9 @@ def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick
     elif name == "criterion":
         yield appendix.criterion(data, n=2000 if quick else 20_000, rng=np.random.default_rng(_seed(seed, name)))
     elif name == "adaptive":
-        from . import adaptive
+        from .adaptive import pictures  # soundscapes and features take a while to import
 
-        yield from adaptive.pictures(quick=quick, seed=seed)
+        yield from pictures(quick=quick, seed=seed, folders=audio)
     else:
         yield _DRAWN[name]()
 

@@ -51,7 +51,7 @@ class Exact:
         few = criteria.few(_MOST)
 
         def one(hop: float, columns: Columns) -> tuple[Floats, Floats]:
-            how = {"phase": None, "edge": "truncate", "hop": hop, "votes": needed}
+            how: dict[str, Any] = {"phase": None, "edge": "truncate", "hop": hop, "votes": needed}
             return overlapping.measure(self.timelines, hop * per_cell, columns, **how)
 
         return self._sums(hops, few, one, ("windows", per_cell, needed), few.values)

@@ -176,6 +176,7 @@ def _inputs(
         "recording_length": task.recording_length,
         "n_recordings": task.n_recordings,
         "n_events": task.n_events,
+        "n_events_placed": task.n_placed,
         "total_seconds": task.total,
         "total_hours": total_hours,
         "pilot": None

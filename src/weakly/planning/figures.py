@@ -53,14 +53,14 @@ def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.annotate(seconds(width), (width, 0.02), xytext=(4, 0), textcoords="offset points", fontsize=9)
     ax.set(xscale="log", ylim=(0, 1.03), xlabel=plot.label("segment_length"), ylabel="share")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.legend(loc="lower left")
+    ax.legend(loc="best")
     return ax
 
 
 def _frontier(plan: Plan) -> Figure:
     ax = plot.axes()
     for method in ("fixed", "windows", "bisection"):
-        part = [each for each in plan.pool if each["method"] == method]
+        part = [each for each in plan.pool if each["method"] == method and each["event_recall"] > 0]
         if part:
             x, y = (np.array([each[word] for each in part]) for word in ("cost", "wrong_time"))
             order = np.argsort(x)

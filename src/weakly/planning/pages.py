@@ -8,6 +8,7 @@ from ..report import Report
 from .figures import caption, draw
 from .methods import percent, seconds
 from .result import COLUMNS
+from .words import notes
 
 if TYPE_CHECKING:
     from .result import Plan
@@ -34,9 +35,8 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     shown = [name for name in COLUMNS if name not in ("method", "note")]
     report.table(plan.to_frame()[shown])
     report.text("wrong time: seconds per recording; queries, listened (s) and cost: the whole work.", small=True)
-    notes = [f"{made['name']}: {made['note']}." for made in plan.rows if made["note"]]
-    if notes:
-        report.heading("Where a method stops making sense").items(notes)
+    if said := notes(plan.rows):
+        report.heading("Where a method stops making sense").items(said)
     if plan.classes:
         report.heading("Several classes")
         report.table(pd.DataFrame(plan.classes["per_class"]))

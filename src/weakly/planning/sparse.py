@@ -7,6 +7,7 @@ missed :math:`\gamma^2 d^2 / q`, labelled present :math:`d + q - 2 \gamma d`, me
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .criteria import Criteria
 from .sums import Sums
 
 Floats = NDArray[np.float64]
-_NODES = 256  # lengths that stand for a continuous law where moments are not enough
+_NODES = 96  # lengths that stand for a continuous law where moments are not enough
 
 
 def nodes(lengths: Lengths, most: int = 512) -> tuple[Floats, Floats]:
@@ -32,8 +33,13 @@ def nodes(lengths: Lengths, most: int = 512) -> tuple[Floats, Floats]:
         cuts = np.unique(np.searchsorted(share, np.linspace(0, 1, most + 1)[:-1]).clip(0, values.size - 1))
         mass = np.add.reduceat(weights, cuts)
         return np.add.reduceat(weights * values, cuts) / mass, mass
-    x, w = np.polynomial.legendre.leggauss(_NODES)
+    x, w = _gauss()
     return np.asarray(lengths.quantile((1 + x) / 2), dtype=np.float64), w / 2
+
+
+@lru_cache(maxsize=1)
+def _gauss() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 class Sparse:
@@ -44,6 +50,10 @@ class Sparse:
 
     def __init__(self, lengths: Lengths, *, recording_length: float, n_events: float) -> None:
         self.lengths, self.total, self.count = lengths, float(recording_length), float(n_events)
+
+    @cached_property
+    def _nodes(self) -> tuple[Floats, Floats]:
+        return nodes(self.lengths, 256)
 
     def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
         """Fixed segments of each of these lengths."""
@@ -71,9 +81,9 @@ class Sparse:
 
     def windows(self, hops: Any, per_cell: int, needed: int, criteria: Criteria) -> Sums:
         """Overlapping windows, ``per_cell`` of which cover every cell of one hop; present if ``needed`` of them are."""
-        criteria = criteria.few(48)
+        criteria = criteria.few(24)
         hop = np.atleast_1d(np.asarray(hops, dtype=np.float64))[:, None, None]
-        d, share = nodes(self.lengths)
+        d, share = self._nodes
         g = criteria.values[None, :, None]
         found, fp, fn, inside = _window_event(d[None, None, :], g, hop, per_cell, needed)
 
@@ -99,7 +109,7 @@ class Sparse:
         """How many nodes of each width a bisection finds present, per recording, with the recording's edges."""
         criteria = criteria.few(48)
         w = np.atleast_1d(np.asarray(widths, dtype=np.float64))[:, None, None]
-        d, share = nodes(self.lengths)
+        d, share = self._nodes
         g, d, total = criteria.values[None, :, None], d[None, None, :], self.total
         n = np.maximum(total / w, 1.0)
         room = np.maximum(total - d, 1e-12 * total)

@@ -96,6 +96,7 @@ def from_lengths(lengths: Lengths, brief: Brief) -> Task:
         recordings=np.array([total]),
         counts=np.array([recordings]),
         n_events=count,
+        n_placed=count,
         labels=(),
     )
 
@@ -160,6 +161,7 @@ def from_pilot(pilot: Pilot, brief: Brief, *, family: str | None, rng: np.random
             recordings=recordings,
             counts=np.asarray(counts * scale, dtype=np.float64),
             n_events=pilot.n_events / len(extents),
+            n_placed=pilot.n_events / len(extents),
             labels=tuple(models),
         )
         return made, models

@@ -45,7 +45,8 @@ class Task:
     objective: str
     recordings: Floats  # the different lengths of recordings, in seconds
     counts: Floats  # how many there are of each in the whole work
-    n_events: float  # per recording, all classes together
+    n_events: float  # per recording, all classes together, what overlaps as one
+    n_placed: float  # per recording, before what overlaps was joined
     labels: tuple[str, ...]
 
     @property

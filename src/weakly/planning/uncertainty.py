@@ -70,17 +70,24 @@ def pilot_sizes(task: Task, rng: np.random.Generator) -> dict[str, Any]:
 
 def bands_from_lengths(task: Task, n: int, rng: np.random.Generator, width: float) -> dict[str, Any]:
     """90 % bands on the best segment length and its accuracy, from resampling a pilot of n events."""
-    grid = task.optimum * np.geomspace(0.2, 5, 121)
-    tool = Resampled(task.lengths, task.criteria.few(), np.append(grid, width))
-    scores = tool.scores(tool.draw(n, rng), "overlap")
-    wanted = scores if task.objective == "overlap" else tool.scores(tool.draw(n, rng), "recording")
-    best = grid[np.argmax(wanted[:, :-1], axis=1)]
+    grid = np.append(task.optimum * np.geomspace(0.2, 5, 121), width)
+    tool = Resampled(task.lengths, task.criteria.few(), grid)
+    drawn = tool.draw(n, rng)
+    accuracy = tool.scores(drawn, "overlap")
+    score = accuracy if task.objective == "overlap" else tool.scores(drawn, "recording")
+    here = tool.scores(tool.shares[None, :], "overlap")[0]
+    best = np.argmax(score[:, :-1], axis=1)
     return {
-        "how": f"bootstrap over {n} event lengths",
+        "how": f"bootstrap over {n:,} event lengths",
         "n_events": n,
-        "segment_length_ci": _band(best),
-        "overlap_accuracy_ci": _band(scores[:, -1]),
+        "segment_length_ci": _band(grid[best]),
+        "overlap_accuracy_ci": _band(accuracy[:, -1] - _optimism(accuracy, here, best)),
     }
+
+
+def _optimism(accuracy: Floats, here: Floats, best: Any) -> float:
+    """By how much a length looks better on the pilot that chose it than on another one."""
+    return float(np.mean(accuracy[np.arange(len(best)), best] - here[best]))
 
 
 def _band(values: Floats) -> list[float]:
@@ -97,15 +104,17 @@ def bands_from_recordings(start: Start, n: int, rng: np.random.Generator, width:
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=_REPLICATES).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = 1 - (drawn @ inside) / (drawn @ overlap)
+        here = 1 - inside.sum(axis=0) / overlap.sum(axis=0)
     score = accuracy if task.objective == "overlap" else -(drawn @ wrong)
     usable = np.isfinite(score).all(axis=1)
-    best = grid[np.argmax(score[usable][:, :-1], axis=1)]
+    best = np.argmax(score[usable][:, :-1], axis=1)
+    optimism = _optimism(accuracy[usable], here, best) * start.shrink**2
     return {
         "how": f"bootstrap over {start.shown.model.n_recordings:,} recordings",  # type: ignore[attr-defined]
         "n_events": n,
         # All recordings pin the values down better than those that were searched.
-        "segment_length_ci": _band(task.optimum * (best / task.optimum) ** start.shrink),
-        "overlap_accuracy_ci": _band(_closer(accuracy[usable][:, -1], start.shrink)),
+        "segment_length_ci": _band(task.optimum * (grid[best] / task.optimum) ** start.shrink),
+        "overlap_accuracy_ci": _band(_closer(accuracy[usable][:, -1], start.shrink) - optimism),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..cost import hours
@@ -105,6 +106,15 @@ def answer(
     elif budget is not None:
         core += f" It is the best that {task.cost.words(budget)} can buy."
     return " ".join([core, *alternatives(task, chosen, rows), *advice])
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Where methods stop making sense; methods with the same note share a line."""
+    shared: dict[str, list[str]] = {}
+    for made in rows:
+        if made["note"]:
+            shared.setdefault(made["note"], []).append(made["name"])
+    return [f"{'; '.join(names)}: {note}." for note, names in shared.items()]
 
 
 def _value(word: str, made: Row) -> str:

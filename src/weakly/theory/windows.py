@@ -1,7 +1,7 @@
 r"""Overlapping windows with votes: what a hop shorter than the window buys, and where to put the threshold.
 
 Windows of length :math:`d_q = K\eta` start every :math:`\eta` seconds; a cell of length :math:`\eta` is labelled
-present if at least k of the K windows over it are. Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` are present,
+present if at least k of the K windows over it are. Windows that start in :math:`[a - d_q + x_0, b - x_0]` are present,
 a stretch of length :math:`\Lambda = d_e + d_q - 2x_0`, so the label runs from :math:`a + U - x` to :math:`b + x - V`
 with :math:`x = (K-k+1)\eta - x_0` and U, V uniform on :math:`(0, \eta)`.
 """

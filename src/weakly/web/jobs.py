@@ -83,12 +83,14 @@ class Workers:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="weakly")
+        self._pool: ThreadPoolExecutor | None = None
         self._waiting = 0
 
     def close(self) -> None:
         """Let go of the threads; what has not begun never will."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = None
 
     def start(self, work: Callable[[Job], bytes]) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""
@@ -104,6 +106,8 @@ class Workers:
             _listen()
             return work(job)
 
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.limits.workers, thread_name_prefix="weakly")
         self._waiting += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, run)
         future.add_done_callback(self._ended)
