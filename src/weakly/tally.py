@@ -1,4 +1,4 @@
-"""The mergeable result of scoring any chunk of recordings: sums from which every accuracy and its standard error follow.
+"""The mergeable result of scoring any recordings: sums from which every accuracy and its standard error follow.
 
 Each recording is measured once per segment length and criterion (:data:`RAW`, :data:`BASE`); a tally keeps the sums of
 these measures and of the products that standard errors need. Adding two tallies is all that parallel work needs.
@@ -21,9 +21,9 @@ from .work import kernel
 
 Array = NDArray[np.float64]
 
-#: What is measured per recording, segment length and criterion. Times in seconds; expectations where chance is involved.
+#: What is measured per recording, segment length and criterion. Times in seconds; expectations where there is chance.
 #: tp, fp: event time and other time in overlapping segments that are labelled present; fp_elsewhere: time of present
-#: labels in segments that meet no event; found: events noticed; mean: mean segment accuracy; fit: its sum over segments.
+#: labels in segments that meet no event; n_found: events noticed; mean, fit: mean and sum of the segments' accuracies.
 RAW = ("tp", "fp", "fp_elsewhere", "n_present", "n_found", "mean", "fit")
 #: What is measured per recording and segment length. meeting: whether any segment meets an event; cover: event time in
 #: overlapping segments; bound: time that the best labels could get right in overlapping segments.
@@ -171,10 +171,11 @@ class Tally:
         return self.said_time + self.event_time - 2 * self.tp
 
     def metrics(self) -> dict[str, Array]:
-        """Every word of :data:`METRICS` and its standard error, each of shape (segment lengths, columns).
+        r"""Every word of :data:`METRICS` and its standard error, each of shape (segment lengths, columns).
 
         Standard errors treat the recordings as a sample: the delta method for ratios of sums,
-        :math:`se(\\bar y / \\bar x) = \\sqrt{n/(n-1) \\sum (y_i - R x_i)^2} / \\sum x_i`. They are NaN for one recording.
+        :math:`se(\bar y / \bar x) = \sqrt{n/(n-1) \sum (y_i - R x_i)^2} / \sum x_i`. They are NaN for one
+        recording.
         """
         n, p = self.n_recordings, self._product
         wrong = self.wrong_seconds

@@ -116,7 +116,7 @@ class Chance:
         """The same under a random phase, for events (a, b) and windows that must start within (low, high).
 
         A criterion g is met by windows that start in :math:`(a - w + g d, b - g d)`; some whole number n of them or one
-        more fit, so the chance of an answer is linear in g between a few bends, and integrates by parts against the law.
+        more fit, so the chance of an answer is linear in g between a few bends and integrates by parts.
         """
         d = b - a
         cap = np.minimum(1.0, w / d)

@@ -1,8 +1,8 @@
 r"""Under a random phase: from which starts a window notices an event, and the chance that some window does.
 
-Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` notice the event. If that interval is :math:`\Lambda` long, a grid
-has :math:`\lfloor \Lambda / d_q \rfloor` starts in it, or one more, so some window notices the event with probability
-:math:`\min(1, \Lambda / d_q)`.
+Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` notice the event. If that interval is :math:`\Lambda` long, a
+grid has :math:`\lfloor \Lambda / d_q \rfloor` starts in it, or one more, so some window notices the event with
+probability :math:`\min(1, \Lambda / d_q)`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _intervals(timelines: Timelines, w: float, rule: PresenceRule) -> Array:
 
 
 def starts_of(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> tuple[Array, NDArray[np.int64]]:
-    """The window starts that some event makes present, per recording: sorted disjoint intervals and where they begin."""
+    """The window starts that some event makes present: sorted disjoint intervals, and where each recording's begin."""
     spans = _intervals(timelines, w, rule)
     recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
     if mode == CIRCULAR:
@@ -103,4 +103,4 @@ def noticed(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> Ar
             (np.maximum(spans[:, 0], 0.0), np.minimum(spans[:, 1], timelines.lengths[recording] - w))
         )
     chance = np.nan_to_num(np.clip((spans[:, 1] - spans[:, 0]) / w, 0.0, 1.0))
-    return np.bincount(recording, weights=chance, minlength=len(timelines))
+    return np.asarray(np.bincount(recording, weights=chance, minlength=len(timelines)), dtype=np.float64)

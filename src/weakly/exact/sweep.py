@@ -213,7 +213,7 @@ def at_criteria(rows: Any, first: Any, w: float, limits: Any, table: Any, gammas
 
 @kernel
 def over_intervals(rows: Any, first: Any, w: float, spans: Any, at: Any, raw: Any) -> None:
-    """Present time and cover where the set of present window starts is given: sorted disjoint ``spans`` per recording."""
+    """Present time and cover where the present window starts are given: sorted disjoint ``spans`` per recording."""
     for r in range(first.shape[0] - 1):
         k = at[r]
         length, cover, width = 0.0, 0.0, 0.0

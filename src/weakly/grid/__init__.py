@@ -60,7 +60,7 @@ def _expected(raw: Array, base: Array, where: tuple[Any, ...], need: Array, chan
     p, share = chance.probability(groups[:, 2]), cover / width
 
     def per_recording(values: Array) -> Array:
-        return np.bincount(rec, weights=count * values, minlength=len(base))
+        return np.asarray(np.bincount(rec, weights=count * values, minlength=len(base)), dtype=np.float64)
 
     tp = per_recording(p * cover)
     raw[:, 0] = tp

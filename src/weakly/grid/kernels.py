@@ -243,7 +243,7 @@ def collect(
 
 @kernel
 def _between(k1: int, k2: int, a: float, b: float, w: float, start: float, need: float) -> float:
-    """How many segments strictly between k1 and k2 reach the required overlap; they start in (a - w + need, b - need)."""
+    """How many segments strictly between k1 and k2 reach the required overlap: start in (a - w + need, b - need)."""
     need = need * (1 - TIE)
     if not np.isfinite(need):
         return 0.0

@@ -73,7 +73,20 @@ def measure(
             _windows(*where, need, k, hop, mode, start, weight, table, noticed, low, high, raw[:, c], base)
     if phase is None:  # queries are counted on the grid from 0; the best labels' time bends more often than the rest
         zero = np.zeros_like(base)
-        _windows(*where, np.full(len(d), np.inf), k, hop, mode, 0.0, 1.0, *_tables(k, votes, 0.0, 1.0), 0.0, 1.0, np.zeros((n, len(RAW))), zero)
+        _windows(
+            *where,
+            np.full(len(d), np.inf),
+            k,
+            hop,
+            mode,
+            0.0,
+            1.0,
+            *_tables(k, votes, 0.0, 1.0),
+            0.0,
+            1.0,
+            np.zeros((n, len(RAW))),
+            zero,
+        )
         base[:, 7:9] = zero[:, 7:9]
         rows, first = sweep.pieces(*where, hop, sweep.TRUNCATE)
         best = np.zeros_like(base)
@@ -91,9 +104,7 @@ def _mixtures(columns: Columns, d: Array, w: float) -> list[list[tuple[float, Ar
 
     if columns.criteria is not None:
         return [[(1.0, share(criterion), 0.0, 1.0)] for criterion in columns.criteria]
-    found = [
-        [(1.0, rule.required_overlap(event_length=d, segment_length=w), 0.0, 1.0)] for rule in columns.rules
-    ]
+    found = [[(1.0, rule.required_overlap(event_length=d, segment_length=w), 0.0, 1.0)] for rule in columns.rules]
     for annotator in columns.annotators:
         chance = Chance.of(annotator)
         criteria, weights = chance.criteria(64)

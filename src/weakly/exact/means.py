@@ -1,0 +1,186 @@
+r"""The mean accuracy per recording under a random phase: each segment weighs 1 / (number of overlapping segments).
+
+That number depends on the phase alone. Folded modulo the segment length, its reciprocal v is a step function with two
+steps per stretch of overlap, and :math:`\int F(s)\, v(s \bmod d_q)\, ds / d_q` is a sum over pieces of the sweep.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..work import kernel
+
+
+@kernel
+def folded(rows: Any, first: Any, w: float) -> tuple[Any, Any]:
+    """Per recording the steps of v as rows (phase, v, integral of v, integral of phase * v), and where they begin."""
+    n = first.shape[0] - 1
+    out = np.zeros((2 * rows.shape[0] + 2 * n, 4))
+    at = np.zeros(n + 1, np.int64)
+    g = 0
+    for r in range(n):
+        ends = np.empty((first[r + 1] - first[r], 2))  # stretches of overlap
+        m = 0
+        for i in range(first[r], first[r + 1]):
+            s, t = rows[i, 0], rows[i, 0] + rows[i, 1]
+            if m > 0 and s - ends[m - 1, 1] <= 1e-12 * (abs(s) + w):
+                ends[m - 1, 1] = t
+            else:
+                ends[m, 0], ends[m, 1] = s, t
+                m += 1
+        knots = np.empty(2 * m)
+        change = np.empty(2 * m)
+        for k in range(m):
+            for side in range(2):
+                x = ends[k, side]
+                knots[2 * k + side] = min(max(x - np.floor(x / w) * w, 0.0), w)
+                change[2 * k + side] = 1.0 - 2.0 * side
+        order = np.argsort(knots)
+        start = knots[order[0]] / 2 if m > 0 else 0.0
+        count = 0.0
+        for k in range(m):
+            count += np.floor((ends[k, 1] - start) / w) - np.floor((ends[k, 0] - start) / w)
+        value = 1.0 / count if count > 0.5 else 0.0
+        out[g, 1] = value
+        g += 1
+        for k in order:
+            knot = knots[k]
+            step = knot - out[g - 1, 0]
+            total = out[g - 1, 2] + step * value
+            moment = out[g - 1, 3] + step * value * (knot + out[g - 1, 0]) / 2
+            if step > 0.0:
+                g += 1
+            count += change[k]
+            value = 1.0 / count if count > 0.5 else 0.0
+            out[g - 1, 0], out[g - 1, 1], out[g - 1, 2], out[g - 1, 3] = knot, value, total, moment
+        at[r + 1] = g
+    return out[:g], at
+
+
+@kernel
+def _upto(steps: Any, low: int, high: int, phase: float) -> tuple[float, float]:
+    """The integrals of v and of phase * v from 0 to this phase."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if steps[middle, 0] <= phase:
+            low = middle
+        else:
+            high = middle
+    x, v = steps[low, 0], steps[low, 1]
+    return steps[low, 2] + v * (phase - x), steps[low, 3] + v * (phase - x) * (phase + x) / 2
+
+
+@kernel
+def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: float, slope: float) -> float:
+    """The integral of (f0 + slope * (x - s)) v(x mod w) over (s, t)."""
+    turns = np.floor(s / w)
+    phase = s - turns * w
+    total = 0.0
+    left = t - s
+    if slope == 0.0 and left > w:
+        whole = np.floor(left / w)
+        total += f0 * whole * _upto(steps, low, high, w)[0]
+        left -= whole * w
+    f = f0
+    while left > 0.0:
+        step = min(left, w - phase)
+        v0, m0 = _upto(steps, low, high, phase)
+        v1, m1 = _upto(steps, low, high, phase + step)
+        total += (f - slope * phase) * (v1 - v0) + slope * (m1 - m0)
+        f += slope * step
+        left -= step
+        phase = 0.0
+        if step <= 0.0:
+            break
+    return total
+
+
+@kernel
+def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: float) -> float:
+    """The integral of cover / width times v over the part (u0, u1) of a piece."""
+    span = row[1]
+    c1, w1 = (row[3] - row[2]) / span, (row[5] - row[4]) / span
+    c0, w0 = row[2] + c1 * u0, row[4] + w1 * u0
+    s, t = row[0] + u0, row[0] + u1
+    if abs(w1) * span <= 1e-12 * w or abs(c0 * w1 - c1 * w0) <= 1e-12 * w:  # the width, or the share, is constant
+        if abs(w1) * span > 1e-12 * w:
+            middle = (u1 - u0) / 2
+            return _linear(steps, low, high, w, s, t, (c0 + c1 * middle) / (w0 + w1 * middle), 0.0)
+        return _linear(steps, low, high, w, s, t, c0 / w0, c1 / w0)
+    total, x = 0.0, s
+    slope, rest = c1 / w1, (c0 - c1 * w0 / w1) / w1
+    while x < t:  # cut at every step of v: the integral of a ratio of linear functions is a logarithm
+        phase = x - np.floor(x / w) * w
+        a, b = low, high
+        while b - a > 1:
+            middle_k = (a + b) // 2
+            if steps[middle_k, 0] <= phase:
+                a = middle_k
+            else:
+                b = middle_k
+        stop = steps[a + 1, 0] if a + 1 < high else w
+        y = min(t, x + (stop - phase))
+        if y <= x:
+            y = min(t, np.nextafter(x, np.inf) + 1e-15 * w)
+        total += steps[a, 1] * (slope * (y - x) + rest * np.log((w0 + w1 * (y - s)) / (w0 + w1 * (x - s))))
+        x = y
+    return total
+
+
+@kernel
+def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any) -> None:
+    """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase."""
+    for r in range(first.shape[0] - 1):
+        absent, present = 0.0, 0.0
+        for i in range(first[r], first[r + 1]):
+            whole = _linear(steps, at[r], at[r + 1], w, rows[i, 0], rows[i, 0] + rows[i, 1], 1.0, 0.0)
+            share = _share(steps, at[r], at[r + 1], w, rows[i], 0.0, rows[i, 1])
+            present += share
+            absent += whole - share
+        meeting = 0.0
+        if first[r + 1] > first[r]:
+            for k in range(at[r], at[r + 1]):
+                end = steps[k + 1, 0] if k + 1 < at[r + 1] else w
+                if steps[k, 1] > 0.0:
+                    meeting += end - steps[k, 0]
+        out[r, 0], out[r, 1], out[r, 2] = absent / w, present / w, meeting / w
+
+
+@kernel
+def gains(
+    rows: Any, first: Any, w: float, steps: Any, at: Any, spans: Any, where: Any, plateaus: bool, out: Any
+) -> None:
+    """Per recording, what present labels on the given window starts add to the accuracy of all absent labels; with or
+    without the plateaus, where one long event fills the window."""
+    for r in range(first.shape[0] - 1):
+        k = where[r]
+        total = 0.0
+        for i in range(first[r], first[r + 1]):
+            s, span = rows[i, 0], rows[i, 1]
+            if not plateaus and rows[i, 6] == rows[i, 7] and rows[i, 6] < 1.0:
+                continue
+            while k < where[r + 1] and spans[k, 1] <= s:
+                k += 1
+            m = k
+            while m < where[r + 1] and spans[m, 0] < s + span:
+                u, v = max(0.0, spans[m, 0] - s), min(span, spans[m, 1] - s)
+                if v > u:
+                    total += 2 * _share(steps, at[r], at[r + 1], w, rows[i], u, v)
+                    total -= _linear(steps, at[r], at[r + 1], w, s + u, s + v, 1.0, 0.0)
+                m += 1
+        out[r] = total / w
+
+
+@kernel
+def plateau_gains(rows: Any, first: Any, w: float, steps: Any, at: Any, present: Any, out: Any) -> None:
+    """Per recording, what the plateaus add if piece i is present with the chance ``present[i]``."""
+    for r in range(first.shape[0] - 1):
+        total = 0.0
+        for i in range(first[r], first[r + 1]):
+            if rows[i, 6] == rows[i, 7] and rows[i, 6] < 1.0:
+                whole = _linear(steps, at[r], at[r + 1], w, rows[i, 0], rows[i, 0] + rows[i, 1], 1.0, 0.0)
+                share = _share(steps, at[r], at[r + 1], w, rows[i], 0.0, rows[i, 1])
+                total += present[i] * (2 * share - whole)
+        out[r] = total / w
