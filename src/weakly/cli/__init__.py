@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -62,6 +63,9 @@ def main(arguments: list[str] | None = None) -> None:
             where = f" (see '{error.ctx.command_path} --help')" if getattr(error, "ctx", None) else ""
             print(f"weakly: {_one_line(error.format_message())}{where}", file=sys.stderr)
         code = 2
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
     except (WeaklyError, OSError) as error:
         print(f"weakly: {_one_line(error)}", file=sys.stderr)
         code = 2
@@ -72,4 +76,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import answers, audit, check, convert, demo, evaluate, plan, queries, reproduce, serve  # noqa: E402,F401
+from . import answers, audit, check, convert, demo, evaluate, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
