@@ -16,13 +16,13 @@ def plain(value: Any) -> Any:
     >>> plain({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
     {'a': 0.5, 'b': [1, 2], 'c': None}
     """
-    if hasattr(value, "to_dict") and not hasattr(value, "columns") and not hasattr(value, "index"):
+    if hasattr(value, "to_dict") and not hasattr(value, "iloc"):
         return plain(value.to_dict())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "columns"):  # a data frame: one dict per row
+    if hasattr(value, "iloc") and hasattr(value, "columns"):  # a data frame: one dict per row
         return [plain(row) for row in value.to_dict(orient="records")]
     if isinstance(value, np.ndarray):
         return plain(value.tolist())

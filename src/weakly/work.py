@@ -12,6 +12,8 @@ from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from .errors import InvalidInput, optional
+
 T = TypeVar("T")
 #: Whether to show a bar, or a function that is told (done, total) after every chunk.
 Progress = bool | Callable[[int, int | None], None]
@@ -89,10 +91,10 @@ def in_order(
             for chunk in chunks:
                 pending.append((_submit(executor, function, chunk), chunk))
                 if len(pending) >= limit:
-                    yield _take(function, pending)
+                    yield _take(executor, function, pending)
                     advance(1)
             while pending:
-                yield _take(function, pending)
+                yield _take(executor, function, pending)
                 advance(1)
         finally:
             for future, _ in pending:
@@ -107,15 +109,23 @@ def _submit(executor: Executor, function: Callable[..., Any], chunk: tuple[Any, 
         return None
 
 
-def _take(function: Callable[..., T], pending: deque[tuple[Any, tuple[Any, ...]]]) -> T:
+def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[Any, tuple[Any, ...]]]) -> T:
     future, chunk = pending[0]
-    try:
-        if future is None:
-            raise BrokenExecutor
-        result = future.result()
-    except BrokenExecutor:
-        warnings.warn("a worker process died; its work goes on in this process", RuntimeWarning, stacklevel=3)
-        result = function(*chunk)
+    for attempt in range(4):
+        try:
+            if future is None:
+                raise BrokenExecutor
+            result = future.result()
+            break
+        except BrokenExecutor:
+            warnings.warn("a worker process died; its work goes on in this process", RuntimeWarning, stacklevel=3)
+            result = function(*chunk)
+            break
+        except Exception as error:
+            # Dask gives a chunk up when several workers died while they had it; it may not have been the chunk's fault.
+            if type(error).__name__ != "KilledWorker" or attempt == 3:
+                raise
+            future = executor.submit(function, *chunk)
     pending.popleft()
     return result
 
@@ -147,6 +157,31 @@ def threads(executor: Executor | None = None) -> Iterator[Executor]:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def open_executor(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor | None]:
+    """The executor that a command line asks for: threads, a Dask cluster by its address, or None for the default.
+
+    The scheduler ``local`` starts a cluster of processes on this machine.
+    """
+    if scheduler is not None:
+        if workers is not None:
+            raise InvalidInput("give workers or a scheduler, not both: a cluster has its own workers")
+        distributed = optional("distributed", extra="dask")
+        try:
+            client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InvalidInput(f"scheduler must be an address where one answers, got {scheduler!r}: {error}") from error
+        with client, client.get_executor() as executor:
+            yield executor
+    elif workers is not None:
+        if workers < 1:
+            raise InvalidInput(f"workers must be at least 1, got {workers}")
+        with threads(ThreadPoolExecutor(workers)) as pool, pool:
+            yield pool
+    else:
+        yield None
 
 
 def kernel(function: Callable[..., Any]) -> Any:
