@@ -210,7 +210,7 @@ class RuleComparison:
         for k, (found, accuracy, rule) in enumerate(points):
             ax.plot(found, accuracy, "o", color=plot.COLOURS[k % 7], label=rule, ms=8)
         ax.set(xlabel=plot.label("event_recall"), ylabel=plot.label("overlap_accuracy"), xlim=(0, 1.02), ylim=(0, 1.02))
-        ax.legend(fontsize=8)
+        ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
 
 

@@ -182,7 +182,9 @@ def _at_once(
     from ..evaluation import evaluate as make
     from ..formats import read
 
-    events = read(files, label=label, progress=True, **reading)
+    events = read(files, progress=True, **reading)
+    if label is not None and label not in events.labels:  # files that name no class are of the class asked for
+        events = read(files, label=label, progress=True, **reading)
     asked.setdefault("segment_length", lengths_to_try(events, label=label))
     found: dict[str, Any] = {"events": events, "evaluation": None, "comparisons": [], "label": label}
     if "presence_criterion" in asked or "rule" in asked:
@@ -191,7 +193,10 @@ def _at_once(
     if rules:
         start = 0.0 if asked["phase"] == "random" else asked["phase"]
         lengths = asked["segment_length"]
-        found["comparisons"] = [compare_rules(events, segment_length=w, phase=start, label=label) for w in lengths]
+        with warnings.catch_warnings():
+            if found["evaluation"] is not None:  # it has said so already
+                warnings.simplefilter("ignore", AssumptionWarning)
+            found["comparisons"] = [compare_rules(events, segment_length=w, phase=start, label=label) for w in lengths]
     found["assumptions"] = check_assumptions(events, segment_length=asked["segment_length"], label=label)
     for text in sentences(found["assumptions"]):
         warnings.warn(text, AssumptionWarning, stacklevel=1)
@@ -252,6 +257,7 @@ def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict
 
 def _brief(table: Any) -> Any:
     keys = [name for name in ("label", "segment_length", "presence_criterion", "rule") if name in table]
+    keys = [name for name in keys if name != "presence_criterion" or table[name].notna().any()]
     more = [name for name in ("n_present", "n_flipped", "n_vanished") if name in table and "n_flipped" in table]
     return table[[*keys, *(name for name in _SHOWN if name in table), *more]]
 
@@ -270,6 +276,8 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
         if name not in tables or (only_best and "best" in tables and name in ("evaluation", "overall")):
             continue
         table = tables[name]
+        if name == "rules":  # of each class: in the files
+            table = table[table["label"] == "all"]
         hidden = len(table) - _MOST
         print_table(_brief(table.head(_MOST)), title=title)
         typer.echo(f"... {hidden} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
@@ -284,7 +292,7 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
 def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
     figures: dict[str, tuple[Any, str]] = {}
     evaluation = found["evaluation"]
-    if evaluation is not None:
+    if evaluation is not None and len(evaluation.settings["segment_length"]) > 1:
         whole = evaluation if len(evaluation.tallies) == 1 else evaluation.overall
         for name in ("overlap_accuracy", "recording_accuracy"):
             words = f"{name.replace('_', ' ')} over the segment length"

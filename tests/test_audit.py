@@ -1,0 +1,341 @@
+"""Audits: recovery of simulated annotators, quality by definition, facts of real data sets, words and checks."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weakly as wk
+from weakly.auditing import estimate_criterion, pair, quality
+from weakly.auditing.observations import fractions
+from weakly.events import Timelines
+from weakly.results import to_json
+
+
+def data_set(seed=0, *, recordings=60, length=30.0, criteria=(("anna", 0.3),), width=1.5, lapse=0.05, label="dog"):
+    """Strong events, and what annotators with their own criteria say of every segment."""
+    rng = np.random.default_rng(seed)
+    events, rows = [], []
+    for r in range(recordings):
+        name, start = f"r{r}", rng.uniform(0, 3)
+        bounds = []
+        while start + 0.5 < length - 1:
+            end = min(start + rng.uniform(0.5, 2.0), length)
+            bounds.append((start, end))
+            start = end + rng.uniform(0.5, 6)
+        events += [(name, a, b, label) for a, b in bounds]
+        for k in range(int(np.ceil(length / width))):
+            s, e = k * width, min((k + 1) * width, length)
+            h = max((max(0.0, min(b, e) - max(a, s)) / (b - a) for a, b in bounds), default=0.0)
+            for annotator, criterion in criteria:
+                said = (h >= criterion) != (rng.random() < lapse)
+                rows.append((name, s, e, label, float(said), annotator, 4.0 + rng.exponential(1.0)))
+    strong = pd.DataFrame(events, columns=["recording", "onset", "offset", "label"])
+    answers = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "present", "annotator", "seconds"])
+    return wk.Events.from_frame(strong, recording_length=length), wk.Answers.from_frame(answers)
+
+
+def test_the_criterion_of_every_annotator_is_found():
+    strong, answers = data_set(1, recordings=90, criteria=(("anna", 0.15), ("ben", 0.7)))
+    found = wk.audit(strong=strong, answers=answers)
+    table = found.criteria[(found.criteria["method"] == "threshold") & (found.criteria["annotator"] != "")]
+    for name, criterion in (("anna", 0.15), ("ben", 0.7)):
+        row = table[table["annotator"] == name].iloc[0]
+        assert row["presence_criterion_low"] <= criterion <= row["presence_criterion_high"]
+        assert row["presence_criterion"] == pytest.approx(criterion, abs=0.05)
+        assert row["lapse_rate"] == pytest.approx(0.05, abs=0.05)
+    assert any("annotators differ in sensitivity" in finding.text for finding in found.findings)
+
+
+def test_event_fractions_are_those_of_the_definition():
+    rng = np.random.default_rng(5)
+    rows = [np.sort(rng.uniform(0, 10, 2 * rng.integers(0, 6))).reshape(-1, 2) for _ in range(20)]
+    timelines = Timelines.of(rows, 10.0)
+    recording = rng.integers(0, 20, 300)
+    bounds = np.sort(rng.uniform(0, 10, (300, 2)), axis=1)
+    h, c = fractions(timelines, recording, bounds[:, 0].copy(), bounds[:, 1].copy())
+    for k, (r, (s, e)) in enumerate(zip(recording, bounds)):
+        shared = [max(0.0, min(b, e) - max(a, s)) for a, b in rows[r]]
+        assert h[k] == pytest.approx(max((x / (b - a) for x, (a, b) in zip(shared, rows[r])), default=0.0), abs=1e-12)
+        assert c[k] == pytest.approx(sum(shared) / (e - s), abs=1e-12)
+
+
+def test_quality_is_that_of_the_definition():
+    strong, answers = data_set(2, recordings=12)
+    table = quality(pair(strong, answers), unlisted="unknown").table.set_index("label")
+    right = wrong = tp = said = truth = 0.0
+    events = strong.to_frame()
+    found, total, phantom, missed = 0, 0, 0, 0
+    frame = answers.to_frame()
+    for name in strong.recordings.index:
+        bounds = events.loc[events["recording"] == name, ["onset", "offset"]].to_numpy()
+        mine = frame[frame["recording"] == name]
+        hit = np.zeros(len(bounds), dtype=bool)
+        for s, e, present in zip(mine["onset"], mine["offset"], mine["present"]):
+            overlap = np.maximum(0.0, np.minimum(bounds[:, 1], e) - np.maximum(bounds[:, 0], s))
+            cover = overlap.sum()
+            good = cover if present else e - s - cover
+            wrong += e - s - good
+            tp += cover * present
+            said += (e - s) * present
+            phantom += present and cover == 0
+            missed += not present and cover > 0
+            if cover > 0:
+                right += good / (e - s)
+                total += 1
+            if present:
+                hit |= overlap > 0
+        found += hit.sum()
+        truth += (bounds[:, 1] - bounds[:, 0]).sum()
+    row = table.loc["dog"]
+    assert row["precision"] == pytest.approx(tp / said, abs=1e-9)
+    assert row["recall"] == pytest.approx(tp / truth, abs=1e-9)
+    assert row["event_recall"] == pytest.approx(found / len(events), abs=1e-12)
+    assert row["wrong_time"] == pytest.approx(wrong / 12, abs=1e-9)
+    assert row["overlap_accuracy"] == pytest.approx(right / total, abs=1e-9)
+    assert (row["n_phantom"], row["n_missed"]) == (phantom, missed)
+    assert table.loc["all", "precision"] == row["precision"]
+
+
+def test_phantom_and_missed_labels_are_listed():
+    frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 2.0], "offset": [2.0, 8.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length={"a": 10.0, "b": 10.0, "c": 10.0})
+    said = pd.DataFrame({"recording": ["a", "b", "c"], "label": "dog", "present": [0, 0, 1]})
+    found = wk.audit(strong=strong, weak=wk.Answers.from_frame(said)).quality
+    assert found.missed["recording"].tolist() == ["b", "a"]  # the longest first
+    assert found.missed["event_seconds"].tolist() == pytest.approx([6.0, 1.0])
+    assert found.phantom["recording"].tolist() == ["c"]
+
+
+def test_presence_only_labels_give_no_criterion_unless_silence_means_absence():
+    strong, answers = data_set(3)
+    frame = answers.to_frame()
+    only = wk.Answers.from_frame(
+        frame[frame["present"] == 1], recordings=[str(name) for name in strong.recordings.index]
+    )
+    found = wk.audit(strong=strong, weak=only)
+    assert not found.criteria["identifiable"].any()
+    assert found.criteria["presence_criterion"].isna().all()
+    assert any("presences only" in finding.text and "unlisted" in finding.text for finding in found.findings)
+    assert found.quality.unlisted == "absent"
+
+
+def test_labels_of_whole_clips_are_silent_about_parts_of_events():
+    """Strong events are cut to their clip, so a clip label never asks about a part (E22)."""
+    frame = pd.DataFrame({"recording": [f"r{i}" for i in range(40)], "onset": 1.0, "offset": 2.0, "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length={f"r{i}": 10.0 for i in range(80)})
+    said = pd.DataFrame({"recording": [f"r{i}" for i in range(80)], "label": "dog", "present": [1.0] * 38 + [0.0] * 42})
+    found = wk.audit(strong=strong, weak=wk.Answers.from_frame(said))
+    row = found.criteria[(found.criteria["scale"] == "event") & (found.criteria["method"] == "threshold")].iloc[0]
+    assert not row["identifiable"]
+    assert "wholly inside" in row["reason"]
+
+
+def test_unlisted_classes_of_listed_clips_are_absent_if_one_says_so():
+    frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 1.0], "offset": [2.0, 3.0], "label": ["dog", "cat"]})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    said = pd.DataFrame({"recording": ["a", "b"], "label": ["cat", "dog"], "present": [1, 1]})
+    absent = wk.audit(strong=strong, weak=wk.Answers.from_frame(said), unlisted="absent").metrics
+    assert absent["cat"]["n_missed"] == absent["dog"]["n_missed"] == 1
+    unknown = wk.audit(strong=strong, weak=wk.Answers.from_frame(said), unlisted="unknown").metrics
+    assert unknown["cat"]["n_missed"] == unknown["dog"]["n_missed"] == 0
+
+
+def test_a_perfect_set_of_labels_has_nothing_wrong():
+    frame = pd.DataFrame({"recording": ["a", "a"], "onset": [0.0, 6.0], "offset": [3.0, 9.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=12.0)
+    said = [("a", 3.0 * k, 3.0 * k + 3, "dog", float(k in (0, 2))) for k in range(4)]
+    weak = wk.Answers.from_frame(pd.DataFrame(said, columns=["recording", "onset", "offset", "label", "present"]))
+    found = wk.audit(strong=strong, weak=weak)
+    numbers = found.metrics["all"]
+    for name in ("precision", "recall", "event_recall", "recording_accuracy", "ceiling_event_f1", "ceiling_accuracy"):
+        assert numbers[name] == pytest.approx(1.0)
+    assert not found.holds("precision<0.999")
+
+
+def test_overlapping_windows_count_time_once():
+    frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    said = [("a", float(k), k + 2.0, "dog", float(k in (2, 3))) for k in range(9)]
+    weak = wk.Answers.from_frame(pd.DataFrame(said, columns=["recording", "onset", "offset", "label", "present"]))
+    row = wk.audit(strong=strong, weak=weak).metrics["dog"]
+    assert row["precision"] == pytest.approx(2 / 3)  # (2, 5) is labelled present
+    assert row["recall"] == 1
+
+
+def test_recordings_match_by_stem_where_no_name_is_the_same():
+    frame = pd.DataFrame({"recording": ["a.wav"], "onset": [2.0], "offset": [4.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    weak = wk.Answers.from_frame(pd.DataFrame({"recording": ["clips/a.flac"], "label": ["dog"], "present": [1]}))
+    found = wk.audit(strong=strong, weak=weak)
+    assert found.metrics["dog"]["coverage"] == pytest.approx(0.2)
+    assert any("matched by file name" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"recording": ["zzz"]}, "no recording is in both files"),
+        ({"label": ["bird"]}, "no class is in both files"),
+        ({"onset": [5.0], "offset": [25.0]}, "ends after the recording's 10 s"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(change, words):
+    frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    said = {"recording": ["a"], "label": ["dog"], "present": [1], **change}
+    with pytest.raises(wk.InvalidInput, match=words):
+        wk.audit(strong=strong, weak=wk.Answers.from_frame(pd.DataFrame(said)))
+
+
+def test_audit_needs_something():
+    with pytest.raises(wk.InvalidInput, match="got none"):
+        wk.audit()
+    with pytest.raises(wk.InvalidInput, match="not both"):
+        wk.audit(weak="a", answers="b")
+    with pytest.raises(wk.InvalidInput, match="strong must be Events or a path, got int"):
+        wk.audit(strong=3)
+    with pytest.raises(wk.InvalidInput, match="unlisted must be one of 'absent', 'unknown'"):
+        wk.audit(strong="a", unlisted="missing")
+
+
+def test_conditions_are_parsed_and_checked():
+    strong, answers = data_set(4, recordings=8, label="big dog: v1.5")
+    found = wk.audit(strong=strong, answers=answers)
+    recall = found.metrics["all"]["event_recall"]
+    assert found.holds(f"event_recall<{recall + 0.01}")
+    assert not found.holds(f"event_recall < {recall - 0.01}")
+    assert found.holds(f"big dog: v1.5.event_recall>={recall}")
+    with pytest.raises(wk.InvalidInput, match="did you mean 'event_recall'"):
+        found.holds("event_recal<0.9")
+    with pytest.raises(wk.InvalidInput, match="looks like"):
+        found.holds("event_recall")
+    with pytest.raises(wk.InvalidInput, match="the class of a condition"):
+        found.holds("cat.precision<0.9")
+
+
+def test_an_unknown_number_cannot_be_checked():
+    frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    weak = wk.Answers.from_frame(pd.DataFrame({"recording": ["a"], "label": ["dog"], "present": [1]}))
+    with pytest.raises(wk.InvalidInput, match="not known from these labels"):
+        wk.audit(strong=strong, weak=weak).holds("dog.presence_criterion>0.5")
+
+
+def test_everything_can_be_written_down(tmp_path):
+    label = "<b>dog</b> [red]$x_1$"
+    strong, answers = data_set(6, recordings=10, criteria=(("anna", 0.3), ("<i>ben</i>", 0.5)), label=label)
+    found = wk.audit(strong=strong, answers=answers)
+    document = json.loads(to_json(found))
+    assert document["quality"]["scores"][0]["label"] == label
+    assert document["effort"]["seconds_per_query"] == pytest.approx(5.0, abs=0.5)
+    page = found.report(tmp_path / "audit.html").read_text()
+    assert "<b>dog</b>" not in page
+    assert "<i>ben</i>" not in page
+    assert "&lt;b&gt;dog" in page
+    for kind in ("quality", "criterion", "agreement"):
+        assert found.plot(kind=kind).get_xlabel()
+    assert {"audit", "criteria", "missed", "phantom", "ceiling", "agreement", "annotators"} <= set(found.tables())
+    weights = [finding.weight for finding in found.findings]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_answers_alone_are_judged_by_each_other():
+    _, answers = data_set(7, recordings=10, criteria=(("anna", 0.3), ("ben", 0.3), ("cleo", 0.9)))
+    found = wk.audit(answers=answers)
+    assert found.quality is None
+    assert found.agreement.by_label["n_annotators"][0] == 3
+    assert found.aggregated.annotators.set_index("annotator").loc["cleo", "sensitivity"] < 0.8
+    assert len(found.majority) == 10 * 20
+
+
+# Real data -----------------------------------------------------------------------------------------------------------
+
+
+def quietly(function, *args, **kwargs):
+    """Readers tell what they understood in warnings; here only the numbers matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wk.AssumptionWarning)
+        return function(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("part", "pairs", "empty", "coverage"), [("testing", 606, 35, 0.687), ("evaluation", 1350, 150, 0.620)]
+)
+def test_dcase_2017(real_data, part, pairs, empty, coverage):
+    folder = real_data / "dcase2017_task4"
+    found = quietly(
+        wk.audit,
+        strong=folder / f"groundtruth_strong_label_{part}_set.csv",
+        weak=folder / f"groundtruth_weak_label_{part}_set.csv",
+    )
+    numbers = found.metrics["all"]
+    assert numbers["n_present"] == pairs
+    assert numbers["n_phantom"] == len(found.quality.phantom) == empty
+    # Published as seconds over 10; some clips are shorter, so that a clip is covered a little more than that.
+    assert numbers["event_seconds"] / 10 == pytest.approx(coverage, abs=5e-4)
+    assert coverage < numbers["coverage"] < coverage + 0.01
+    assert numbers["event_recall"] == 1
+    assert not found.criteria["identifiable"].any()
+
+
+def test_audioset_animal_from_the_command_line_of_python(real_data):
+    path = real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv"
+    found = quietly(wk.audit, strong=path, label="/m/0jbk", recording_length=10.0, rng=1)
+    row = found.strong.iloc[0]
+    assert (row["n_events"], row["n_recordings"]) == (1539, 526)
+    assert row["length_share"] == pytest.approx(0.1620, abs=5e-5)
+    assert row["coverage"] == pytest.approx(0.472, abs=5e-4)
+    assert found.recipe["/m/0jbk"].presence_criterion == pytest.approx(0.2584, abs=5e-5)
+    assert any("0.2584" in finding.text and "E21" in finding.text for finding in found.findings)
+
+
+def test_only_some_animal_clips_carry_the_weak_label(real_data):
+    folder = real_data / "audioset_strong"
+    strong = quietly(wk.read, folder / "audioset_strong_eval_top110classes_downloaded.tsv", label="/m/0jbk")
+    weak = quietly(wk.read_answers, folder / "eval_segments.csv")
+    found = quietly(wk.audit, strong=strong, weak=weak, label="/m/0jbk", recording_length=10.0)
+    numbers = found.metrics["/m/0jbk"]
+    assert numbers["n_overlapping"] == 526
+    assert numbers["n_overlapping"] - numbers["n_missed"] == 198
+
+
+def test_desed_keeps_its_empty_clips(real_data):
+    found = quietly(wk.audit, strong=real_data / "desed" / "validation.tsv")
+    assert found.settings["n_recordings"] == 1168
+    assert found.settings["n_empty"] == 15
+    assert found.strong["n_events"].sum() == 4224
+
+
+def test_sonyc_engines_are_disputed(real_data):
+    answers = quietly(wk.read_answers, real_data / "sonyc_ust_v1" / "annotations.csv", label="1_engine")
+    found = wk.audit(answers=answers, where={"split": "train"})
+    row = found.agreement.by_label.iloc[0]
+    assert row["units"] == 2351
+    assert row["unanimous_present"] == 149
+    assert row["split"] == 1120
+    with pytest.raises(wk.InvalidInput, match="no row has 'nothing'"):
+        wk.audit(answers=answers, where={"split": "nothing"})
+
+
+def test_two_annotators_of_laughter(real_data):
+    """The second annotator heard 101 clips; over time the two agree as the data's notes say (IoU 0.878)."""
+    folder = real_data / "laughter_audioset"
+    first = quietly(wk.read, folder / "clean_laughter_annotations.csv")
+    second = quietly(wk.read, folder / "clean_2nd_annotator_annotations.csv")
+    tables = [events.to_frame().assign(annotator=name) for name, events in (("first", first), ("second", second))]
+    shared = set(second.recordings.index) & set(first.recordings.index)
+    both = pd.concat(tables)
+    both = both[both["recording"].isin(shared)].drop(columns=[c for c in both if c not in (
+        "recording", "onset", "offset", "label", "annotator")])  # fmt: skip
+    found = wk.audit(strong=wk.Events.from_frame(both.assign(label="laughter"), recording_length=None))
+    row = found.annotation_agreement.by_pair.iloc[0]
+    assert 0.6 < row["kappa"] < 0.95
+
+
+def test_estimates_do_not_need_an_audit():
+    assert estimate_criterion([0.2, 0.4, 0.6, 0.8] * 5, present=[0, 0, 1, 1] * 5).presence_criterion == pytest.approx(
+        0.5
+    )
