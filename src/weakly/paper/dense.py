@@ -1,5 +1,4 @@
-"""Recordings so dense that events merge: the exact optimum of the Boolean model, for the figures with M = 10, "
-"30, 50."""
+"""Recordings so dense that events merge: the exact optimum of the Boolean model, for M = 10, 30 and 50."""
 
 from __future__ import annotations
 

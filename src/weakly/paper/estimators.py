@@ -31,10 +31,9 @@ def per_recording_profile(
     return table
 
 
-def best_numerical(lengths: Lengths, criteria: Floats) -> tuple[Floats, Floats]:
-    """The maximum of equation 13 over the segment length, for every criterion: a fine grid, then a parabola "
-    "through it."""
-    grid = np.geomspace(0.003, 6.0, 500) * lengths.mean
+def best_numerical(lengths: Lengths, criteria: Floats, *, n: int = 300) -> tuple[Floats, Floats]:
+    """The maximum of equation 13 over the segment length, for every criterion: a grid of n, then a parabola."""
+    grid = np.geomspace(0.003, 6.0, n) * lengths.mean
     table = overlap_accuracy_profile(lengths, segment_length=grid, presence_criterion=criteria)
     return peak(grid, table)
 

@@ -34,6 +34,22 @@ def claims_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
     return pd.DataFrame([row.to_dict() for row in checked], columns=list(words))
 
 
+def _shown(checked: tuple[Checked, ...]) -> pd.DataFrame:
+    """The claims as the page shows them: four columns, wide enough to read."""
+    rows = []
+    for row in checked:
+        erratum = f" ({row.claim.erratum})" if row.claim.erratum else ""
+        rows.append(
+            {
+                "verdict": f"{row.finding.verdict}{erratum}",
+                "claim": f"{row.claim.says} [{row.claim.where}]",
+                "printed": row.claim.printed,
+                "measured": row.finding.words,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def verdict_words(checked: tuple[Checked, ...]) -> str:
     """How the claims fare, in one sentence.
 
@@ -51,12 +67,21 @@ def verdict_words(checked: tuple[Checked, ...]) -> str:
 
 def save(picture: Picture, folder: Path) -> list[Path]:
     """The PNG and SVG files of a picture; the layout is worked out once for both."""
-    engine = picture.figure.get_layout_engine()
-    if engine is not None:
-        with plot.style():
-            engine.execute(picture.figure)
-            picture.figure.set_layout_engine("none")
-    return plot.save(picture.figure, folder / picture.name)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    folder.mkdir(parents=True, exist_ok=True)
+    png, svg = (folder / f"{picture.name}{end}" for end in (".png", ".svg"))
+    figure = picture.figure
+    with plot.style():
+        # savefig would lay out and draw everything twice for each format, and text is what takes the time.
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+    return [png, svg]
 
 
 def write(
@@ -84,8 +109,7 @@ def write(
         )
     if checked:
         page.heading("Claims")
-        frame = claims_frame(checked)[["name", "says", "where", "printed", "measured", "verdict", "erratum"]]
-        page.table(frame.rename(columns={"says": "claim"}))
+        page.table(_shown(checked))
     if pictures:
         page.heading("Figures")
         for picture in pictures:

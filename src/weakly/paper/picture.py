@@ -10,7 +10,7 @@ from .. import plot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMPUTED = "nothing but formulas and simulation"
+COMPUTED = "formulas and simulation alone"
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
-"""Why the paper's simulation and its theory differ: the estimator, the selection of a maximum, and the grid "
-"(E12-E14)."""
+"""Why the paper's simulation and its theory differ: the estimator, the selection of a maximum, the grid (E12-E14)."""
 
 from __future__ import annotations
 

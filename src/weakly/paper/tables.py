@@ -57,8 +57,7 @@ _VALUES = {
 
 
 def expressions() -> Table:
-    """Table 2: the states of the accuracy function, with their values in an example and straight from the "
-    "definition."""
+    """Table 2: the states of the accuracy function, with their values in an example and from the definition."""
     rows = []
     for case, (d, q, g) in CASES.items():
         for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
