@@ -21,10 +21,11 @@ LAWS = (
 
 @dataclass(frozen=True)
 class Quantity:
-    """Marks a number as one of a symbol: in its domain, and at most ``most`` on this server."""
+    """Marks a number as one of a symbol: in its domain, and between ``least`` and ``most`` on this server."""
 
     symbol: str
     called: str | None = None
+    least: float = -math.inf
     most: float = math.inf
     unit: str | None = None
 
@@ -34,6 +35,8 @@ class Quantity:
         number = float(check(self.symbol, value, called=called))
         if number > self.most:
             raise InvalidInput(f"{called} must be at most {self.most:g} here, got {number:g}")
+        if number < self.least:
+            raise InvalidInput(f"{called} must be at least {self.least:g} here, got {number:g}")
         return number
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
@@ -42,11 +45,11 @@ class Quantity:
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         symbol = SYMBOLS[self.symbol]
         unit = self.unit or symbol.unit
-        low = "exclusiveMinimum" if symbol.domain[0] == "(" else "minimum"
+        open_end = symbol.domain[0] == "(" and self.least <= symbol.low
         return {
             **handler(schema),
             "description": f"{symbol.meaning}{f' ({unit})' if unit else ''}",
-            low: symbol.low,
+            "exclusiveMinimum" if open_end else "minimum": max(symbol.low, self.least),
             "maximum": min(symbol.high, self.most),
         }
 
@@ -81,15 +84,15 @@ Rule = Annotated[
 ]
 Count = Annotated[int, Field(ge=1, le=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random numbers; the same gives the same answer")]
-Gamma = Annotated[float, Quantity("presence_criterion")]
+Gamma = Annotated[float, Quantity("presence_criterion", least=1e-4)]
 CriterionLaw = Annotated[
     str,
     Field(min_length=1, max_length=200, pattern=r"^[^:]+:.*$", description="a law of criteria", examples=["beta:2,3"]),
     AfterValidator(_law),
 ]
 Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)]
-RecordingLength = Annotated[float, Quantity("recording_length", most=1e6)]
-SegmentLength = Annotated[float, Quantity("segment_length", most=1e6)]
+RecordingLength = Annotated[float, Quantity("recording_length", least=1e-3, most=1e6)]
+SegmentLength = Annotated[float, Quantity("segment_length", least=1e-3, most=1e6)]
 SegmentLengths = SegmentLength | Annotated[list[SegmentLength], Field(min_length=1, max_length=200)]
 
 
@@ -122,8 +125,8 @@ class PlanQuestion(Question):
     family: Literal["lognorm", "gamma", "weibull_min", "expon", "best"] | None = None
     presence_criterion: Criteria | CriterionLaw = 0.5
     recording_length: RecordingLength | None = None
-    n_events: Annotated[float, Quantity("n_events", most=1e6)] | None = None
-    total_hours: Annotated[float, Quantity("recording_length", called="total_hours", most=1e7, unit="h")] | None = None
+    n_events: Annotated[float, Quantity("n_events", least=1e-6, most=1e6)] | None = None
+    total_hours: Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")] | None = None
     query_cost_share: Annotated[float, Quantity("query_cost_share")] | None = None
     per_second: Annotated[float, Quantity("cost", called="per_second", most=1e9)] | None = None
     per_query: Annotated[float, Quantity("cost", called="per_query", most=1e9)] | None = None
