@@ -57,7 +57,7 @@ def show(name: str, value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if not isinstance(value, (int, float, np.number)):
-        return str(value)
+        return word(value, most=300)
     number = float(value)
     if any(word in str(name) for word in _SHARES):
         return f"{number:.3f}"
