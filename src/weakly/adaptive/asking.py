@@ -181,8 +181,8 @@ def queries(
     parameters = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
         "budget": budget, "batch": batch, "search": search, "threshold": threshold, "penalty": penalty,
-        "children": children, "start": start, "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance,
-        "guess_rate": guess_rate, "lapse_rate": lapse_rate,
+        "children": children, "start": start, "n_events": n_events, "query_cost_share": query_cost_share,
+        "tolerance": tolerance, "guess_rate": guess_rate, "lapse_rate": lapse_rate,
     }  # fmt: skip
     if method == "change-point":
         known = {name: with_features(one, features, feature_hop, sample_rate) for name, one in known.items()}
@@ -257,7 +257,7 @@ def _shared_length(recordings: list[Recording], budget: int) -> float:
     low, high = float(lengths.sum()) / budget, float(lengths.max())
     for _ in range(60):
         middle = (low + high) / 2
-        fits = np.ceil(lengths / middle * (1 - 1e-9)).sum() <= budget
+        fits = np.ceil(lengths / middle).sum() <= budget
         low, high = (low, middle) if fits else (middle, high)
     return high
 

@@ -286,8 +286,10 @@ class _Tree:
 
     def windows(self, count: int) -> list[_Node]:
         """All windows of this many quarter leaves, every half window; the first that reaches the end is the last."""
-        hop = count // 2
-        return [(a, count) for a in range(0, 4 * self.n_leaves, hop) if a == 0 or self._inside(a + hop)]
+        return [(a, count) for a in range(0, 4 * self.n_leaves, count // 2) if self._is_window(a, count)]
+
+    def _is_window(self, first: int, count: int) -> bool:
+        return first == 0 or (first > 0 and self._inside(first + count // 2))
 
     def overlapping(self, asked: Asked) -> tuple[list[_Node], dict[_Node, float]]:
         """The windows to ask now, and what is known of the windows of one leaf."""
@@ -303,9 +305,14 @@ class _Tree:
                 return [], said
             # A window can be present only if every longer window around it is.
             half = count // 2
-            level = {first for first, _ in self.windows(count)}
-            dead = {first for first in level if said.get((first, count), 0.0) == 0.0}
-            live = {(first, half) for first, _ in self.windows(half) if not dead & level & _around(first, half)}
+            alive = {first for (first, _), answer in said.items() if answer != 0.0}
+            parts = {first + k * half // 2 for first in alive for k in range(3)}
+            live = {
+                (first, half)
+                for first in parts
+                if self._is_window(first, half)
+                and all(a in alive for a in _around(first, half) if self._is_window(a, count))
+            }
             count = half
 
     def window_labels(self, asked: Asked) -> Labels:

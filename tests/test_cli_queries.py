@@ -1,0 +1,156 @@
+"""`weakly queries` and `weakly answers` at the command line."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weakly.adaptive import SimulatedAnnotator
+from weakly.audio import soundscape
+
+
+def weakly(capsys, *arguments):
+    """The exit code and what was printed."""
+    from weakly.cli import main
+
+    with pytest.raises(SystemExit) as done:
+        main([str(argument) for argument in arguments])
+    out = capsys.readouterr()
+    return done.value.code, out.out, out.err
+
+
+@pytest.fixture
+def sounds(tmp_path):
+    return [soundscape(20, n_events=3, rng=k).write(tmp_path / f"{k}.wav") for k in range(2)]
+
+
+def test_the_plan_is_printed_and_the_files_are_written(capsys, tmp_path, sounds):
+    out = tmp_path / "tasks"
+    code, text, notes = weakly(capsys, "queries", *sounds, "--method", "change-point", "--queries-per-recording", 7,
+                               "--to", "labelstudio", "--out", out)  # fmt: skip
+    assert code == 0
+    assert "14 queries in 2 recordings" in text
+    assert "min of work" in text
+    assert "wrote" in notes
+    assert sorted(path.name for path in out.iterdir()) == [
+        "campaign.json", "labeling_config.xml", "queries.csv", "tasks.json"
+    ]  # fmt: skip
+
+
+def test_json_is_one_document(capsys, sounds):
+    code, text, _ = weakly(capsys, "queries", sounds[0], "--segment-length", 4, "--json")
+    assert code == 0
+    data = json.loads(text)
+    assert data["n_queries"] == 5
+    assert {"query", "recording", "onset", "offset", "method", "round"} <= set(data["queries"][0])
+
+
+def test_calibration_tells_the_criterion_of_the_annotator(capsys, tmp_path, sounds):
+    out = tmp_path / "tasks"
+    code, text, _ = weakly(capsys, "queries", *sounds, "--segment-length", 3, "--calibrate", 40, "--out", out)
+    assert code == 0
+    assert "40 of them are calibration items" in text
+    state = pd.read_csv(out / "queries.csv")
+    items = state["calibration"]
+    assert 35 <= items.sum() <= 40
+    assert "event_fraction" not in pd.read_csv(out / "clips.csv").columns  # the annotator must not know
+    present = np.where(items, state["event_fraction"] >= 0.35, False)
+    table = pd.DataFrame({"query": state["query"], "answer": np.where(present, "yes", "no"), "annotator": "ann"})
+    table.to_csv(tmp_path / "export.csv", index=False)
+    code, text, _ = weakly(capsys, "answers", tmp_path / "export.csv", "--queries", out / "queries.csv", "--json")
+    assert code == 0
+    (found,) = json.loads(text)["presence_criterion"]
+    assert found["annotator"] == "ann"
+    assert found["presence_criterion"] == pytest.approx(0.35, abs=0.05)
+    assert found["presence_criterion_ci"][0] <= 0.35 <= found["presence_criterion_ci"][1]
+
+
+def test_strong_labels_tell_the_criterion_too(capsys, tmp_path):
+    scene = soundscape(120, n_events=30, event_length=(1.0, 2.0), rng=4)
+    path = scene.write(tmp_path / "a.wav")
+    scene.to_frame().assign(recording="a.wav", label="event").to_csv(tmp_path / "strong.csv", index=False)
+    out = tmp_path / "tasks"
+    weakly(capsys, "queries", path, "--segment-length", 1, "--out", out)
+    state = pd.read_csv(out / "queries.csv")
+    said = SimulatedAnnotator(0.5)(scene.events, state[["onset", "offset"]].to_numpy())
+    pd.DataFrame({"query": state["query"], "answer": np.where(said == 1, "yes", "no")}).to_csv(
+        tmp_path / "e.csv", index=False
+    )
+    code, text, _ = weakly(capsys, "answers", tmp_path / "e.csv", "--queries", out / "queries.csv",
+                           "--strong", tmp_path / "strong.csv", "--out", tmp_path / "labels", "--json")  # fmt: skip
+    assert code == 0
+    (row,) = json.loads(text)["presence_criterion"]
+    assert row["presence_criterion"] == pytest.approx(0.5, abs=0.06)
+    assert (tmp_path / "labels" / "strong.tsv").is_file()
+
+
+def test_bisection_resumes(capsys, tmp_path, sounds):
+    out = tmp_path / "tasks"
+    weakly(capsys, "queries", sounds[0], "--method", "bisection", "--segment-length", 1, "--out", out)
+    state = pd.read_csv(out / "queries.csv")
+    pd.DataFrame({"query": state["query"], "answer": "yes"}).to_csv(tmp_path / "e.csv", index=False)
+    code, text, _ = weakly(capsys, "answers", tmp_path / "e.csv", "--queries", out / "queries.csv")
+    assert code == 0
+    assert "more queries next" in text
+    code, text, _ = weakly(capsys, "queries", "--resume", out)
+    assert "round 2" in text
+    more = pd.read_csv(out / "queries.csv")
+    assert len(more) > len(state)
+    assert more["round"].max() == 2
+    before = (out / "queries.csv").read_bytes()
+    weakly(capsys, "queries", "--resume", out)
+    assert (out / "queries.csv").read_bytes() == before
+
+
+def test_learning_resumes_in_batches(capsys, tmp_path):
+    paths = [soundscape(20, n_events=3, rng=k).write(tmp_path / f"{k}.wav") for k in range(3)]
+    out = tmp_path / "tasks"
+    options = ["--method", "change-point", "--queries-per-recording", 7, "--batch", 1, "--out", out]
+    weakly(capsys, "queries", *paths, *options)
+    assert pd.read_csv(out / "queries.csv")["recording"].unique().tolist() == ["0.wav"]
+    code, _, notes = weakly(capsys, "queries", "--resume", out)
+    assert code == 2
+    assert "no answers yet" in notes
+    state = pd.read_csv(out / "queries.csv")
+    answer = np.where(np.arange(len(state)) % 2, "yes", "no")
+    pd.DataFrame({"query": state["query"], "answer": answer}).to_csv(tmp_path / "e.csv", index=False)
+    weakly(capsys, "answers", tmp_path / "e.csv", "--queries", out / "queries.csv")
+    code, _, _ = weakly(capsys, "queries", "--resume", out)
+    assert code == 0
+    assert pd.read_csv(out / "queries.csv")["recording"].unique().tolist() == ["0.wav", "1.wav"]
+
+
+def test_damaged_recordings_are_skipped_with_a_note(capsys, tmp_path, sounds):
+    bad = tmp_path / "bad.wav"
+    bad.write_bytes(b"RIFF....")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, text, notes = weakly(capsys, "queries", *sounds, bad, "--segment-length", 5, "--json")
+    assert "weakly: note: skipped 1 of 3" in notes
+    assert code == 0
+    assert json.loads(text)["n_skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["queries"], "give recordings"),
+        (["queries", "nowhere.wav", "--segment-length", "1"], "none of the 1 recordings can be read"),
+        (["answers", "nowhere.json", "--queries", "nowhere.csv"], "no such file"),
+        (["queries", "--resume", "nowhere"], "no such file"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, arguments, words, recwarn):
+    code, text, notes = weakly(capsys, *arguments)
+    assert code == 2
+    assert text == ""
+    assert words in notes.splitlines()[-1]
+
+
+def test_help_ends_with_examples_that_exist():
+    done = subprocess.run([sys.executable, "-m", "weakly", "queries", "--help"], capture_output=True, text=True)
+    assert "weakly queries *.wav --method change-point" in " ".join(done.stdout.split())

@@ -1,0 +1,382 @@
+"""To the annotator's tool and back: stable ids, every tool, partial and contradictory answers, crashes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weakly as wk
+from weakly.adaptive import Recording, SimulatedAnnotator, collect, query_id, read_returned, run
+from weakly.adaptive.bisection import Bisection
+from weakly.adaptive.campaign import Campaign, resumed
+from weakly.adaptive.export import read_state
+from weakly.adaptive.returned import Said
+from weakly.audio import soundscape
+from weakly.errors import InvalidInput
+
+EVENTS = {"a.wav": np.array([[2.0, 4.5]]), "b.wav": np.empty((0, 2))}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for k, name in enumerate(EVENTS):
+        soundscape(10, n_events=2, rng=k).write(tmp_path / "sound" / name)
+    return tmp_path
+
+
+def made(folder, **options):
+    return wk.queries(sorted((folder / "sound").glob("*.wav")), **{"method": "fixed", "segment_length": 2.5, **options})
+
+
+def said(row):
+    """What an annotator with a criterion of 0.4 says, as the tool's word."""
+    answer = SimulatedAnnotator(0.4)(EVENTS[row["recording"]], np.array([[row["onset"], row["offset"]]]))
+    return "present" if answer[0] else "absent"
+
+
+def answered(folder, tool):
+    """Fill in the tool's files as a person would, and return the export."""
+    state = read_state(folder / "queries.csv").set_index("query")
+    if tool == "labelstudio":
+        tasks = json.loads((folder / "tasks.json").read_text())
+        for k, task in enumerate(tasks):
+            choice = {"type": "choices", "from_name": "answer", "to_name": "audio",
+                      "value": {"choices": [said(state.loc[task["data"]["query"]])]}}  # fmt: skip
+            region = task["predictions"][0]["result"]
+            task |= {"id": k, "annotations": [{"id": k, "completed_by": 1, "lead_time": 4.0, "was_cancelled": False,
+                     "created_at": "2026-01-01T00:00:00Z", "result": [*region, choice]}]}  # fmt: skip
+        path = folder / "export.json"
+        path.write_text(json.dumps(tasks))
+        return [path]
+    if tool in ("csv", "clips"):
+        table = pd.read_csv(folder / "clips.csv")
+        table["annotation"] = [{"present": "yes", "absent": "no"}[said(state.loc[q])] for q in table["query"]]
+        if tool == "clips":
+            table = table.drop(columns="query")  # the file's name is the id
+        path = folder / "export.csv"
+        table.to_csv(path, index=False)
+        return [path]
+    paths = []
+    if tool == "raven":
+        for path in (folder / "raven").iterdir():
+            table = pd.read_csv(path, sep="\t")
+            table["Answer"] = [said(state.loc[q]) for q in table["Query"]]
+            table.to_csv(path, sep="\t", index=False)
+            paths.append(path)
+    else:
+        for path in (folder / "audacity").iterdir():
+            lines = path.read_text().splitlines()
+            path.write_text("".join(f"{line} {said(state.loc[line.split()[2]])}\n" for line in lines))
+            paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("tool", ["labelstudio", "raven", "audacity", "csv", "clips"])
+def test_labels_come_back_from_every_tool(folder, tool):
+    out = folder / "tasks"
+    paths = made(folder).write(out, to=tool)
+    assert all(path.exists() for path in paths)
+    campaign = Campaign.open(out / "queries.csv")
+    found = campaign.take(answered(out, tool))
+    assert found.n_answered == 8
+    assert found.pending == found.unknown == found.unreadable == found.contradictions == []
+    labels = campaign.labels(found)
+    assert labels.to_frame()[["recording", "onset", "offset"]].to_numpy().tolist() == [["a.wav", 2.5, 5.0]]
+    assert list(labels.recordings.index) == ["a.wav", "b.wav"]
+    assert labels.recordings["annotated"].all()
+    campaign.write_labels(labels, found, folder / "labels")
+    again = wk.read(folder / "labels" / "events.csv")
+    assert len(again) == 1
+    strong = wk.read(folder / "labels" / "strong.tsv")
+    assert strong.to_frame()[["onset", "offset"]].to_numpy().tolist() == [[2.5, 5.0]]
+    assert len(wk.read(folder / "labels" / "audacity" / "a.wav.txt")) == 1
+
+
+def test_ids_follow_from_what_is_asked_and_twice_changes_nothing(folder):
+    first, second = made(folder), made(folder)
+    assert first.frame.equals(second.frame)
+    assert first.frame["query"].is_unique
+    row = first.frame.iloc[0]
+    assert row["query"] == query_id(row["recording"], row["onset"], row["offset"], row["label"])
+    out = folder / "tasks"
+    first.write(out, to="labelstudio")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.rglob("*") if path.is_file()}
+    second.write(out, to="labelstudio")
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.rglob("*") if path.is_file()} == before
+    assert query_id("a", 0, 1, "dog") != query_id("a", 0, 1, "cat") != query_id("a", 0, 1, "cat", 1)
+
+
+def test_label_studio_tasks_fit_their_configuration(folder):
+    out = folder / "tasks"
+    made(folder, label="dog & cat").write(out, to="labelstudio")
+    root = ET.fromstring((out / "labeling_config.xml").read_text())
+    audio, choices = root.find("Audio"), root.find("Choices")
+    assert choices.get("toName") == audio.get("name")
+    assert [one.get("value") for one in choices.findall("Choice")] == ["present", "absent", "unsure"]
+    tasks = json.loads((out / "tasks.json").read_text())
+    fields = {value[1:] for tag in root.iter() for value in tag.attrib.values() if value.startswith("$")}
+    for task in tasks:
+        assert fields <= set(task["data"])
+        region = task["predictions"][0]["result"][0]
+        assert (region["value"]["start"], region["value"]["end"]) == (task["data"]["onset"], task["data"]["offset"])
+        assert region["from_name"] in {tag.get("name") for tag in root.iter()}
+    assert tasks[0]["data"]["audio"].startswith("/data/local-files/?d=")
+    made(folder).write(folder / "cut", to="labelstudio", cut=True, url_prefix="http://here/")
+    task = json.loads((folder / "cut" / "tasks.json").read_text())[0]
+    assert "predictions" not in task
+    assert (folder / "cut" / "clips" / f"{task['data']['query']}.wav").is_file()
+
+
+def frame_of(n=3):
+    found = wk.queries({"a": 3.0 * n}, method="fixed", segment_length=3)
+    return found.frame, found.frame["query"].tolist()
+
+
+def test_what_does_not_fit_is_named_and_counted():
+    frame, (q, r, s) = frame_of()
+    found = collect(
+        frame,
+        [
+            Said(q, "present", "ann", 4.0, "1"),
+            Said(q, "present", "ann", 5.0, "2"),  # again
+            Said(r, "present", "ann", 4.0, "1"),
+            Said(r, "absent", "ann", 4.0, "2"),  # changed her mind
+            Said(s, "yes", "ann", 4.0),
+            Said(s, "no", "bob", 4.0),  # they differ
+            Said("feedbeef0000", "present", "ann", place="x.json: task 9"),
+            Said(q, "perhaps", "bob", place="x.json: task 10"),
+            Said(s, "", "cid"),
+        ],
+    )
+    assert found.duplicates == [q]
+    assert found.contradictions == [r, s]
+    assert found.unknown == ["x.json: task 9: feedbeef0000"]
+    assert found.unreadable == ["x.json: task 10: 'perhaps'"]
+    assert found.pending == []
+    by = found.answers.to_frame().set_index(["query", "annotator"])["present"]
+    assert by[(r, "ann")] == 0
+    labels = labels_of(found)
+    assert labels.to_frame()[["onset", "offset"]].to_numpy().tolist() == [
+        [0.0, 3.0]
+    ]  # s is undecided, r was taken back
+    report = found.to_dict()
+    assert (report["n_answered"], report["n_contradictions"], report["n_unknown"]) == (3, 2, 1)
+    json.dumps(report, allow_nan=False)
+
+
+def labels_of(found):
+    return found.labels("fixed", {"segment_length": 3.0})
+
+
+def test_partial_answers_leave_the_rest_open():
+    frame, (q, *_) = frame_of()
+    found = collect(frame, [Said(q, "present")])
+    assert len(found.pending) == 2
+    labels = found.labels("fixed", {"segment_length": 3.0})
+    assert len(labels) == 1
+    nothing = collect(frame, [])
+    assert not nothing.labels("fixed", {"segment_length": 3.0}).recordings["annotated"].any()
+
+
+def test_seconds_per_query_survive_a_coffee_break():
+    frame, _ = frame_of(40)
+    times = np.random.default_rng(0).uniform(4, 8, 40)
+    times[3] = 3600.0
+    found = collect(frame, [Said(q, "absent", "a", t) for q, t in zip(frame["query"], times)])
+    pace = found.seconds_per_query()
+    assert 4 < pace["median"] < 8
+    assert pace["winsorised"] < 8
+    assert pace["mean"] > 90
+    assert pace["n_idle"] == 1
+
+
+def test_real_label_studio_exports_are_reported_as_unknown(real_data):
+    """Genuine exports of another campaign: their structure is read, and no answer is invented."""
+    frame, _ = frame_of()
+    for path in sorted((real_data / "labelstudio_coffee").glob("*.json")):
+        answers = read_returned([path])
+        tasks = json.loads(path.read_text())
+        assert len(answers) == sum(len(task["annotations"]) for task in tasks)
+        assert sum(one.seconds for one in answers) == pytest.approx(
+            sum(a["lead_time"] for task in tasks for a in task["annotations"]), rel=1e-9
+        )
+        found = collect(frame, answers)
+        assert len(found.answers) == 0
+        assert len(found.pending) == 3
+
+
+def test_a_real_export_with_query_ids_comes_back(real_data, tmp_path):
+    """The structure of a genuine export, with the choice and the id that our configuration adds to it."""
+    path = sorted((real_data / "labelstudio_coffee").glob("*.json"))[1]
+    tasks = json.loads(path.read_text())
+    frame, ids = frame_of(len(tasks))
+    for task, query in zip(tasks, ids):
+        task["data"]["query"] = query
+        for annotation in task["annotations"]:
+            answer = {"type": "choices", "from_name": "answer", "value": {"choices": ["present"]}}
+            annotation["result"].append(answer)
+    (tmp_path / "e.json").write_text(json.dumps(tasks))
+    found = collect(frame, read_returned([tmp_path / "e.json"]))
+    assert found.n_answered == len(tasks)
+    assert found.seconds_per_query()["n"] == len(found.answers)
+
+
+def test_bisection_goes_on_round_by_round_as_in_simulation(tmp_path):
+    events = np.array([[3.0, 4.5], [11.0, 11.6]])
+    known = Recording("a", 16.0, events=events)
+    expected = run(Bisection(segment_length=1.0, n_events=2), known, SimulatedAnnotator(0.5))
+    out = tmp_path / "tasks"
+    options = {"method": "bisection", "segment_length": 1.0, "n_events": 2}
+    wk.queries({"a": 16.0}, **options).write(out, to="csv")
+    for _ in range(10):
+        state = read_state(out / "queries.csv")
+        answers = SimulatedAnnotator(0.5)(events, state[["onset", "offset"]].to_numpy(float))
+        table = pd.DataFrame({"query": state["query"], "answer": np.where(answers == 1, "yes", "no")})
+        table.to_csv(tmp_path / "export.csv", index=False)
+        campaign = Campaign.open(out)
+        found = campaign.take([tmp_path / "export.csv"])
+        if not campaign.next_round(found):
+            break
+        recordings, more, tool = resumed(out)
+        wk.queries(recordings, **more).write(out, to=tool)
+    assert len(read_state(out / "queries.csv")) == expected.n_queries
+    assert np.allclose(campaign.labels(found).to_frame()[["onset", "offset"]], expected.labels.events)
+    assert read_state(out / "queries.csv")["round"].max() > 1
+
+
+def test_boundary_search_goes_on_query_by_query(tmp_path):
+    events = np.array([[3.0, 4.5]])
+    answers, frame = None, pd.DataFrame()
+    for _ in range(60):
+        found = wk.queries({"a": 16.0}, method="boundary", tolerance=0.1, answers=answers)
+        if not found.n_queries:
+            break
+        frame = pd.concat([frame, found.frame])
+        present = SimulatedAnnotator(0.5)(events, frame[["onset", "offset"]].to_numpy(float))
+        answers = wk.Answers.from_frame(frame.assign(present=present))
+    labels = collect(frame, [Said(q, "yes" if p else "no") for q, p in zip(frame["query"], present)]).labels(
+        "boundary", {"tolerance": 0.1}
+    )
+    assert np.allclose(labels.to_frame()[["onset", "offset"]], events, atol=0.15)
+    assert frame["query"].is_unique
+
+
+_SLOW = """
+import sys, os, time
+import weakly.files as files
+from pathlib import Path
+real = os.replace
+def slow(a, b):  # the worst moment: the new file is complete and not yet in place
+    time.sleep(0.03); real(a, b)
+os.replace = slow
+from weakly.cli import main
+main(sys.argv[1:])
+"""
+
+
+def killed(arguments, folder, files):
+    """Start the command and kill it as soon as so many files are there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SLOW, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 60
+    while process.poll() is None and len(whole(folder)) < files and time.monotonic() < end:
+        time.sleep(0.005)
+    assert process.poll() is None, "the command was done before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def finished(*arguments):
+    from weakly.cli import main
+
+    with pytest.raises(SystemExit) as done:
+        main([str(argument) for argument in arguments])
+    assert done.value.code == 0
+
+
+def whole(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_kill_9_loses_nothing(folder):
+    sounds = [str(path) for path in sorted((folder / "sound").glob("*.wav"))]
+    ask = ["queries", *sounds, "--method", "fixed", "--segment-length", "0.5", "--to", "clips", "--out"]
+    finished(*ask, folder / "good")
+    good = whole(folder / "good")
+    for files in (5, 25):
+        killed([*ask, str(folder / "tasks")], folder / "tasks", files)
+        left = whole(folder / "tasks")
+        assert 5 <= len(left) < len(good)
+        assert all(data == good[name] for name, data in left.items())  # whole or absent, never half
+    finished(*ask, folder / "tasks")
+    assert whole(folder / "tasks") == good
+
+    (export,) = answered(folder / "tasks", "csv")
+    answer = ["answers", str(export), "--queries", str(folder / "tasks" / "queries.csv"), "--out"]
+    killed([*answer, str(folder / "labels")], folder / "labels", 2)
+    stored = (folder / "tasks" / "answers.csv").read_bytes()
+    finished(*answer, folder / "labels")
+    assert (folder / "tasks" / "answers.csv").read_bytes() == stored
+    finished(*answer, folder / "right")
+    assert whole(folder / "labels") == whole(folder / "right")
+
+
+def test_bad_files_say_so(tmp_path):
+    with pytest.raises(InvalidInput, match="no such file"):
+        read_state(tmp_path / "queries.csv")
+    (tmp_path / "q.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidInput, match="no column 'query'"):
+        read_state(tmp_path / "q.csv")
+    (tmp_path / "e.json").write_text("[{]")
+    with pytest.raises(InvalidInput, match="line 1"):
+        read_returned([tmp_path / "e.json"])
+    (tmp_path / "e.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(InvalidInput, match="no column of answers"):
+        read_returned([tmp_path / "e.csv"])
+    with pytest.raises(InvalidInput, match="clips need its audio"):
+        wk.queries({"a": 4.0}, method="fixed", segment_length=2).write(tmp_path / "o", to="clips")
+
+
+def test_bad_input_at_the_door():
+    for options, words in (
+        ({"method": "fixed"}, "needs segment_length"),
+        ({"method": "bisection"}, "needs segment_length"),
+        ({"method": "bisect", "segment_length": 1}, "did you mean 'bisection'"),
+        ({"method": "fixed", "segment_length": -1}, "segment_length must be > 0"),
+        ({"method": "fixed", "queries_per_recording": 2, "budget": 3}, "not both"),
+        ({"method": "fixed", "queries_per_recording": 0}, "whole number >= 1"),
+        ({"method": "change-point", "queries_per_recording": 3}, "need audio, or features"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            wk.queries({"a": 10.0}, **options)
+    with pytest.raises(InvalidInput, match="no recordings"):
+        wk.queries({}, method="fixed", segment_length=1)
+
+
+def test_the_result_shows_itself(folder):
+    found = made(folder, events=wk.Events.from_frame(
+        pd.DataFrame({"recording": ["a.wav"], "onset": [2.0], "offset": [4.5]}), recording_length=10.0))  # fmt: skip
+    ax = found.plot()
+    assert "8 queries" in ax.get_title()
+    assert [label.get_text() for label in ax.get_yticklabels()][-1] == "a.wav: events"
+    data = found.to_dict()
+    assert data["n_queries"] == 8
+    assert data["listened"] == pytest.approx(20)
+    assert found.estimate(seconds_per_answer=2) == pytest.approx(36)
+    json.dumps(data, allow_nan=False)
+    orc = wk.queries({"a": 10.0}, method="oracle", events=wk.Events.from_frame(
+        pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.5]}), recording_length=10.0))  # fmt: skip
+    assert orc.frame[["onset", "offset"]].to_numpy().tolist() == [[0, 2], [2, 4.5], [4.5, 10]]
