@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from . import app
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
-_HELP = """Simulate recordings and their weak labels: accuracy and event recall with standard errors, best segment length.
+_HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
 
 Examples:
 

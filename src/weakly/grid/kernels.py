@@ -50,7 +50,7 @@ def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, ba
     first, last = _width(0, n, length, w, start, mode), _width(n - 1, n, length, w, start, mode)
     inner = max(0, n - 2)
     base[r, 7] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
-    base[r, 8] = inner * w + first + (last if n > 1 else 0.0)
+    base[r, 8] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
 
 
 @kernel

@@ -1,0 +1,106 @@
+"""`weakly simulate`: the same numbers as the function, in words, JSON, files and a report."""
+
+import json
+
+import pytest
+
+import weakly as wk
+from weakly.cli import main
+
+PLAIN = ["--event-length", "1", "--events", "1", "--recording-length", "100", "--recordings", "200", "--seed", "1"]
+
+
+def run(capsys, *arguments, code=0):
+    with pytest.raises(SystemExit) as stop:
+        main(["simulate", *arguments])
+    said = capsys.readouterr()
+    assert stop.value.code == code, said.err
+    return said
+
+
+def test_json_is_the_result(capsys):
+    said = run(capsys, *PLAIN, "--segment-length", "0.8,1.5", "--presence-criterion", "0.5,0.9", "--json")
+    found = wk.simulate(
+        1.0,
+        n_events=1,
+        recording_length=100,
+        segment_length=[0.8, 1.5],
+        presence_criterion=[0.5, 0.9],
+        n_recordings=200,
+        rng=1,
+    )
+    assert json.loads(said.out) == found.to_dict()
+    assert said.err == ""
+
+
+def test_the_table_shows_event_recall_and_both_maxima(capsys):
+    said = run(capsys, *PLAIN)
+    for word in ("overlap_accuracy", "event_recall", "naive_overlap_accuracy", "Best segment length"):
+        assert word in said.out
+    assert said.out.count("\n") > 40
+
+
+def test_noise_and_rules(capsys):
+    noisy = json.loads(run(capsys, *PLAIN, "--segment-length", "0.8", "--flip-rate", "0.1", "--json").out)
+    assert noisy["rows"][0]["annotator"] == "criterion 0.5, flip_rate 0.1"
+    ruled = json.loads(run(capsys, *PLAIN, "--segment-length", "3", "--rule", "any,birdnet", "--json").out)
+    assert [row["rule"] for row in ruled["rows"]] == ["any", "margin(0.5)"]
+    votes = run(
+        capsys, *PLAIN, "--segment-length", "1.2", "--hop", "0.3", "--votes", "2", "--phase", "random", "--json"
+    )
+    assert json.loads(votes.out)["settings"]["votes"] == 2
+
+
+def test_the_number_of_workers_changes_no_digit(capsys):
+    arguments = [*PLAIN, "--segment-length", "0.8", "--json"]
+    assert run(capsys, *arguments, "--workers", "1").out == run(capsys, *arguments, "--workers", "3").out
+
+
+def test_files_and_report(capsys, tmp_path):
+    said = run(
+        capsys,
+        *PLAIN,
+        "--segment-length",
+        "0.5,0.8,1.5",
+        "--out",
+        str(tmp_path / "o"),
+        "--report",
+        str(tmp_path / "r.html"),
+    )
+    names = sorted(path.name for path in (tmp_path / "o").iterdir())
+    assert names == ["best.csv", "overlap_accuracy.png", "overlap_accuracy.svg", "simulation.csv", "simulation.json"]
+    page = (tmp_path / "r.html").read_text()
+    assert "notice" in page
+    assert "chosen on one half" in page
+    assert "r.html" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--event-length", "x"], "event_length must be"),
+        (["--event-length", "200"], "at most the recording's 100 s"),
+        (["--presence-criterion", "50"], "a percentage"),
+        (["--segment-length", "0"], "segment_length must be > 0"),
+        (["--placement", "poison"], "did you mean 'poisson'"),
+        (["--rule", "any", "--flip-rate", "0.1"], "--rule goes without"),
+        (["--workers", "0"], "workers must be at least 1"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, arguments, message):
+    given = dict(zip(PLAIN[::2], PLAIN[1::2])) | dict(zip(arguments[::2], arguments[1::2]))
+    said = run(capsys, *(part for pair in given.items() for part in pair), code=2)
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_digits(capsys):
+    distributed = pytest.importorskip("distributed")
+    arguments = [*PLAIN, "--segment-length", "0.8", "--json"]
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        remote = run(capsys, *arguments, "--scheduler", cluster.scheduler_address).out
+    assert remote == run(capsys, *arguments).out
