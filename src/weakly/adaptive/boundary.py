@@ -232,6 +232,10 @@ def _replay(how: Boundary, stretch: tuple[float, float], answers: tuple[float, .
     return search
 
 
+#: Steps of a low-discrepancy sequence in four dimensions: powers of 1 / 1.1673, the root of x^5 = x + 1.
+_STEPS = np.array([0.8566748838545029, 0.7338918566271260, 0.6287067210378087, 0.5385972572236101])
+
+
 class _Search:
     """The three searches in one stretch: prefix, suffix, width."""
 
@@ -289,11 +293,17 @@ class _Search:
     def found(self) -> Found:
         """The estimates; before the end, what is known so far."""
         # A fixed low-discrepancy sample of the three thresholds: the same answers give the same intervals.
-        u = (np.arange(4001)[:, None] * np.array([0.8191725134, 0.6710436067, 0.5497004779]) + 0.5) % 1.0
+        u = (np.arange(4001)[:, None] * _STEPS + 0.5) % 1.0
         left = self.stages[0].draws(u[:, 0])
         right = self._mirror(self.stages[1].draws(u[:, 1])) if len(self.stages) > 1 else np.full(len(u), self.high)
         # Nothing known of the width yet: between nothing and all of the stretch that was heard.
         w = self.stages[2].draws(u[:, 2]) if len(self.stages) > 2 else u[:, 2] * (left - self.low)
+        if len(self.stages) > 2:
+            # Around a middle that is off by x, a criterion near 1 is met from the width t_L - t_R + 2 x on, not w.
+            off = np.abs((left + right) / 2 - self._middle()).max()
+            least = left - right
+            hidden = least + 2 * off >= w
+            w = np.where(hidden, least + u[:, 3] * np.maximum(w - least, 0.0), w)
         onset, offset = left - w, right + w
         offset = np.maximum(offset, onset + 1e-9)
         criterion = np.clip(w / (offset - onset), 0, 1)
