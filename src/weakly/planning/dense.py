@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from .. import exact
 from ..events import Timelines
 from ..exact.columns import Columns
-from ..grid import windows as overlapping
 from ..intervals import merge
 from ..lengths import Lengths
 from ..tally import BASE, RAW
 from ..work import threads
 from .criteria import Criteria, probes
 from .sums import Sums
+from .votes import voted
 
 Floats = NDArray[np.float64]
 _MOST = 24  # criteria that stand for a continuous law here
+_PHASES = 24_000  # events times phases that overlapping windows are averaged over
 _R = {name: k for k, name in enumerate(RAW)}
 _B = {name: k for k, name in enumerate(BASE)}
 
@@ -44,17 +45,31 @@ class Exact:
         def one(width: float, columns: Columns) -> tuple[Floats, Floats]:
             return exact.measure(self.timelines, width, columns, means=False)
 
-        return self._sums(segment_lengths, criteria.few(_MOST), one, ("fixed",), self._values)
+        return self._sums(segment_lengths, criteria.few(_MOST), one)
 
     def windows(self, hops: Any, per_cell: int, needed: int, criteria: Criteria) -> Sums:
-        """Overlapping windows with each of these hops."""
-        few = criteria.few(_MOST)
+        """Overlapping windows with each of these hops, averaged over a few phases: all of them would take long."""
+        few, events = criteria.few(8), self.timelines.bounds
+        count = int(np.clip(_PHASES / max(len(events), 1), 4, 48))
+        phases = (np.arange(count) + 0.5) / count
+        n, total = len(self.timelines), float(self.timelines.lengths.sum())
+        event_time = float((events[:, 1] - events[:, 0]).sum())
 
-        def one(hop: float, columns: Columns) -> tuple[Floats, Floats]:
-            how: dict[str, Any] = {"phase": None, "edge": "truncate", "hop": hop, "votes": needed}
-            return overlapping.measure(self.timelines, hop * per_cell, columns, **how)
+        def one(hop: float) -> Floats:
+            how: dict[str, Any] = {"hop": hop, "per_cell": per_cell, "needed": needed, "phases": phases}
+            each = [voted(self.timelines, criterion=float(value), **how) for value in few.values]
+            overlap = each[0][2]
+            tp, fp, _, inside, found = few.weights @ np.array(each)
+            tp, guess = tp + few.always * event_time, few.always
+            outside, near = guess * (total - event_time), guess * (overlap - event_time)
+            return np.array(
+                [tp, fp + outside, event_time - tp, overlap, inside + near, found + guess * len(events), 0.0]
+            )
 
-        return self._sums(hops, few, one, ("windows", per_cell, needed), few.values)
+        hops = [float(hop) for hop in np.atleast_1d(hops)]
+        with threads() as pool:
+            table = np.array(list(pool.map(one, hops))) / n
+        return Sums.table(table, n_events=len(events) / n, recording_length=total / n)
 
     def split(self, widths: Any, criteria: Criteria) -> Floats:
         """Present nodes of a bisection per recording."""
@@ -74,23 +89,15 @@ class Exact:
             found = list(pool.map(one, [float(width) for width in widths]))
         return tuple(np.stack(each, axis=1) for each in zip(*found))  # type: ignore[return-value]
 
-    def _sums(
-        self,
-        sizes: Any,
-        criteria: Criteria,
-        one: Callable[[float, Columns], tuple[Floats, Floats]],
-        key: tuple[Any, ...],
-        values: Floats,
-    ) -> Sums:
-        if not np.isin(criteria.values, values).all():
-            values = criteria.values
-        wanted = [float(each) for each in np.atleast_1d(sizes)]
-        about = (*key, values.tobytes())
+    def _sums(self, widths: Any, criteria: Criteria, one: Callable[[float, Columns], tuple[Floats, Floats]]) -> Sums:
+        values = self._values if np.isin(criteria.values, self._values).all() else criteria.values
+        wanted = [float(each) for each in np.atleast_1d(widths)]
+        about = (values.tobytes(),)
         columns = Columns.of(presence_criterion=values)
         missing = [each for each in dict.fromkeys(wanted) if (*about, each) not in self._known]
 
-        def work(size: float) -> tuple[Floats, Floats]:
-            raw, base = one(size, columns)
+        def work(width: float) -> tuple[Floats, Floats]:
+            raw, base = one(width, columns)
             return raw.sum(axis=0)[None], base.sum(axis=0)[None]
 
         if len(missing) > 1:

@@ -104,7 +104,7 @@ def windows(task: Task, per_cell: int, hops: Any = None) -> list[Row]:
     centre = task.criteria.middle * task.lengths.mean / (per_cell - 0.5)
     search = hops is None
     # The label's edges fall on the event's, on average, where hop = gamma d / (K - k + 1/2).
-    tried = centre * np.geomspace(0.4, 2.5 * (2 * per_cell - 1), 49) if hops is None else np.atleast_1d(hops)
+    tried = centre * np.geomspace(0.4, 2.5 * (2 * per_cell - 1), 25) if hops is None else np.atleast_1d(hops)
     tried = tried[tried * per_cell <= task.recordings.max()]
     if tried.size == 0:
         return []
@@ -113,7 +113,7 @@ def windows(task: Task, per_cell: int, hops: Any = None) -> list[Row]:
     wrong = np.array([each.wrong for each in sums])
     if search:
         needed, middle = divmod(int(np.argmin(wrong)), tried.size)
-        tried = tried[middle] * np.geomspace(0.96, 1.04, 17)
+        tried = tried[middle] * np.geomspace(0.9, 1.11, 17)
         tried = tried[tried * per_cell <= task.recordings.max()]
         sums = [task.model.windows(tried, per_cell, needed + 1, task.criteria)]
         chosen = [(sums[0], int(np.argmin(sums[0].wrong)), needed + 1)]
@@ -247,7 +247,7 @@ def candidates(task: Task, methods: tuple[str, ...]) -> list[Row]:
         rows += fixed(task, useful)
     if "windows" in methods:
         for per_cell in PER_CELL:
-            rows += windows(task, per_cell, useful[useful <= 12 * task.optimum][::2] / per_cell)
+            rows += windows(task, per_cell, useful[useful <= 12 * task.optimum][::4] / per_cell)
     if "bisection" in methods:
         rows += bisection(task, useful)
     return rows
