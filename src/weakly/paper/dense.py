@@ -45,7 +45,11 @@ def dense_optimum(*, n_events: int, criteria: ArrayLike) -> DenseOptimum:
     for k, (criterion, length) in enumerate(zip(g, rule)):
         grid = length * steps
         found = dense_model(n_events=n_events, segment_length=grid, presence_criterion=criterion)
-        best[k] = peak(grid, np.asarray(found.overlap_accuracy)[:, None])[0][0]
+        smooth = peak(grid, np.asarray(found.overlap_accuracy)[:, None])[0]
+        bends = criterion * EVENT_LENGTH * np.arange(1, 7)  # where one more whole event fits, the accuracy has a kink
+        tried = np.concatenate((smooth, bends))
+        again = dense_model(n_events=n_events, segment_length=tried, presence_criterion=criterion)
+        best[k] = tried[int(np.argmax(again.overlap_accuracy))]
     at_best = dense_model(n_events=n_events, segment_length=best, presence_criterion=g)
     at_rule = dense_model(n_events=n_events, segment_length=rule, presence_criterion=g)
     return DenseOptimum(

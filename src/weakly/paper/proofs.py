@@ -19,7 +19,7 @@ def states(
 ) -> list[tuple[float, float, float]]:
     r"""Table 2 of the paper: (t, F just before t, F just after t) for the states t_0 ... t_5.
 
-    >>> [round(t, 9) for t, _, _ in states(event_length=1.5, segment_length=1, presence_criterion=0.4)]
+    >>> [round(t, 9) for t, _, _ in states(event_length=1.5, segment_length=1.0, presence_criterion=0.4)]
     [0.0, 0.6, 1.0, 1.5, 1.9, 2.5]
     """
     d, q, g = event_length, segment_length, presence_criterion
