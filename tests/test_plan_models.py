@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -169,3 +169,35 @@ def test_criteria_of_a_law_keep_its_mean():
         Criteria.of(50)
     with pytest.raises(wk.InvalidInput, match="continuous scipy law"):
         Criteria.parse("nolaw:2,3")
+
+
+@given(
+    seed=st.integers(0, 1000),
+    gamma=GAMMA,
+    hop=st.floats(0.2, 2.0),
+    shape=st.sampled_from([(1, 1), (2, 1), (2, 2), (4, 2), (4, 4)]),
+)
+@settings(max_examples=25)
+def test_votes_on_known_events(seed, gamma, hop, shape):
+    """The quick kernel at one phase is the evaluation of that phase."""
+    from weakly.planning.dense import drawn
+    from weakly.planning.votes import voted
+
+    rng = np.random.default_rng(seed)
+    lengths = Lengths.sample([0.3, 1.0, 4.0])
+    timelines = drawn(lengths, recording_length=30.0, n_events=4, poisson=True, rng=rng).part(0, 5)
+    per_cell, needed = shape
+    phase = float(rng.random())
+    found = wk.evaluate(
+        timelines,
+        segment_length=per_cell * hop,
+        hop=hop,
+        votes=needed,
+        presence_criterion=gamma,
+        phase=phase * hop,
+    )
+    tally = next(iter(found.tallies.values()))
+    made = voted(timelines, hop=hop, per_cell=per_cell, needed=needed, criterion=gamma, phases=np.array([phase]))
+    names = ("tp", "fp", "fp_elsewhere", "overlap_time", "n_found")
+    tp, near, elsewhere, overlap, events = (getattr(tally, name).item() for name in names)
+    assert made.tolist() == pytest.approx([tp, near + elsewhere, overlap, near, events], abs=1e-9)

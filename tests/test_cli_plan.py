@@ -1,0 +1,100 @@
+"""`weakly plan` and `weakly demo` at the door."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import weakly as wk
+from weakly.cli import main
+
+PAPER = ["plan", "--event-length", "1", "--presence-criterion", "0.5", "--recording-length", "100", "--events", "1"]
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(each) for each in arguments])
+    return stop.value.code
+
+
+def test_answer_first(capsys):
+    assert run(*PAPER) == 0
+    printed = capsys.readouterr().out
+    made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
+    assert printed.startswith(made.answer)
+    for word in ("overlap_accuracy", "event_recall", "oracle, s = 8", "This rests on"):
+        assert word in printed
+
+
+def test_json_is_the_dictionary_and_nothing_else(capsys):
+    assert run(*PAPER, "--budget", "90", "--target", "event_recall>=0.9", "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1, budget=90, target="event_recall>=0.9")
+    assert printed == made.to_dict()
+
+
+def test_files(tmp_path, capsys):
+    assert run(*PAPER, "--out", tmp_path / "out", "--report", tmp_path / "plan.html") == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    pictures = {f"{name}.{end}" for name in ("timeline", "lengths", "frontier", "cost") for end in ("png", "svg")}
+    assert pictures | {"methods.csv", "frontier.csv", "plan.json"} == names
+    assert "The command that made it" in (tmp_path / "plan.html").read_text()
+    assert "wrote" in capsys.readouterr().err
+
+
+def test_pilot_file(tmp_path, capsys):
+    path = tmp_path / "pilot.tsv"
+    rows = "".join(f"{k}.wav\t{k % 7}.5\t{k % 7 + 2}\tDog\n" for k in range(20))
+    path.write_text("filename\tonset\toffset\tevent_label\n" + rows + "empty.wav\t\t\t\n")
+    options = ["--label", "Dog", "--presence-criterion", "0.3", "--recording-length", "10", "--json"]
+    assert run("plan", path, *options) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["inputs"]["pilot"] == {"n_events": 20, "n_recordings": 21, "n_censored": 0, "n_unknown_lengths": 0}
+    assert printed["recommended"]["listened"] == 210
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--presence-criterion", "50"], "percentage"),
+        (["--presence-criterion", "0.5", "--event-length", "x:y"], "event_length"),
+        (["--presence-criterion", "0.5"], "give pilot annotations or --event-length"),
+        (["--presence-criterion", "0.5", "--event-length", "1"], "recording_length must be given"),
+        (["--event-length", "1"], "Missing option '--presence-criterion'"),
+    ],
+)
+def test_bad_input_is_one_line(options, message, capsys):
+    extra = ["--event-length", "1", "--recording-length", "9"] if message == "percentage" else []
+    assert run("plan", *options, *extra) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_laws_and_lists(capsys):
+    options = ["--event-length", "0.5,1,4", "--presence-criterion", "beta:2,3", "--recording-length", "500"]
+    assert run("plan", *options, "--methods", "fixed", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["inputs"]["presence_criterion_name"].startswith("beta(2")
+    assert run("plan", *options[:3], "0.3:0.5:3", *options[4:], "--methods", "fixed", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["inputs"]["presence_criterion"] == [0.3, 0.4, 0.5]
+
+
+def test_the_closed_form_loads_little():
+    """A plan without a pilot starts quickly: no data frames, no compiler, no pictures, no laws."""
+    code = (
+        "import sys\nfrom weakly.cli import main\n"
+        f"try: main({PAPER!r})\nexcept SystemExit: pass\n"
+        "heavy = {'numba', 'pandas', 'matplotlib', 'scipy.stats'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_demo_ends_with_the_answer_and_the_report(tmp_path, capsys):
+    assert run("demo", "--out", tmp_path / "demo") == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert lines[-1] == f"The report: {(tmp_path / 'demo' / 'plan.html').resolve()}"
+    assert lines[-3].startswith("Label ")
+    assert (tmp_path / "demo" / "plan.html").read_text().startswith("<!doctype html>")
