@@ -17,6 +17,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -294,13 +295,17 @@ class _Search:
         """The estimates; before the end, what is known so far."""
         # A fixed low-discrepancy sample of the three thresholds: the same answers give the same intervals.
         u = (np.arange(4001)[:, None] * _STEPS + 0.5) % 1.0
+        exact = self.stages[0].exact
+        if exact:  # and all corners, so that the intervals hold every case
+            u = np.concatenate((u, np.array(list(product((0.0, 1.0), repeat=4)))))
         left = self.stages[0].draws(u[:, 0])
         right = self._mirror(self.stages[1].draws(u[:, 1])) if len(self.stages) > 1 else np.full(len(u), self.high)
         # Nothing known of the width yet: between nothing and all of the stretch that was heard.
         w = self.stages[2].draws(u[:, 2]) if len(self.stages) > 2 else u[:, 2] * (left - self.low)
         if len(self.stages) > 2:
             # Around a middle that is off by x, a criterion near 1 is met from the width t_L - t_R + 2 x on, not w.
-            off = np.abs((left + right) / 2 - self._middle()).max()
+            off = np.abs((left + right) / 2 - self._middle())
+            off = off.max() if exact else off
             least = left - right
             hidden = least + 2 * off >= w
             w = np.where(hidden, least + u[:, 3] * np.maximum(w - least, 0.0), w)
@@ -309,7 +314,7 @@ class _Search:
         criterion = np.clip(w / (offset - onset), 0, 1)
 
         def interval(x: NDArray[np.float64]) -> tuple[float, float]:
-            p = (0.0, 1.0) if self.stages[0].exact else (0.025, 0.975)
+            p = (0.0, 1.0) if exact else (0.025, 0.975)
             low, high = np.quantile(x, p)
             return float(low), float(high)
 
