@@ -51,7 +51,7 @@ class Timelines:
         """
         from .intervals import as_intervals, merge
 
-        rows = [merge(as_intervals(recording, name="events")) for recording in recordings]
+        rows = [merge(as_intervals(row, name=f"events of recording {i}")) for i, row in enumerate(recordings)]
         lengths = np.broadcast_to(np.asarray(recording_length, dtype=np.float64), (len(rows),)).copy()
         for i, (row, length) in enumerate(zip(rows, lengths)):
             _inside(row[:, 0], row[:, 1], length, recording=i)
@@ -141,8 +141,8 @@ class Events:
         known: dict[str, Any] = {}
         if isinstance(recording_length, Mapping):
             known = {str(name): length for name, length in recording_length.items()}
-        further = [*blank, *known, *map(str, recordings or ())]
-        idle = dict.fromkeys(map(str, unannotated or ()))
+        further = [*blank, *known, *map(str, () if recordings is None else recordings)]
+        idle = dict.fromkeys(map(str, () if unannotated is None else unannotated))
         owners = table["recording"].tolist()
         names = list(dict.fromkeys([*dict.fromkeys(owners), *further, *idle]))
         try:
@@ -364,7 +364,7 @@ class Answers:
                 f"onset {table['onset'][row]:g}, offset {table['offset'][row]:g}"
             )
         table = table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]]
-        return cls(table, _listing(table, recording_length or {}, recordings or ()))
+        return cls(table, _listing(table, recording_length, () if recordings is None else recordings))
 
     def select(self, label: str | None = None) -> Answers:
         """The answers about one class; every recording stays."""

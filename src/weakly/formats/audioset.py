@@ -160,7 +160,7 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         match = _SEGMENT.match(name)
         assert match
         length = ends.get(name, np.nan)
-        length = listing["length"].get(name, np.nan) if length != length else length
+        length = float(listing["length"].get(name, np.nan) if length != length else length)
         if length != length or starts.get(name, 0.0) > 0:
             raise InvalidInput(
                 f"audioset-weak: the recording {quoted(name)} needs a segment that is all of it, and a length"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..events import Events
-from .output import delimited, duration, exact, losses, save, texts_of
+from .output import delimited, duration, exact, inexact, losses, save, texts_of
 from .registry import Format
 from .source import Source
 from .table import Rows, Table
@@ -91,7 +91,7 @@ def write_kaleidoscope(events: Events, path: Path) -> list[str]:
     lengths = exact(duration(frame["onset"], frame["offset"]))
     columns = [none, none, texts_of(frame, "recording"), exact(frame["onset"]), lengths, texts_of(frame, "label")]
     save(path, delimited(columns, delimiter=",", names=_KALEIDOSCOPE))
-    found = losses(events, empty=False)
+    found = losses(events, empty=False) + inexact(frame["onset"], frame["offset"])
     if "" in events.labels:
         found.append("events with an empty label")
     return found

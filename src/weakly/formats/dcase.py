@@ -71,7 +71,9 @@ def sniff_clips(source: Source) -> bool:
     for line in source.head:
         fields = [field.strip() for field in line.split(source.delimiter)]
         match = CLIP.search(fields[0])
-        if match is None or (float(match[1]), float(match[2])) != (float(fields[1]), float(fields[2])):
+        if match is None or not (is_number(fields[1]) and is_number(fields[2])):
+            return False
+        if (float(match[1]), float(match[2])) != (float(fields[1]), float(fields[2])):
             return False
     return True
 
@@ -187,7 +189,7 @@ def _weak(source: Source, recording: list[str], labels: list[str], places: list[
 
 def read_clips(source: Source) -> Rows:
     """The labels of clips that are listed with their times in the video."""
-    table = _headerless(source)
+    table = Table.read(source, names=["filename", "onset", "offset", "event_label"])
     recording = [name.strip() for name in table.columns["filename"]]
     for name in ("onset", "offset"):
         table.numbers(name)

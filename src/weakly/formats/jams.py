@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Events
 from .labelstudio import _number, load
-from .output import count, duration, losses, per_recording, save, texts_of
+from .output import count, duration, inexact, losses, per_recording, save, texts_of
 from .registry import Format
 from .source import Source
 from .table import Rows, lengths_agree
@@ -92,6 +92,7 @@ def write(events: Events, path: Path) -> list[str]:
     """One JAMS file per recording, in the namespace segment_open, one annotation per annotator."""
     lengths = events.recordings["length"]
     found = losses(events, empty=True, lengths=True, extra=("annotator", "confidence", "namespace"))
+    found += inexact(events.to_frame()["onset"], events.to_frame()["offset"])
     if lengths.isna().any():
         n = int(lengths.isna().sum())
         found.append(

@@ -255,7 +255,7 @@ def answers(source: Source) -> Rows:
                 said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
         if not said_of:
             rows.empty.append(name)
-        query = _first(told, _ID)
+        query = told["query"] if told.get("query") is not None else _first(told, _ID)
         for label, present in said_of.items():
             values = (name, start, end, label, present, _person(item.get("completed_by")), _number(item.get("lead_time")),
                       str(task.get("id", "") if query is None else query), str(item.get("id", "")))  # fmt: skip

@@ -39,7 +39,9 @@ def exact(values: Any) -> list[str]:
 
 
 def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
-    """The lengths that, added to the onsets in float64, give exactly the offsets.
+    """The lengths that, added to the onsets in float64, give exactly the offsets, wherever there are any.
+
+    (Where an onset ends in half of the offset's last digit, every sum is rounded to an even digit.)
 
     >>> float(duration([0.1], [0.3])[0]) + 0.1
     0.3
@@ -50,6 +52,13 @@ def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
         length = np.where(onset + length < offset, np.nextafter(length, np.inf), length)
         length = np.where(onset + length > offset, np.nextafter(length, -np.inf), length)
     return length
+
+
+def inexact(onset: Any, offset: Any) -> list[str]:
+    """What formats of onset and duration lose: the last digit of a few offsets."""
+    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
+    n = int((onset + duration(onset, offset) != offset).sum())
+    return [f"the last of 16 digits of {count(n, 'offset')}"] if n else []
 
 
 def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequence[str] | None = None) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ..events import Events
-from .output import count, duration, exact, losses, save, texts_of
+from .output import count, duration, exact, inexact, losses, save, texts_of
 from .registry import Format, is_number
 from .source import Source, quoted
 from .table import Rows, numbers
@@ -71,7 +71,7 @@ def _word(value: str) -> str:
 def write(events: Events, path: Path) -> list[str]:
     """One line per event; words cannot hold spaces, so these become underscores."""
     frame = events.to_frame()
-    found = losses(events, empty=False, extra=("confidence",))
+    found = losses(events, empty=False, extra=("confidence",)) + inexact(frame["onset"], frame["offset"])
     values = {*frame["recording"], *frame["label"]}
     changed = sorted(value for value in values if _word(value) != value)
     if changed:

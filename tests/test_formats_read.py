@@ -1,0 +1,358 @@
+"""Every format reads what its tool writes, and says what it could not know."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weakly import AssumptionWarning, InvalidInput
+from weakly.formats import detect, read, read_answers, read_lengths
+from weakly.formats.source import Source
+
+DATA = Path(__file__).parent / "data"
+quiet = pytest.mark.filterwarnings("ignore::weakly.errors.AssumptionWarning")
+
+#: file, format, events (recording, onset, offset, label), recordings with their lengths
+STRONG = [
+    ("dcase.tsv", "dcase", [("a.wav", 0.5, 1.25, "Dog"), ("a.wav", 3, 4.5, "NA")], {"a.wav": None, "b.wav": None}),
+    ("dcase_weak.tsv", "dcase-weak", [("a_0.000_10.000.wav", 0, 10, "Dog"), ("a_0.000_10.000.wav", 0, 10, "Speech")],
+     {"a_0.000_10.000.wav": 10, "b_5.000_9.500.wav": 4.5}),
+    ("dcase_clips.csv", "dcase-clips", [("a_30.000_40.000.wav", 0, 10, "Dog"), ("b_0.000_9.000.wav", 0, 9, "Cat")],
+     {"a_30.000_40.000.wav": 10, "b_0.000_9.000.wav": 9}),
+    ("dcase_2017.csv", "sed_eval", [("a_30.000_40.000.wav", 0.5, 2, "Dog")],
+     {"a_30.000_40.000.wav": None, "b_0.000_9.000.wav": None}),
+    ("sed_eval.ann", "sed_eval", [("street/a.wav", 0.5, 1.5, "car"), ("street/b.wav", 2, 3, "people walking")],
+     {"street/a.wav": None, "street/b.wav": None}),
+    ("fewshot.csv", "fewshot", [("a.wav", 0.5, 1.5, "Q")], {"a.wav": None, "b.wav": None}),
+    ("audioset.tsv", "audioset", [("abc_30000", 0.5, 1.5, "/m/0jbk"), ("abc_30000", 2, 10, "/m/09x0r")],
+     {"abc_30000": None}),
+    ("audioset_reordered.tsv", "dcase", [("abc_30000", 0.5, 1.5, "/m/0jbk")], {"abc_30000": None}),
+    ("audioset_framed.tsv", "audioset", [("abc_30000", 0, 0.96, "/m/0jbk")], {"abc_30000": None}),
+    ("audioset_weak.csv", "audioset-weak",
+     [("--abc_0", 0, 10, "/m/068hy"), ("--abc_0", 0, 10, "/m/0jbk"), ("d_f_30000", 0, 6.5, "/m/09x0r")],
+     {"--abc_0": 10, "d_f_30000": 6.5}),
+    ("r1.Table.1.selections.txt", "raven", [("r1", 0.5, 1.5, "EATO"), ("r1", 2, 2.5, '"NOCA"?')], {"r1": None}),
+    ("r2.Table.1.selections.txt", "raven", [], {"r2": None}),
+    ("sequence.selections.txt", "raven", [("x.wav", 1.5, 2.5, "owl"), ("y.wav", 1.25, 2, "owl")],
+     {"x.wav": None, "y.wav": None}),
+    ("a.BirdNET.selection.table.txt", "raven", [("a.wav", 0, 3, "Eurasian Blackbird")], {"a.wav": None}),
+    ("audacity.txt", "audacity", [("audacity", 0.5, 1.25, "dog"), ("audacity", 3, 4, "cat <b>&</b>")],
+     {"audacity": None}),
+    ("birdnet.csv", "birdnet", [("/rec/a.wav", 0, 3, "Eurasian Blackbird"), ("/rec/a.wav", 3, 6, "Eurasian Blackbird")],
+     {"/rec/a.wav": None}),
+    ("kaleidoscope.csv", "kaleidoscope", [("a.wav", 0.5, 3, "Owl")], {"a.wav": None, "b.wav": None}),
+    ("labelstudio.json", "labelstudio", [("a.wav", 1.5, 2.75, "dog"), ("a.wav", 1.25, 3, "dog")],
+     {"a.wav": 60, "b.wav": None, "c.wav": None}),
+    ("labelstudio_choices.json", "labelstudio", [("a.wav", 0, 3, "dog")], {"a.wav": None}),
+    ("clips.csv", "clips", [("a.wav", 0, 3, "event")], {"a.wav": None}),
+    ("clips_wide.csv", "clips-wide", [("a.wav", 0, 3, "dog")], {"a.wav": None}),
+    ("dog/x.wav.txt", "nigens", [("x.wav", 0.5, 1.25, "dog"), ("x.wav", 3, 4, "dog")], {"x.wav": None}),
+    ("turns.rttm", "rttm", [("rec1", 0.5, 1.75, "spk00"), ("rec1", 3, 4, "spk01")], {"rec1": None}),
+    ("start_length.csv", "csv", [("a.wav", 0.5, 0.75, "Parmaj_song")], {"a.wav": None}),
+    ("plain.csv", "csv", [("a", 0.5, 1.5, "dog, big")], {"a": 10, "b": 20}),
+    ("wide.csv", "wide", [("abc", 0.5, 1.5, "event"), ("abc", 2, 3, "event"), ("#NAME? (line 3)", 1, 2, "event")],
+     {"abc": 10, "#NAME? (line 3)": 10, "#NAME? (line 4)": 10, "def": 9.5}),
+    ("boundaries.csv", "boundaries", [("2", 0, 0.5, "Silence"), ("2", 0.5, 9, "Solo")], {"2": None}),
+    ("stead.csv", "stead", [("A_EV", 7, 28.96, "earthquake_local")], {"A_EV": 60}),
+    ("grid.TextGrid", "textgrid", [("grid", 1.5, 2.25, "dog")], {"grid": 10}),
+    ("elan.eaf", "elan", [("elan", 1.5, 2.25, "dog")], {"elan": None}),
+    ("scene.jams", "jams", [("a.wav", 0.5, 1.25, "dog"), ("a.wav", 3, 4, "cat")], {"a.wav": 10}),
+]  # fmt: skip
+
+
+@quiet
+@pytest.mark.parametrize(("file", "kind", "events", "recordings"), STRONG, ids=[row[0] for row in STRONG])
+def test_each_format_is_found_and_read(file, kind, events, recordings):
+    assert detect(Source(DATA / file)).name == kind
+    found = read(DATA / file)
+    rows = found.to_frame()[["recording", "onset", "offset", "label"]].to_numpy(dtype=object).tolist()
+    assert [tuple(row) for row in rows] == events
+    assert {n: None if v != v else v for n, v in found.recordings["length"].items()} == recordings
+
+
+def test_weak_files_are_marked_and_strong_ones_are_not():
+    with pytest.warns(AssumptionWarning, match="taken from their names"):
+        assert read(DATA / "dcase_weak.tsv").to_frame()["weak"].all()
+    assert "weak" not in read(DATA / "dcase.tsv").to_frame()
+    with pytest.warns(AssumptionWarning, match="1 rows are unsure"):
+        assert "weak" not in read(DATA / "fewshot.csv").to_frame()
+
+
+@quiet
+def test_answers_are_present_absent_or_unsure():
+    def present(file, **kwargs):
+        return read_answers(DATA / file, **kwargs).to_frame()["present"].fillna(-1).tolist()
+
+    assert present("fewshot.csv") == [1, -1, 0]
+    assert present("clips.csv") == [1, 0, -1]
+    assert present("clips_wide.csv") == [1, 0, 0, -1]
+    assert present("audioset_framed.tsv") == [1, 0]
+    assert present("dcase_weak.tsv") == [1, 1]
+    assert present("sonyc.csv") == [1, 0, 0]
+    assert read_answers(DATA / "clips.csv", label="owl").labels == ["owl"]
+    assert set(read_answers(DATA / "dcase_weak.tsv").recordings.index) == {"a_0.000_10.000.wav", "b_5.000_9.500.wav"}
+
+
+def test_choices_keep_annotator_seconds_and_query():
+    frame = read_answers(DATA / "labelstudio_choices.json").to_frame()
+    assert frame["annotator"].tolist() == ["1", "1", "2"]
+    assert frame["seconds"].tolist() == [4.5, 3.5, 6.0]
+    assert frame["query"].tolist() == ["q1", "q2", "q2"]
+    assert frame["present"].fillna(-1).tolist() == [1, 0, -1]
+    assert frame[["onset", "offset"]].to_numpy().tolist() == [[0, 3], [3, 6], [3, 6]]
+
+
+def test_regions_as_answers_about_the_whole_task():
+    with pytest.warns(AssumptionWarning, match="read as absent"):
+        frame = read_answers(DATA / "labelstudio.json").to_frame()
+    assert frame[["recording", "annotator", "present", "seconds"]].to_numpy(dtype=object).tolist() == [
+        ["a.wav", "3", 1.0, 12.5],
+        ["a.wav", "ann@example.org", 1.0, 8.0],
+        ["b.wav", "3", 0.0, 2.0],
+    ]
+
+
+def test_a_cancelled_task_was_not_annotated_and_an_empty_one_was():
+    done = read(DATA / "labelstudio.json").recordings["annotated"]
+    assert done.to_dict() == {"a.wav": True, "b.wav": True, "c.wav": False}
+
+
+def test_strong_files_hold_no_answers():
+    with pytest.raises(InvalidInput, match="no answers about segments; use read"):
+        read_answers(DATA / "dcase.tsv")
+
+
+def test_weak_labels_without_lengths_need_one():
+    with pytest.raises(InvalidInput, match="give recording_length, or read the file with read_answers"):
+        read(DATA / "sonyc.csv")
+    with pytest.warns(AssumptionWarning, match="-1 hold no answer"):
+        found = read(DATA / "sonyc.csv", recording_length=10)
+    assert found.to_frame()[["onset", "offset", "label"]].to_numpy(dtype=object).tolist() == [[0.0, 10.0, "1_engine"]]
+
+
+@quiet
+def test_notes_tell_what_was_understood():
+    for file, words in (
+        ("dcase_2017.csv", "1 rows '0 0' say that a label was looked for and not found"),
+        ("sequence.selections.txt", "File Offset is used"),
+        ("wide.csv", "2 recordings lost their names to a spreadsheet"),
+        ("boundaries.csv", "repeated at the same time"),
+        ("clips.csv", "1 clips are not answered yet"),
+    ):
+        assert any(words in note for note in read(DATA / file).notes)
+
+
+def test_extra_columns_survive():
+    assert read(DATA / "plain.csv").to_frame().loc[0, ["annotator", "confidence", "comment"]].tolist() == [
+        "ann",
+        0.5,
+        "=1+1",
+    ]
+    frame = read(DATA / "r1.Table.1.selections.txt").to_frame()
+    assert frame["low_frequency"].tolist() == [1000, 500]
+    assert read(DATA / "start_length.csv").to_frame()["label_column"].tolist() == ["44"]
+
+
+def test_label_selects_a_class():
+    found = read(DATA / "dcase.tsv", label="NA")
+    assert len(found) == 1
+    assert len(found.recordings) == 2
+    with pytest.raises(InvalidInput, match="did you mean 'Dog'"):
+        read(DATA / "dcase.tsv", label="dog")
+
+
+def test_columns_can_be_named(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("clip_id;begin;len;what\na;1;0.5;dog\n")
+    found = read(path, columns={"recording": "clip_id", "onset": "begin", "length": "len", "label": "what"}).to_frame()
+    assert found.iloc[0].tolist() == ["a", 1.0, 1.5, "dog"]
+    with pytest.raises(InvalidInput, match="no column 'nix'; there are clip_id"):
+        read(path, format="csv", columns={"onset": "nix"})
+    with pytest.raises(InvalidInput, match="'start' must be one of recording, onset"):
+        read(path, format="csv", columns={"start": "begin"})
+
+
+def test_milliseconds_are_read_where_the_column_says_so(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("file,onset_ms,offset_ms,label\na,1500,2500,x\n")
+    with pytest.warns(AssumptionWarning, match="milliseconds"):
+        assert read(path).to_frame()[["onset", "offset"]].to_numpy().tolist() == [[1.5, 2.5]]
+
+
+def test_many_files_folders_and_patterns(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("0\t1\tx\n")
+    (tmp_path / "a.wav").write_bytes(b"RIFF0000WAVE")
+    assert len(read([tmp_path / "a.txt", tmp_path / "b.txt"])) == 2
+    assert len(read(str(tmp_path / "*.txt"))) == 2
+    with pytest.warns(AssumptionWarning, match="1 files are not annotations"):
+        assert set(read(tmp_path).recordings.index) == {"a", "b"}
+    with pytest.raises(InvalidInput, match="no such file"):
+        read(tmp_path / "none.txt")
+    with pytest.raises(InvalidInput, match="no file matches"):
+        read(str(tmp_path / "*.xyz"))
+    with pytest.raises(InvalidInput, match="no files were given"):
+        read([])
+
+
+def test_lengths_from_a_file_with_almost_the_same_names(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\na.wav\t1\t2\tx\nrec_b\t1\t2\tx\n")
+    with pytest.warns(AssumptionWarning, match="1 recordings are called almost as in recording_length"):
+        found = read(path, recording_length=DATA / "lengths.csv")
+    assert found.recordings["length"].to_dict() == {"a.wav": 10.5, "rec_b": 20.0}
+    assert read_lengths(DATA / "lengths.csv") == {"a.wav": 10.5, "rec b.wav": 20.0}
+    with pytest.raises(InvalidInput, match="filename and duration"):
+        read(path, recording_length=DATA / "dcase.tsv")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("a\t1\t2\tx\na\tzwei\t3\tx\n", r"line 3, column 'onset': 'zwei' is not a number"),
+        ("a\t1,5\t2\tx\n", r"line 2, column 'onset': '1,5' is not a number; a decimal comma\?"),
+        ("a\t3\t2\tx\n", "line 2, column 'offset': the event ends before it starts: onset 3, offset 2"),
+        ("a\t2\t2\tx\n", r"line 2, column 'offset': the event has no length \(a point\?\)"),
+        ("a\t-1\t2\tx\n", "line 2, column 'onset': the event starts before 0"),
+        ("a\t1\t\tx\n", "line 2, column 'onset': the event has a time that is not a number"),
+        ("a\t1\tinf\tx\n", "line 2, column 'offset': 'inf' is not a number"),
+        ("a\t1\t1_0\tx\n", "line 2, column 'offset': '1_0' is not a number"),
+        ("a\t1\t2\tx\ty\tz\n", "line 2: has 6 fields where there are 4 columns"),
+        ('a\t1\t2\t"x\n', "line 3: a quote is not closed"),
+    ],
+)
+def test_a_broken_row_names_file_line_and_column(tmp_path, text, where):
+    path = tmp_path / "broken.tsv"
+    good = "g\t0\t1\tx\n"
+    path.write_text("filename\tonset\toffset\tevent_label\n" + text + good)
+    with pytest.raises(InvalidInput, match=r"broken\.tsv, " + where):
+        read(path)
+    if "quote" in where:
+        return
+    with pytest.warns(AssumptionWarning, match="1 broken rows were skipped"):
+        found = read(path, on_error="skip")
+    assert found.skipped == 1
+    assert "g" in found.recordings.index
+    assert len(found) == text.count("\n")  # the good rows: all but the broken one, plus ours
+
+
+def test_points_are_never_dropped_in_silence(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1\t1\tpoint\n")
+    with pytest.raises(InvalidInput, match="line 1, column 'offset': the event has no length"):
+        read(path)
+    with pytest.warns(AssumptionWarning, match="skipped"):
+        found = read(path, on_error="skip")
+    assert (len(found), found.skipped, list(found.recordings.index)) == (0, 1, ["a"])
+
+
+def test_events_past_the_end(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\na\t1\t12\tx\na\t1\t2\tx\n")
+    assert read(path).extents.tolist() == [12.0]
+    with pytest.raises(InvalidInput, match="after the recording's 10 s"):
+        read(path, recording_length=10)
+    with pytest.warns(AssumptionWarning) as caught:
+        found = read(path, recording_length=10, on_error="skip")
+    assert (len(found), found.skipped) == (1, 1)
+    assert "1 events that go past the end" in str(caught[0].message)
+    with pytest.raises(InvalidInput, match="recording_length must be > 0"):
+        read(path, recording_length=-1)
+
+
+def test_refusals_say_what_the_file_is(tmp_path):
+    cases = {
+        b"RIFF1234WAVEfmt ": "is sound or video",
+        b"\x93NUMPY\x01": "is a numpy array: numbers without onsets",
+        b"PK\x03\x04": "a zip archive or a spreadsheet",
+        b"": "is empty; if that means annotated and nothing present",
+        b"\x00\x01\x02\x03": "holds NUL characters; is this a text file",
+        b"\xff\xfe\x00": "begins like UTF-16",
+        b"index,mid,display_name\n0,/m/1,Speech\n": "no columns with onsets and offsets",
+        b"a.wav\t10.0\n": "lists the lengths of recordings",
+        b"fine:\n  1:\n": "its first line 'fine:' is of no known format",
+        b'{"a": 1}': "is JSON of no known kind",
+        b"a\xe9\x01b\n": "is not UTF-8 text; is this a text file",
+    }
+    for i, (data, words) in enumerate(cases.items()):
+        path = tmp_path / f"{i}.txt"
+        path.write_bytes(data)
+        with pytest.raises(InvalidInput, match=words):
+            read(path)
+    with pytest.raises(InvalidInput, match="format must be one of"):
+        read(tmp_path / "0.txt", format="xls")
+    with pytest.raises(InvalidInput, match="on_error must be one of"):
+        read(tmp_path / "0.txt", on_error="ignore")
+
+
+def test_an_empty_file_is_an_empty_recording_if_the_format_is_given(tmp_path):
+    (tmp_path / "a.txt").write_text("")
+    for kind in ("audacity", "nigens"):
+        found = read(tmp_path / "a.txt", kind)
+        assert (len(found), list(found.recordings.index)) == (0, ["a"])
+
+
+def test_encodings_marks_and_line_ends(tmp_path):
+    text = "filename\tonset\toffset\tevent_label\na.wav\t1\t2\tMéise\n"
+    for data in (
+        text.encode("utf-8-sig"),
+        text.encode("utf-16"),
+        text.replace("\n", "\r\n").encode(),
+        text.replace("\n", "\r").encode(),
+    ):
+        path = tmp_path / "a.tsv"
+        path.write_bytes(data)
+        assert read(path).to_frame().iloc[0].tolist() == ["a.wav", 1.0, 2.0, "Méise"]
+    path.write_bytes(text.encode("cp1252"))
+    with pytest.warns(AssumptionWarning, match="line 2: byte 0xe9 is not UTF-8 text; read as Windows-1252"):
+        assert read(path).labels == ["Méise"]
+
+
+def test_labels_of_any_kind(tmp_path):
+    path = tmp_path / "a.tsv"
+    labels = ["NA", "null", "", "=HYPERLINK(1)", "<script>", "x" * 100_000, 'say "hi"']
+    rows = "".join(
+        f"NA\t{i}\t{i + 1}\t" + (f'"{c.replace(chr(34), chr(34) * 2)}"') + "\n" for i, c in enumerate(labels)
+    )
+    path.write_text("filename\tonset\toffset\tevent_label\n" + rows)
+    frame = read(path).to_frame()
+    assert frame["label"].tolist() == labels
+    assert set(frame["recording"]) == {"NA"}
+
+
+def test_raven_needs_to_know_the_label_column(tmp_path):
+    head = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\t"
+    path = tmp_path / "a.txt"
+    path.write_text(head + "Call\tMood\n1\tS\t1\t0\t1\tx\ty\n")
+    with pytest.raises(InvalidInput, match="could be any of the columns Call, Mood"):
+        read(path)
+    assert read(path, columns={"label": "Mood"}).labels == ["y"]
+    path.write_text(head + "Whatever\n1\tS\t1\t0\t1\tx\n")
+    assert read(path).labels == ["x"]
+    path.write_text(head.strip() + "\n1\tS\t1\t0\t1\n")
+    assert read(path).labels == ["event"]
+    assert read(path, label="owl").labels == ["owl"]
+
+
+def test_raven_views_count_once(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tSpecies\n"
+        "1\tWaveform 1\t1\t0\t1\tx\n1\tSpectrogram 1\t1\t0\t1\tx\n"
+    )
+    with pytest.warns(AssumptionWarning, match="waveform view repeat"):
+        assert len(read(path)) == 1
+
+
+def test_a_million_rows_keep_their_order(tmp_path):
+    n = 20_000
+    rng = np.random.default_rng(0)
+    onset = rng.random(n) * 100
+    path = tmp_path / "a.tsv"
+    path.write_text(
+        "filename\tonset\toffset\tevent_label\n"
+        + "".join(f"r{i % 97}\t{a!r}\t{a + 1!r}\tc{i % 3}\n" for i, a in enumerate(onset.tolist()))
+    )
+    frame = read(path).to_frame()
+    assert (frame["onset"].to_numpy() == onset).all()
+    assert frame["label"].tolist()[:4] == ["c0", "c1", "c2", "c0"]
