@@ -172,7 +172,7 @@ def evaluate(
         for name, timelines in classes.items():
             chunks = chunked(timelines, lengths)
             parts = in_order(
-                _chunk,
+                score,
                 [(timelines.part(i, j), lengths[k:m], columns, how) for i, j, k, m in chunks],
                 executor=workers,
                 progress=progress,
@@ -224,10 +224,14 @@ def measure(part: Timelines, width: float, columns: Columns, how: dict[str, Any]
     return grid.measure(part, width, columns, phase=how["phase"], edge=how["edge"])
 
 
-def _chunk(part: Timelines, lengths: Any, columns: Columns, how: dict[str, Any]) -> Tally:
+def score(timelines: Timelines, lengths: Any, columns: Columns, how: dict[str, Any]) -> Tally:
+    """The tally of some recordings: measured in blocks whose measures fit into the processor's cache."""
     tally = Tally.empty(lengths, columns.labels)
-    for k, width in enumerate(lengths):
-        tally.fold(k, *measure(part, width, columns, how))
+    step = max(64, 16_384 // len(columns))
+    for first in range(0, len(timelines), step):
+        block = timelines.part(first, min(first + step, len(timelines)))
+        for k, width in enumerate(lengths):
+            tally.fold(k, *measure(block, width, columns, how))
     return tally
 
 

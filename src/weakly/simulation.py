@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation import Rows, measure, plot_rows, rows, segment_lengths
+from .evaluation import Rows, plot_rows, rows, score, segment_lengths
 from .events import Timelines
 from .exact.columns import Columns
 from .lengths import Lengths
@@ -113,10 +113,7 @@ def _chunk(
     timelines, longer = world.draw(n, rng)
     halves = []
     for part in (timelines.part(0, (n + 1) // 2), timelines.part((n + 1) // 2, n)):
-        tally = Tally.empty(lengths, columns.labels)
-        for k, width in enumerate(lengths):
-            tally.fold(k, *measure(part, width, columns, how))
-        halves.append(tally)
+        halves.append(score(part, lengths, columns, how))
     return halves[0], halves[1], longer
 
 

@@ -58,33 +58,45 @@ METRICS = (
 
 @kernel
 def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
-    """Add the measures of recordings, one by one and in order, to the sums of one segment length."""
-    for r in range(raw.shape[0]):
+    """Add the measures of recordings, in order, to the sums of one segment length."""
+    n = raw.shape[0]
+    for r in range(n):
         for k in range(base.shape[1]):
             base_sums[k] += base[r, k]
-        time, event_time, n_events, overlap, cover = base[r, 1], base[r, 2], base[r, 3], base[r, 4], base[r, 5]
-        base_products[0] += time * time
-        base_products[1] += event_time * event_time
-        base_products[2] += n_events * n_events
-        base_products[3] += overlap * overlap
-        for c in range(raw.shape[1]):
-            for k in range(raw.shape[2]):
-                sums[c, k] += raw[r, c, k]
-            tp, fp, found, mean = raw[r, c, 0], raw[r, c, 1], raw[r, c, 4], raw[r, c, 5]
-            said = tp + fp + raw[r, c, 2]
-            right = 2 * tp + overlap - cover - tp - fp
+        for k, column in enumerate((1, 2, 3, 4)):
+            base_products[k] += base[r, column] * base[r, column]
+    for c in range(raw.shape[1]):  # one column at a time: its sums stay in registers
+        s0, s1, s2, s3, s4, s5, s6 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for r in range(n):
+            time, event_time, n_events, overlap = base[r, 1], base[r, 2], base[r, 3], base[r, 4]
+            tp, fp, elsewhere = raw[r, c, 0], raw[r, c, 1], raw[r, c, 2]
+            found, mean = raw[r, c, 4], raw[r, c, 5]
+            said = tp + fp + elsewhere
+            right = tp + overlap - base[r, 5] - fp
             wrong = said + event_time - 2 * tp
-            products[c, 0] += mean * mean
-            products[c, 1] += right * right
-            products[c, 2] += right * overlap
-            products[c, 3] += wrong * wrong
-            products[c, 4] += wrong * time
-            products[c, 5] += tp * tp
-            products[c, 6] += said * said
-            products[c, 7] += tp * said
-            products[c, 8] += tp * event_time
-            products[c, 9] += found * found
-            products[c, 10] += found * n_events
+            s0 += tp
+            s1 += fp
+            s2 += elsewhere
+            s3 += raw[r, c, 3]
+            s4 += found
+            s5 += mean
+            s6 += raw[r, c, 6]
+            p0 += mean * mean
+            p1 += right * right
+            p2 += right * overlap
+            p3 += wrong * wrong
+            p4 += wrong * time
+            p5 += tp * tp
+            p6 += said * said
+            p7 += tp * said
+            p8 += tp * event_time
+            p9 += found * found
+            p10 += found * n_events
+        for k, value in enumerate((s0, s1, s2, s3, s4, s5, s6)):
+            sums[c, k] += value
+        for k, value in enumerate((p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10)):
+            products[c, k] += value
 
 
 @dataclass(frozen=True)

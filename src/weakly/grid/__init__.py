@@ -34,14 +34,12 @@ def measure(
     n, w, mode = len(timelines), float(segment_length), EDGES.index(edge)
     start = phase % w
     start = 0.0 if min(start, w - start) <= 1e-9 * w else start - w
-    raw, base = np.zeros((n, len(columns), len(RAW))), np.zeros((n, len(BASE)))
+    raw, base = np.empty((n, len(columns), len(RAW))), np.empty((n, len(BASE)))
     where: tuple[Any, ...] = (timelines.bounds, timelines.starts, timelines.lengths, w, start, mode)
     if columns.criteria is not None:
         limits, table, order = tied(columns.criteria)
-        ordered = np.empty_like(raw)
-        kernels.criteria(*where, limits, table, ordered, base)
-        raw[:, order] = ordered
-        return raw, base
+        kernels.criteria(*where, limits, table, raw, base)
+        return (raw if (np.diff(order) > 0).all() else raw[:, np.argsort(order)]), base
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
     for c, rule in enumerate(columns.rules):
         need = rule.required_overlap(event_length=d, segment_length=w)

@@ -70,6 +70,7 @@ def criteria(
     the rest."""
     n_criteria = limits.shape[0]
     bucket = np.zeros((n_criteria + 1, 5))  # count, cover, width, share, found
+    per_w = 1.0 / w
     for r in range(lengths.shape[0]):
         length = lengths[r]
         n = _segment_count(length, w, start)
@@ -80,21 +81,24 @@ def criteria(
         for e in range(starts[r], starts[r + 1] + 1):
             last_one = e == starts[r + 1]
             if last_one:
-                k1, k2, a, b, d = -2, -2, 0.0, 0.0, 1.0
+                k1, k2, a, b, d, per_d = -2, -2, 0.0, 0.0, 1.0, 1.0
             else:
                 a, b = bounds[e, 0], bounds[e, 1]
                 d = b - a
                 event_time += d
-                k1 = min(int(np.floor((a - start) / w + NEAR)), n - 1)
-                k2 = max(k1, min(int(np.ceil((b - start) / w - NEAR)) - 1, n - 1))
+                per_d = 1.0 / d
+                k1 = min(int(np.floor((a - start) * per_w + NEAR)), n - 1)
+                k2 = max(k1, min(int(np.ceil((b - start) * per_w - NEAR)) - 1, n - 1))
             if open_k >= 0 and k1 != open_k:
-                width = _width(open_k, n, length, w, start, mode)
+                width = w
+                if open_k == 0 or open_k == n - 1:
+                    width = _width(open_k, n, length, w, start, mode)
                 if width > 0.0:
                     j = _satisfied(open_h, limits, table)
                     bucket[j, 0] += 1.0
                     bucket[j, 1] += open_c
                     bucket[j, 2] += width
-                    bucket[j, 3] += open_c / width
+                    bucket[j, 3] += open_c * per_w if width == w else open_c / width
                     bound += max(open_c, width - open_c)
                 open_k = -1
             if last_one:
@@ -109,29 +113,29 @@ def criteria(
                 edge = start + (k1 + 1) * w
                 part = edge - a
                 open_c += part
-                open_h = max(open_h, part / d)
+                open_h = max(open_h, part * per_d)
                 best = 0.0
-                width = _width(k1, n, length, w, start, mode)
+                width = w if k1 > 0 else _width(0, n, length, w, start, mode)
                 if width > 0.0:
-                    best = part / d
+                    best = part * per_d
                     j = _satisfied(open_h, limits, table)
                     bucket[j, 0] += 1.0
                     bucket[j, 1] += open_c
                     bucket[j, 2] += width
-                    bucket[j, 3] += open_c / width
+                    bucket[j, 3] += open_c * per_w if width == w else open_c / width
                     bound += max(open_c, width - open_c)
                 if k2 - k1 > 1:
                     inner = float(k2 - k1 - 1)
-                    j = _satisfied(w / d, limits, table)
+                    j = _satisfied(w * per_d, limits, table)
                     bucket[j, 0] += inner
                     bucket[j, 1] += inner * w
                     bucket[j, 2] += inner * w
                     bucket[j, 3] += inner
                     bound += inner * w
-                    best = max(best, w / d)
+                    best = max(best, w * per_d)
                 open_k = k2
                 open_c = b - (start + k2 * w)
-                open_h = open_c / d
+                open_h = open_c * per_d
                 if _counts(k2, n, length, w, start, mode):
                     best = max(best, open_h)
             bucket[_satisfied(best, limits, table), 4] += 1.0
