@@ -131,7 +131,7 @@ def test_the_default_has_a_thread_per_processor_and_leaves_none():
     with work.threads() as pool:
         assert worker_count(pool) == work.cpu_count()
         assert list(in_order(slow_square, [(2,)], executor=pool)) == [4]
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_executors_by_name():
