@@ -283,6 +283,10 @@ class Lengths:
         half = ((clipped - edges[panel]) / 2)[..., None]
         nodes = edges[panel][..., None] + half * (1 + _NODES)
         rest = np.sum(self._panel_density(nodes) * half * _WEIGHTS * function(nodes), axis=-1)
+        flat = ~np.isnan(self._edges[1][panel])
+        if flat.any():  # a panel too narrow for its density: the law's own mass up to the limit
+            mass = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self.notes.get("below", 0.0))
+            rest = np.where(flat, mass * function(clipped), rest)
         return np.asarray(whole[panel] + rest, dtype=np.float64)
 
     def partial_moments(self, limit: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -329,7 +333,9 @@ class Lengths:
         # In the upper tail 1 - 2^-k rounds; the survival function keeps the digits, as far as they carry weight.
         rare = (1 - below) * 0.5 ** np.concatenate((np.arange(26, 50), np.arange(50, 1000, 2)))
         tail = np.asarray(self.frozen.isf(rare), dtype=np.float64)
-        tail = tail[: np.argmax(~(rare * tail > 1e-18 * float(self.frozen.ppf(levels[48])))) + 1]
+        middle = float(self.frozen.ppf(levels[48]))
+        weighty = rare * tail * np.maximum(tail, middle) > 1e-18 * middle**2
+        tail = tail[: np.argmax(~weighty) + 1] if not weighty.all() else tail
         quantiles = np.asarray(self.frozen.ppf(levels), dtype=np.float64)
         every = np.unique(np.concatenate((quantiles, tail, [start, end])))
         edges = every[np.isfinite(every) & (every >= start)]
@@ -341,8 +347,8 @@ class Lengths:
             wide = np.diff(edges) > 1e-11 * edges[1:]
             if not (wrong & wide).any() or edges.size > 4000:
                 break
-            middle = (edges[:-1] + edges[1:])[wrong & wide] / 2
-            edges = np.unique(np.concatenate((edges, middle)))
+            halves = (edges[:-1] + edges[1:])[wrong & wide] / 2
+            edges = np.unique(np.concatenate((edges, halves)))
         return edges, np.where(wrong, wanted / np.diff(edges), np.nan)
 
     def _mass_between(self, edges: Floats, below: float) -> Floats:
