@@ -288,14 +288,14 @@ class TestUncertainty:
         rng = np.random.default_rng(2)
         law = wk.Lengths.law(stats.lognorm(s=0.5))
         covered = 0
-        for k in range(60):
+        for k in range(40):
             made = wk.plan(law.draw(60, rng), presence_criterion=0.4, recording_length=1000, methods="fixed", rng=k)
             low, high = made.uncertainty["overlap_accuracy_ci"]
             truth = wk.overlap_accuracy(
                 event_length=law, segment_length=made.segment_length, presence_criterion=0.4, weighting="segment"
             )
             covered += low <= truth <= high
-        assert 46 <= covered <= 60
+        assert 29 <= covered <= 40
 
     def test_how_many_pilot_events_are_enough(self):
         narrow, wide = (
@@ -352,7 +352,7 @@ class TestPilot:
         made = wk.plan(pilot, presence_criterion=0.3, objective=objective, **LEAN)
         rows = {each["n_passes"]: each for each in made.classes["passes"]}
         assert rows[1]["cost"] < rows[3]["cost"]
-        widths = np.geomspace(0.1, 12, 40)
+        widths = np.geomspace(0.1, 12, 26)
         found = {
             label: wk.evaluate(pilot, segment_length=widths, presence_criterion=0.3, label=label)
             for label in pilot.labels

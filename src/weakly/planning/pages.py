@@ -32,9 +32,11 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.figure(figures["frontier"], caption(plan, "frontier"), name="frontier")
     report.heading("The methods on the same work")
     report.figure(figures["cost"], caption(plan, "cost"), name="cost")
-    shown = [name for name in COLUMNS if name not in ("method", "note")]
-    report.table(plan.to_frame()[shown])
-    report.text("wrong time: seconds per recording; queries, listened (s) and cost: the whole work.", small=True)
+    table, work = plan.to_frame(), ["name", "n_queries", "listened", "cost"]
+    report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
+    report.text("wrong time: seconds per recording.", small=True)
+    report.table(table[work])
+    report.text("For the whole work; listened in seconds.", small=True)
     if said := notes(plan.rows):
         report.heading("Where a method stops making sense").items(said)
     if plan.classes:

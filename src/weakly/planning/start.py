@@ -20,7 +20,7 @@ from .task import Row, Task
 #: Above this share of events with another in a segment's reach, the closed forms for single events are not used.
 DENSE = 0.01
 #: Events on which the search is done; what is shown is computed on all of them.
-DRAFT = 6_000
+DRAFT = 3_000
 
 
 @dataclass(frozen=True)
