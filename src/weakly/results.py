@@ -16,6 +16,11 @@ def plain(value: Any) -> Any:
     >>> plain({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
     {'a': 0.5, 'b': [1, 2], 'c': None}
     """
+    kind = type(value)  # the usual kinds first: results hold thousands of them
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind in (str, int, bool, type(None)):
+        return value
     if hasattr(value, "to_dict") and not hasattr(value, "iloc"):
         return plain(value.to_dict())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
