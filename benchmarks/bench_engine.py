@@ -24,13 +24,13 @@ from weakly.tally import Tally
 CRITERIA = np.linspace(0.01, 0.99, 11)
 
 
-def _best(function: Callable[[], Any], repeats: int = 5) -> float:
-    """The shortest of several times: the least disturbed one."""
+def _best(function: Callable[[], Any], repeats: int = 5, clock: Callable[[], float] = time.thread_time) -> float:
+    """The shortest of several times, the least disturbed one; in this thread's own time, whoever else is busy."""
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         function()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
@@ -117,8 +117,8 @@ def _threads() -> dict[str, Any]:
     timelines, widths = _recordings(4000), np.linspace(0.3, 3, 64)
     how = {"segment_length": widths, "presence_criterion": CRITERIA, "phase": 0.0}
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
-        alone = _best(lambda: wk.evaluate(timelines, executor=one, **how), 5)
-        both = _best(lambda: wk.evaluate(timelines, executor=two, **how), 5)
+        alone = _best(lambda: wk.evaluate(timelines, executor=one, **how), 7, time.perf_counter)
+        both = _best(lambda: wk.evaluate(timelines, executor=two, **how), 7, time.perf_counter)
     target = 1.6 if len(os.sched_getaffinity(0)) > 1 else None
     return _row("2 threads against 1", alone / both, target, f"{len(os.sched_getaffinity(0))} processors here")
 
@@ -136,7 +136,7 @@ def _heaviest() -> dict[str, Any]:
         )
 
     run()
-    seconds = _best(run, 3)
+    seconds = _best(run, 3, time.perf_counter)
     how = "M = 50, 1000 recordings, 200 segment lengths, 11 criteria; simulation and scoring, seconds"
     return _row("the paper's heaviest configuration", seconds, 1.5, how, most=True)
 

@@ -113,15 +113,16 @@ class Means:
         n = len(base)
         flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1)  # every segment weighs 1
         self.weights = {5: folding.folded(rows, first, w), 6: flat}
-        self.ground = {}
+        self.ground, self.before = {}, {}
         for field, (steps, at) in self.weights.items():
-            self.ground[field] = np.zeros((n, 3))
-            folding.grounds(rows, first, w, steps, at, self.ground[field])
+            self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros((len(rows), 2))
+            folding.grounds(rows, first, w, steps, at, self.ground[field], self.before[field])
         base[:, 9] = self.ground[5][:, 2]
 
     def _gain(self, field: int, spans: tuple[Array, Any], *, plateaus: bool = True) -> Array:
         gain = np.zeros(len(self.first) - 1)
-        folding.gains(self.rows, self.first, self.w, *self.weights[field], *spans, plateaus, gain)
+        where = self.rows, self.first, self.w, *self.weights[field], self.before[field]
+        folding.gains(*where, *spans, plateaus, gain)
         return gain
 
     def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:

@@ -75,6 +75,8 @@ def _upto(steps: Any, low: int, high: int, phase: float) -> tuple[float, float]:
 @kernel
 def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: float, slope: float) -> float:
     """The integral of (f0 + slope * (x - s)) v(x mod w) over (s, t)."""
+    if high - low == 1:  # v has no steps
+        return (f0 + slope * (t - s) / 2) * (t - s) * steps[low, 1]
     turns = np.floor(s / w)
     phase = s - turns * w
     total = 0.0
@@ -130,46 +132,66 @@ def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: f
 
 
 @kernel
-def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any) -> None:
-    """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase."""
+def _gain(steps: Any, low: int, high: int, w: float, row: Any, u: float) -> float:
+    """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
+    if row[4] == row[5]:
+        slope = 2 * (row[3] - row[2]) / row[1] / row[4]
+        return _linear(steps, low, high, w, row[0], row[0] + u, 2 * row[2] / row[4] - 1, slope)
+    whole = _linear(steps, low, high, w, row[0], row[0] + u, 1.0, 0.0)
+    return 2 * _share(steps, low, high, w, row, 0.0, u) - whole
+
+
+@kernel
+def _plateau(row: Any) -> bool:
+    """Whether one event longer than the window fills it on this piece."""
+    return row[6] == row[7] and row[6] < 1.0
+
+
+@kernel
+def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any, before: Any) -> None:
+    """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase.
+
+    ``before`` gets, per piece, the gain of present labels on all earlier pieces, with and without plateaus.
+    """
     for r in range(first.shape[0] - 1):
-        absent, present = 0.0, 0.0
+        absent, gained, sloping = 0.0, 0.0, 0.0
         for i in range(first[r], first[r + 1]):
+            before[i, 0], before[i, 1] = gained, sloping
             whole = _linear(steps, at[r], at[r + 1], w, rows[i, 0], rows[i, 0] + rows[i, 1], 1.0, 0.0)
-            share = _share(steps, at[r], at[r + 1], w, rows[i], 0.0, rows[i, 1])
-            present += share
-            absent += whole - share
+            gain = _gain(steps, at[r], at[r + 1], w, rows[i], rows[i, 1])
+            absent += (whole - gain) / 2
+            gained += gain
+            sloping += 0.0 if _plateau(rows[i]) else gain
         meeting = 0.0
         if first[r + 1] > first[r]:
             for k in range(at[r], at[r + 1]):
                 end = steps[k + 1, 0] if k + 1 < at[r + 1] else w
                 if steps[k, 1] > 0.0:
                     meeting += end - steps[k, 0]
-        out[r, 0], out[r, 1], out[r, 2] = absent / w, present / w, meeting / w
+        out[r, 0], out[r, 1], out[r, 2] = absent / w, (absent + gained) / w, meeting / w
 
 
 @kernel
 def gains(
-    rows: Any, first: Any, w: float, steps: Any, at: Any, spans: Any, where: Any, plateaus: bool, out: Any
+    rows: Any, first: Any, w: float, steps: Any, at: Any, before: Any, spans: Any, where: Any, plateaus: bool, out: Any
 ) -> None:
     """Per recording, what present labels on the given window starts add to the accuracy of all absent labels; with or
-    without the plateaus, where one long event fills the window."""
+    without the plateaus."""
+    kind = 0 if plateaus else 1
     for r in range(first.shape[0] - 1):
-        k = where[r]
-        total = 0.0
-        for i in range(first[r], first[r + 1]):
-            s, span = rows[i, 0], rows[i, 1]
-            if not plateaus and rows[i, 6] == rows[i, 7] and rows[i, 6] < 1.0:
-                continue
-            while k < where[r + 1] and spans[k, 1] <= s:
-                k += 1
-            m = k
-            while m < where[r + 1] and spans[m, 0] < s + span:
-                u, v = max(0.0, spans[m, 0] - s), min(span, spans[m, 1] - s)
-                if v > u:
-                    total += 2 * _share(steps, at[r], at[r + 1], w, rows[i], u, v)
-                    total -= _linear(steps, at[r], at[r + 1], w, s + u, s + v, 1.0, 0.0)
-                m += 1
+        i, total = first[r], 0.0
+        for k in range(where[r], where[r + 1]):
+            for side in range(2):
+                x = spans[k, side]
+                while i < first[r + 1] - 1 and rows[i, 0] + rows[i, 1] <= x:
+                    i += 1
+                if i >= first[r + 1]:
+                    continue
+                value = before[i, kind]
+                u = min(max(x - rows[i, 0], 0.0), rows[i, 1])
+                if u > 0.0 and (plateaus or not _plateau(rows[i])):
+                    value += _gain(steps, at[r], at[r + 1], w, rows[i], u)
+                total += value if side == 1 else -value
         out[r] = total / w
 
 
@@ -179,8 +201,6 @@ def plateau_gains(rows: Any, first: Any, w: float, steps: Any, at: Any, present:
     for r in range(first.shape[0] - 1):
         total = 0.0
         for i in range(first[r], first[r + 1]):
-            if rows[i, 6] == rows[i, 7] and rows[i, 6] < 1.0:
-                whole = _linear(steps, at[r], at[r + 1], w, rows[i, 0], rows[i, 0] + rows[i, 1], 1.0, 0.0)
-                share = _share(steps, at[r], at[r + 1], w, rows[i], 0.0, rows[i, 1])
-                total += present[i] * (2 * share - whole)
+            if _plateau(rows[i]):
+                total += present[i] * _gain(steps, at[r], at[r + 1], w, rows[i], rows[i, 1])
         out[r] = total / w

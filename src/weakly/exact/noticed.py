@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE, PresenceRule
+from ..annotator import PresenceRule
 from ..events import Timelines
 from ..work import kernel
 from .sweep import CIRCULAR, INSIDE
@@ -51,30 +51,37 @@ def noticed_at(bounds: Any, starts: Any, lengths: Any, w: float, mode: int, gamm
                 raw[r, k, 4] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
 
 
-def _intervals(timelines: Timelines, w: float, rule: PresenceRule) -> Array:
-    """Per event, the first and last window start that notices it; NaN where none does."""
-    a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    need = rule.required_overlap(event_length=b - a, segment_length=w)
-    need = np.where(np.isfinite(need), need, np.nan)
-    low, high = a - w + need, b - need
-    swap = high < low * (1 - TIE) - TIE * np.abs(low)
-    spans = np.column_stack((low, np.maximum(high, low)))
-    spans[swap] = np.nan
-    return spans
+def _needs(timelines: Timelines, w: float, rule: PresenceRule) -> Array:
+    length = timelines.bounds[:, 1] - timelines.bounds[:, 0]
+    return rule.required_overlap(event_length=length, segment_length=w)
 
 
 def starts_of(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> tuple[Array, NDArray[np.int64]]:
     """The window starts that some event makes present: sorted disjoint intervals, and where each recording's begin."""
-    spans = _intervals(timelines, w, rule)
-    recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
-    if mode == CIRCULAR:
-        turn = timelines.lengths[recording][:, None]
-        spans = np.concatenate((spans - turn, spans, spans + turn))
-        recording = np.tile(recording, 3)
-    keep = ~np.isnan(spans[:, 0])
-    spans, recording = spans[keep], recording[keep]
-    order = np.lexsort((spans[:, 0], recording))
-    return _merged(spans[order], recording[order], len(timelines))
+    need = _needs(timelines, w, rule)
+    turns = 1 if mode == CIRCULAR else 0
+    spans, recording = _spans(timelines.bounds, timelines.starts, timelines.lengths, w, need, turns)
+    if any(form.margin for form in rule.forms):  # else the events' order is that of the spans
+        order = np.lexsort((spans[:, 0], recording))
+        spans, recording = spans[order], recording[order]
+    return _merged(spans, recording, len(timelines))
+
+
+@kernel
+def _spans(bounds: Any, starts: Any, lengths: Any, w: float, need: Any, turns: int) -> tuple[Any, Any]:
+    """Per event that can be noticed, the first and last window start that notices it, and its recording."""
+    out = np.empty((bounds.shape[0] * (1 + 2 * turns), 2))
+    owner = np.empty(out.shape[0], np.int64)
+    g = 0
+    for r in range(lengths.shape[0]):
+        for turn in range(-turns, turns + 1):
+            for e in range(starts[r], starts[r + 1]):
+                if np.isfinite(need[e]):
+                    low = bounds[e, 0] - w + need[e] + turn * lengths[r]
+                    out[g, 0], out[g, 1] = low, max(low, bounds[e, 1] - need[e] + turn * lengths[r])
+                    owner[g] = r
+                    g += 1
+    return out[:g], owner[:g]
 
 
 @kernel
@@ -96,11 +103,10 @@ def _merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
 
 def noticed(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> Array:
     """The expected number of noticed events per recording."""
-    spans = _intervals(timelines, w, rule)
+    need = _needs(timelines, w, rule)
     recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    low, high = timelines.bounds[:, 0] - w + need, timelines.bounds[:, 1] - need
     if mode == INSIDE:
-        spans = np.column_stack(
-            (np.maximum(spans[:, 0], 0.0), np.minimum(spans[:, 1], timelines.lengths[recording] - w))
-        )
-    chance = np.nan_to_num(np.clip((spans[:, 1] - spans[:, 0]) / w, 0.0, 1.0))
+        low, high = np.maximum(low, 0.0), np.minimum(high, timelines.lengths[recording] - w)
+    chance = np.where(np.isfinite(need), np.clip((high - low) / w, 0.0, 1.0), 0.0)
     return np.asarray(np.bincount(recording, weights=chance, minlength=len(timelines)), dtype=np.float64)
