@@ -181,12 +181,21 @@ def reproduce(
                     files += page.save(picture, target / "figures")
             advance(1)
     tables = tuple(make() for make in TABLES.values()) if "tables" in wanted else ()
-    checked = tuple(each.check() for each in CLAIMS) if "claims" in wanted else ()
+    checked = _checked(progress) if "claims" in wanted else ()
     sources = {picture.name: picture.data for picture in pictures}
     made_of = (tuple(pictures), tables, checked, quick, seed, wanted, sources)
     if target is not None:
         files = [*_write(target, made_of, protocol, command), *files]
     return Reproduction(*made_of, time.perf_counter() - started, tuple(files))
+
+
+def _checked(progress: Any) -> tuple[Checked, ...]:
+    with progress_bar("measuring claims", len(CLAIMS), show=progress) as advance:
+        found = []
+        for each in CLAIMS:
+            found.append(each.check())
+            advance(1)
+    return tuple(found)
 
 
 def _wanted(only: Iterable[str] | None) -> tuple[str, ...]:

@@ -22,8 +22,11 @@ def pictures(*, quick: bool, seed: int, folders: Sequence[str | Path] = ()) -> I
             "points with and without learning from the answers, bisection, and ORC, which knows the events. "
             f"{_verdict(found)}"
         )
+        figure = found.figure(x=x)
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(max(10.5, width), height)  # the legend needs room even with one column
         title = f"Adaptive labeling over {words.partition(',')[0]}"
-        yield Picture(f"adaptive_{x}", "beyond the paper", title, caption, found.figure(x=x), source, _values(found))
+        yield Picture(f"adaptive_{x}", "beyond the paper", title, caption, figure, source, _values(found))
 
 
 def _values(found: Study) -> dict[str, Any]:

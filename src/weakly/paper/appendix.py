@@ -134,7 +134,7 @@ def offsets(data: Data) -> Picture:
             line[0].set_ylabel("density")
         for ax in axes[-1]:
             ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
-        axes[0][0].set_ylim(0, 1.9)
+        axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
     caption = (
         "Offsets between events and the segments that overlap them, for segments a tenth of, equal to and ten "
         "times the median event length; flat (dashed) is what Theorem 1 assumes. The test is Kuiper's, on the "

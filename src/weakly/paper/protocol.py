@@ -76,7 +76,7 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
     half = Protocol(protocol.n_recordings, 3, len(nominal), protocol.n_drawn)  # criteria 0.01, 0.5, 0.99
     points, _ = follow_protocol(Case("1 s", Lengths.fixed(1.0)), n_events=1, widths=nominal, protocol=half, rng=rng)
     ax.plot(q, pooled, color="black", label="Theorem 1")
-    ax.plot(q, mean, color=plot.COLOURS[0], ls=":", lw=2, label="mean per recording")
+    ax.plot(q, mean, color=plot.COLOURS[0], ls=":", lw=2, zorder=5, label="mean per recording")
     ax.plot(nominal, points[:, 1], "o", mfc="none", ms=4, color=plot.COLOURS[1], label="the paper's protocol")
     tops = {}
     for name, curve in (("theorem_1", pooled), ("mean_per_recording", mean)):

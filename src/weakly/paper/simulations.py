@@ -205,7 +205,7 @@ def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]
     }
 
 
-_THEORY: dict[str, Any] = {"color": "#BBBBBB", "lw": 5, "solid_capstyle": "butt"}
+_THEORY: dict[str, Any] = {"color": "#BBBBBB", "lw": 5, "solid_capstyle": "butt", "zorder": 1}
 _STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("numerical (eq. 13)", {"ls": "-", "lw": 1.4}),
     ("exact", {"ls": "--", "lw": 1.6}),
@@ -246,7 +246,7 @@ def _curves(left: Any, middle: Any, found: Run, colour: str, fine: Floats) -> No
         / optimal_segment_length(event_length=1.0, presence_criterion=found.criteria[-1])
     )
     middle.plot(fine, optimal_segment_length(event_length=scale, presence_criterion=fine), **_THEORY)
-    middle.plot(found.criteria, found.swapped, color="black", lw=0.8, ls="-.")
+    middle.plot(found.criteria, found.swapped, color="black", lw=0.8, ls="-.", zorder=1.5)
 
 
 def _histogram(ax: Any, found: Run, colour: str, *, several: bool) -> None:
