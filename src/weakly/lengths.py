@@ -263,8 +263,10 @@ class Lengths:
         inside = cuts[(cuts > edges[0]) & (cuts < edges[-1])]
         if inside.size == 0:
             return float(np.sum(self._mass * function(self._points)))
-        nodes, weights = _panel_nodes(np.unique(np.concatenate((edges, inside))))
-        return float(np.sum(self._panel_density(nodes) * weights * function(nodes)))
+        finer = np.unique(np.concatenate((edges, inside)))
+        nodes, weights = _panel_nodes(finer)
+        flat = self._edges[1][np.searchsorted(edges, finer[:-1], side="right") - 1][:, None]
+        return float(np.sum(np.where(np.isnan(flat), self._density(nodes), flat) * weights * function(nodes)))
 
     def partial(self, function: Function, limit: ArrayLike) -> Floats:
         """E[function(d); d <= limit], for every limit; one sort or one set of panels serves all of them.
@@ -282,7 +284,7 @@ class Lengths:
         panel = np.clip(np.searchsorted(edges, clipped, side="right") - 1, 0, edges.size - 2)
         half = ((clipped - edges[panel]) / 2)[..., None]
         nodes = edges[panel][..., None] + half * (1 + _NODES)
-        rest = np.sum(self._panel_density(nodes) * half * _WEIGHTS * function(nodes), axis=-1)
+        rest = np.sum(self._density(nodes) * half * _WEIGHTS * function(nodes), axis=-1)
         flat = ~np.isnan(self._edges[1][panel])
         if flat.any():  # a panel too narrow for its density: the law's own mass up to the limit
             mass = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self.notes.get("below", 0.0))
@@ -355,11 +357,6 @@ class Lengths:
         rising, falling = np.asarray(self.frozen.cdf(edges)), np.asarray(self.frozen.sf(edges))
         # The smaller of the two keeps its digits: differences of the cdf are lost in the upper tail.
         return np.where(rising[1:] < 0.5, np.diff(rising), -np.diff(falling)) / (1 - below)
-
-    def _panel_density(self, d: Floats) -> Floats:
-        edges, flat = self._edges
-        level = flat[np.clip(np.searchsorted(edges, d, side="right") - 1, 0, flat.size - 1)]
-        return np.where(np.isnan(level), self._density(d), level)
 
     @cached_property
     def _points(self) -> Floats:

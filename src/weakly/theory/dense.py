@@ -25,6 +25,12 @@ from .seconds import Floats, out
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
+def _terms(size: Any) -> int:
+    """How many terms size^k / k! are worth adding."""
+    most = math.log(max(1.0, float(np.max(np.abs(size)))))
+    return next(k for k in range(8, 1_000_000) if k * most - math.lgamma(k + 1) < -44)
+
+
 class Clumps:
     """Length law of merged events: survival function S and its companions, as power series per stretch of length d.
 
@@ -37,9 +43,8 @@ class Clumps:
         self.nu = self.rate * self.rest
         n = int(np.floor(reach / d)) + 3
         kind = np.result_type(self.rate, np.float64)
-        # The k-th term of each series is at most size^k / k!.
-        size = float(np.max(np.maximum(1.0, np.abs(np.concatenate((3 * d * self.nu.ravel(), d * self.rate.ravel()))))))
-        terms = next(k for k in range(8, 400) if k * math.log(size) - math.lgamma(k + 1) < -44)
+        # S and C have a finite degree on each stretch; U does not.
+        terms = max(_terms(d * self.rate), min(n + 2, _terms(3 * d * self.nu)))
         s, c, u = (np.zeros((*self.rate.shape, n, terms), kind) for _ in range(3))
         s[..., 0, 0] = u[..., 0, 0] = 1.0
         c[..., 0, 1] = d
