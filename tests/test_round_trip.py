@@ -334,6 +334,40 @@ def test_kill_9_loses_nothing(folder):
     assert whole(folder / "labels") == whole(folder / "right")
 
 
+_DYING = """
+import resource, signal, sys
+sys.dont_write_bytecode = True
+from weakly.cli import main
+import weakly.adaptive.campaign
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel kills the process in the middle of the write
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="SIGXFSZ")
+def test_death_in_the_middle_of_a_write_leaves_the_old_file(tmp_path):
+    out, export = tmp_path / "tasks", tmp_path / "e.csv"
+    wk.queries({"a": 64.0}, method="bisection", segment_length=1.0).write(out, to="csv")
+    state = out / "queries.csv"
+
+    def answer_all():
+        table = pd.DataFrame({"query": read_state(state)["query"], "answer": "yes", "annotator": "a" * 40})
+        table.to_csv(export, index=False)
+
+    answer_all()
+    answer = ("answers", str(export), "--queries", str(state))
+    finished(*answer)
+    for arguments, victim in ((("queries", "--resume", str(out)), state), (answer, out / "answers.csv")):
+        before = victim.read_bytes()
+        dead = subprocess.run([sys.executable, "-c", _DYING, str(len(before) + 50), *arguments], capture_output=True)
+        assert dead.returncode == -signal.SIGXFSZ
+        assert victim.read_bytes() == before
+        finished(*arguments)
+        assert len(victim.read_bytes()) > len(before)
+        answer_all()
+
+
 def test_bad_files_say_so(tmp_path):
     with pytest.raises(InvalidInput, match="no such file"):
         read_state(tmp_path / "queries.csv")
