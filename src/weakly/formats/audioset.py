@@ -37,6 +37,7 @@ def read_strong(source: Source) -> Rows:
         "label": table.columns[label],
     }
     present = table.find("present")
+    data.update(table.others(file, start, end, label, present))
     rows = Rows(source, data, table.lines)
     if present:
         words = {"PRESENT": 1.0, "NOT_PRESENT": 0.0, "UNSURE": np.nan, "1": 1.0, "0": 0.0, "TRUE": 1.0, "FALSE": 0.0}
@@ -45,7 +46,6 @@ def read_strong(source: Source) -> Rows:
             source.fail(table.lines[i], present, f"{quoted(table.columns[present][i])} must be PRESENT or NOT_PRESENT")
         data["present"] = np.array(known, dtype=np.float64)
         rows.keep(~np.isinf(data["present"]))
-    data.update(table.others(file, start, end, label, present))
     return rows.checked()
 
 

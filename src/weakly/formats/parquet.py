@@ -73,7 +73,10 @@ def read(source: Source) -> Rows:
     rows.empty = [name for name, yes in zip(names_, blank & ~idle) if yes]
     rows.keep(~blank)
     if rows.weak:
-        data["present"] = np.asarray(data["present"], dtype=np.float64)
+        try:
+            data["present"] = np.array([v if v != "" else np.nan for v in data["present"]], dtype=np.float64)
+        except ValueError as error:
+            raise InvalidInput(f"{source.name}, column 'present': must hold 1, 0 or nothing: {error}") from error
     rows.checked()
     lengths_agree(rows, lengths)
     return rows

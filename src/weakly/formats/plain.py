@@ -109,10 +109,9 @@ def rows_of(table: Table, names: dict[str, str]) -> Rows:
         data["annotator"] = table.columns[names["annotator"]]
     if "confidence" in names:
         data["confidence"] = table.numbers(names["confidence"])
-    for name, values in table.others(*names.values()).items():
-        data[f"{name}_column" if name in data else name] = values
-    if "weak" in data and set(data["weak"]) <= {"True", "False", ""}:
-        data["weak"] = np.array([value == "True" for value in data["weak"]], dtype=bool)
+    data.update({name: values for name, values in table.others(*names.values()).items() if name not in data})
+    if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
+        data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
     rows = Rows(source, data, table.lines)
     idle = set()
     if "annotated" in names:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from .source import Source, column_of, quoted
 
+#: Names that mean something in a table of events or answers.
+OURS = frozenset(("recording", "onset", "offset", "label", "present", "weak", "seconds"))
+
 
 @dataclass
 class Rows:
@@ -141,9 +144,17 @@ class Table:
                 none[i] = not self.columns[label][i].strip()
         return none
 
-    def others(self, *used: str | None) -> dict[str, list[str]]:
-        """The columns that nobody asked for, as text, under their own names."""
-        return {name: values for name, values in self.columns.items() if name not in used and name}
+    def others(self, *used: str | None) -> dict[str, Any]:
+        """The columns that nobody asked for, as text; one that is called like a column of ours gets another name."""
+        found: dict[str, Any] = {}
+        for name, values in self.columns.items():
+            if name in used or not name:
+                continue
+            if name == "confidence":
+                found[name] = self.numbers(name)
+            else:
+                found[f"{name}_column" if name in OURS else name] = values
+        return found
 
 
 def _even(source: Source, rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
