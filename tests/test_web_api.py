@@ -7,7 +7,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -506,6 +505,23 @@ def test_a_simulation_stops_between_chunks():
     assert seen == [1]
 
 
+def test_a_plan_of_dense_recordings_stops_between_steps():
+    from weakly.work import watched
+
+    steps = []
+
+    def watch():
+        steps.append(1)
+        if len(steps) == 3:
+            raise Cancelled("cancelled")
+
+    with watched(watch), pytest.raises(Cancelled):
+        wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=30)
+    assert len(steps) == 3
+    with client(seconds=0.0) as other:
+        assert other.post("/api/plan", json={**PLAIN, "n_events": 30}).status_code == 422
+
+
 def test_the_queue_has_an_end():
     with client(waiting=0) as other:
         answer = other.post("/api/plan", json=PLAIN)
@@ -551,7 +567,7 @@ def test_symbols_are_those_of_the_house(web):
     assert body["presence_criterion"]["domain"] == "(0, 1]"
     described = web.get("/openapi.json").json()["components"]["schemas"]["SimulateQuestion"]["properties"]
     assert described["flip_rate"]["maximum"] == 1
-    assert np.isclose(described["recording_length"]["exclusiveMinimum"], 0)
+    assert (described["recording_length"]["minimum"], described["recording_length"]["maximum"]) == (1e-3, 1e6)
 
 
 def test_queries_come_as_files_of_the_tool(web, key):

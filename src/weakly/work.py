@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from .errors import InvalidInput, optional
@@ -146,9 +147,25 @@ def cpu_count() -> int:
         return os.cpu_count() or 1
 
 
+_watch: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(watch: Callable[[], None]) -> Iterator[None]:
+    """Within this block, ``watch`` is called before each piece of parallel work, and ends it if it raises."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
 @contextmanager
 def threads(executor: Executor | None = None) -> Iterator[Executor]:
     """The given executor, or one thread per processor for the duration of the block."""
+    watch = _watch.get()
+    if watch is not None:
+        watch()
     if executor is not None:
         yield executor
         return

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import AssumptionWarning, WeaklyError
+from ..work import watched
 from .limits import Limits
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
@@ -104,7 +105,8 @@ class Workers:
             job.began = time.monotonic()
             job.check()
             _listen()
-            return work(job)
+            with watched(job.check):
+                return work(job)
 
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.limits.workers, thread_name_prefix="weakly")

@@ -92,6 +92,7 @@ CriterionLaw = Annotated[
 ]
 Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)]
 RecordingLength = Annotated[float, Quantity("recording_length", least=1e-3, most=1e6)]
+Hours = Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")]
 SegmentLength = Annotated[float, Quantity("segment_length", least=1e-3, most=1e6)]
 SegmentLengths = SegmentLength | Annotated[list[SegmentLength], Field(min_length=1, max_length=200)]
 
@@ -126,7 +127,7 @@ class PlanQuestion(Question):
     presence_criterion: Criteria | CriterionLaw = 0.5
     recording_length: RecordingLength | None = None
     n_events: Annotated[float, Quantity("n_events", least=1e-6, most=1e6)] | None = None
-    total_hours: Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")] | None = None
+    total_hours: Hours | None = None
     query_cost_share: Annotated[float, Quantity("query_cost_share")] | None = None
     per_second: Annotated[float, Quantity("cost", called="per_second", most=1e9)] | None = None
     per_query: Annotated[float, Quantity("cost", called="per_query", most=1e9)] | None = None
