@@ -160,6 +160,7 @@ def _suffix(r: int, bucket: Any, event_time: float, n_events: float, bound: floa
     base[r, 2], base[r, 3], base[r, 4], base[r, 5] = event_time, n_events, width, cover
     base[r, 6], base[r, 9], base[r, 10] = count, 1.0 if count > 0 else 0.0, bound
     p_count, p_cover, p_width, p_share, found = 0.0, 0.0, 0.0, 0.0, 0.0
+    per_count = 1.0 / count if count > 0 else 0.0
     for i in range(n_criteria - 1, -1, -1):
         p_count += bucket[i + 1, 0]
         p_cover += bucket[i + 1, 1]
@@ -172,7 +173,7 @@ def _suffix(r: int, bucket: Any, event_time: float, n_events: float, bound: floa
         raw[r, i, 2] = 0.0
         raw[r, i, 3] = p_count
         raw[r, i, 4] = found
-        raw[r, i, 5] = fit / count if count > 0 else 0.0
+        raw[r, i, 5] = fit * per_count
         raw[r, i, 6] = fit
 
 
