@@ -106,7 +106,10 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
             presence_criterion=criteria,
             weighting="segment",
         )
-        grid = np.geomspace(0.003, 6.0, fine) * mean
+        step = np.log(2000.0) / fine
+        grid = mean * np.exp(
+            step * np.arange(np.floor(np.log(0.003) / step), np.log(6.0) / step)
+        )  # has the kink d_q = d_e
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
         dense = dense_optimum(n_events=n_events, criteria=criteria)
