@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,21 +46,30 @@ class Clumps:
         kind = np.result_type(self.rate, np.float64)
         # S and C have a finite degree on each stretch; U does not.
         terms = max(_terms(d * self.rate), min(n + 2, _terms(3 * d * self.nu)))
-        s, c, u = (np.zeros((*self.rate.shape, n, terms), kind) for _ in range(3))
-        s[..., 0, 0] = u[..., 0, 0] = 1.0
+        s, c = (np.zeros((*self.rate.shape, n, terms), kind) for _ in range(2))
+        s[..., 0, 0] = 1.0
         c[..., 0, 1] = d
-        k, nu, rest, pace = (np.arange(1, terms), *(v[..., None] for v in (self.nu, self.rest, self.rate)))
-        for j in range(n):
-            before = np.zeros_like(s[..., 0, :]) if j == 0 else s[..., j - 1, :]
+        k, nu, rest = np.arange(1, terms), self.nu[..., None], self.rest[..., None]
+        for j in range(1, n):
+            before = s[..., j - 1, :]
+            # The only jump of S is at d, where single events end.
+            s[..., j, 0] = before.sum(-1) - (self.rest if j == 1 else 0.0)
+            s[..., j, 1:] = -nu * d / k * before[..., :-1]
+            c[..., j, 0] = c[..., j - 1, :].sum(-1)
+            c[..., j, 1:] = d / k * (s[..., j, :-1] - rest * before[..., :-1] - nu * c[..., j - 1, :-1])
+        self._s, self._c = s, c
+
+    @cached_property
+    def _u(self) -> Any:
+        """The series of U, U' = rate (S - U), U(0) = 1."""
+        u = np.zeros_like(self._s)
+        u[..., 0, 0] = 1.0
+        for j in range(u.shape[-2]):
             if j > 0:
-                # The only jump of S is at d, where single events end.
-                s[..., j, 0] = before.sum(-1) - (self.rest if j == 1 else 0.0)
-                s[..., j, 1:] = -nu * d / k * before[..., :-1]
-                c[..., j, 0], u[..., j, 0] = c[..., j - 1, :].sum(-1), u[..., j - 1, :].sum(-1)
-                c[..., j, 1:] = d / k * (s[..., j, :-1] - rest * before[..., :-1] - nu * c[..., j - 1, :-1])
-            for i in range(1, terms):  # U' = rate (S - U)
-                u[..., j, i] = pace[..., 0] * d / i * (s[..., j, i - 1] - u[..., j, i - 1])
-        self._s, self._c, self._u = s, c, u
+                u[..., j, 0] = u[..., j - 1, :].sum(-1)
+            for k in range(1, u.shape[-1]):
+                u[..., j, k] = self.rate * self.d / k * (self._s[..., j, k - 1] - u[..., j, k - 1])
+        return u
 
     def _at(self, table: Any, x: Floats) -> Any:
         x = np.asarray(x, dtype=np.float64)

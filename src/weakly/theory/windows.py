@@ -38,7 +38,7 @@ def _votes(votes: Any, count: int) -> int:
     return int(votes)
 
 
-def _pieces(d: Floats, who: Who, width: float, step: float, count: int, k: int, *, inside: bool) -> Floats:
+def _pieces(d: Floats, who: Who, width: float, step: float, count: float, k: int, *, inside: bool) -> Floats:
     """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
     x0 = who.required_overlap(d, np.asarray(width))
     possible = np.isfinite(x0)
@@ -62,7 +62,7 @@ def _mean_distance(r: Floats, at: Floats) -> Floats:
 
 
 def _expect(event_length: Any, who: Who, width: float, step: float, k: int, *, inside: bool) -> Any:
-    count = windows_per_cell(segment_length=width, hop=step)
+    count = width / step
     d = lengths_or_numbers(event_length)
     if not isinstance(d, Lengths):
         return _pieces(d, who, width, step, count, k, inside=inside)
@@ -96,7 +96,8 @@ def overlapping_wrong_time(
     Parameters
     ----------
     event_length : :math:`d_e` in seconds: numbers or a law of lengths.
-    segment_length : :math:`d_q = K \eta`, the length of a window in seconds.
+    segment_length : :math:`d_q = K \eta`, the length of a window in seconds; for one vote, where the label is the union
+        of the present windows, K need not be whole.
     hop : :math:`\eta`, from one window's start to the next.
     votes : k, the windows that must be present, 1 to K.
     presence_criterion, rule : who answers, one of them; one criterion at a time.
@@ -112,7 +113,10 @@ def overlapping_wrong_time(
     """
     who = Who.of(_one(presence_criterion), rule, None)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
-    k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
+    if votes == 1 and step <= width:
+        k = 1
+    else:
+        k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
     return out(_expect(event_length, who, width, step, k, inside=False))
 
 
