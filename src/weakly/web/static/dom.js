@@ -26,7 +26,8 @@ const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage",
 export function show(name, value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return Array.isArray(value) ? value.map((each) => show(name, each)).join(" – ") : String(value);
+  if (Array.isArray(value)) return value.map((each) => show(name, each)).join(" – ");
+  if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
   if (SHARES.some((word) => name.includes(word))) return value.toFixed(3);
   if (name.startsWith("n_") || Number.isInteger(value) || Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(4)));

@@ -43,7 +43,12 @@ export class Panel {
   rest() {
     clearTimeout(this.waiting);
     this.working.hidden = true;
-    this.output.classList.remove("stale");
+    this.stale(false);
+  }
+
+  /** Whether what is shown is the answer to an earlier question. */
+  stale(old) {
+    for (const node of [this.answer, this.output]) node.classList.toggle("stale", old);
   }
 
   progress({ done, total, seconds }) {
@@ -61,7 +66,7 @@ export class Panel {
     try {
       await this.place.run(async (signal) => {
         clearTimeout(this.waiting);
-        this.waiting = setTimeout(() => { this.working.hidden = false; this.progress({ seconds: 1 }); this.output.classList.add("stale"); }, 700);
+        this.waiting = setTimeout(() => { this.working.hidden = false; this.progress({ seconds: 1 }); this.stale(true); }, 700);
         this.last = { question, ...(await ask(this.spec.endpoint, question, { signal, progress: (state) => this.progress(state) })) };
         this.resent = false;
         await this.show();
@@ -91,7 +96,7 @@ export class Panel {
     }
     if (!this.form.showError(problem.field, problem.message)) this.problem.textContent = problem.message;
     else this.problem.textContent = "Something in the form needs another value; the answer below is the one before.";
-    this.output.classList.add("stale");
+    this.stale(true);
   }
 
   async download(path, more, button) {
