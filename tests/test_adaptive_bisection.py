@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.adaptive import (
+    Asked,
     Bisection,
     Fixed,
     Recording,
     SimulatedAnnotator,
     best_start,
-    expected_listened,
-    expected_queries,
     run,
     score,
 )
 from weakly.errors import InvalidInput
 from weakly.intervals import duration, intersect, merge
+from weakly.theory.bisection import bisection_listened, bisection_queries
 
 
 def wrong(outcome):
@@ -77,15 +77,10 @@ def test_overlapping_children_lose_nothing_to_all_windows(events, criterion, lea
     assert duration(intersect(expected, found)) == pytest.approx(duration(found), abs=1e-6)
 
 
-def test_reference_table_149():
-    value = expected_queries(recording_length=102.4, segment_length=0.8, event_length=1, presence_criterion=0.3)
-    assert value == pytest.approx(15.9467455621, abs=1e-10)
-
-
 @pytest.mark.parametrize(("criterion", "queries"), [(0.3, 15.95), (0.5, 15.0), (0.8, 13.58)])
 def test_one_event_takes_15_queries_where_fix_takes_128(criterion, queries):
-    options = {"recording_length": 102.4, "segment_length": 0.8, "event_length": 1, "presence_criterion": criterion}
-    assert expected_queries(**options) == pytest.approx(queries, abs=0.005)
+    options = {"recording_length": 102.4, "levels": 7, "event_length": 1, "presence_criterion": criterion}
+    assert bisection_queries(**options) == pytest.approx(queries, abs=0.005)
     outcomes = simulated(
         Bisection(segment_length=0.8, start=1), length=102.4, event_length=1, criterion=criterion, n=200
     )
@@ -93,7 +88,7 @@ def test_one_event_takes_15_queries_where_fix_takes_128(criterion, queries):
     spread = counts.std() / np.sqrt(len(counts))
     assert counts.mean() == pytest.approx(queries, abs=4 * spread + 1e-9)
     heard = np.array([o.listened for o in outcomes])
-    expected = expected_listened(**options)
+    expected = bisection_listened(**options)
     assert heard.mean() == pytest.approx(expected, abs=4 * heard.std() / np.sqrt(len(heard)) + 1e-6)
     assert len(Fixed(segment_length=0.8).segments(outcomes[0].recording)) == 128
 
@@ -109,8 +104,8 @@ def test_the_best_start_and_its_cost():
     assert Bisection(segment_length=0.8)._tree(Recording("a", 102.4)).roots()[-1] == (480, 32)  # 16 segments
     with pytest.raises(InvalidInput, match="power of two"):
         Bisection(segment_length=1, start=3)
-    with pytest.raises(InvalidInput, match="power of two"):
-        expected_queries(recording_length=100, segment_length=0.8, event_length=1, presence_criterion=0.5)
+    everything = Bisection(segment_length=0.8, query_cost_share=0.0).next(Recording("a", 102.4), Asked())
+    assert len(everything) == 128  # queries that cost nothing: ask all leaves
 
 
 @pytest.mark.parametrize(("n_events", "queries", "cost"), [(5, 48, 88.7), (15, 98, 109.7)])

@@ -1,7 +1,7 @@
 """Queries that follow the signal or the answers, and the way to the annotator's tool and back."""
 
 from .asking import METHODS, Queries, make_method, queries, query_id
-from .bisection import Bisection, best_start, expected_listened, expected_queries
+from .bisection import Bisection, best_start
 from .boundary import Boundary, Found
 from .calibration import Design, Items, design, place, synthetic
 from .changepoint import ChangePoint, change_score
@@ -39,8 +39,6 @@ __all__ = [
     "collect",
     "design",
     "event_fractions",
-    "expected_listened",
-    "expected_queries",
     "make_method",
     "place",
     "queries",

@@ -220,7 +220,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
         return Oracle()
     if method == "overlapping":
         assert length is not None
-        return Overlapping(segment_length=length, hop=p.get("hop") or length / 2, votes=p.get("votes"))
+        return Overlapping(segment_length=length, hop=_or(p.get("hop"), length / 2), votes=p.get("votes"))
     if method == "change-point":
         if budget is not None:
             if budget < len(recordings):
@@ -238,15 +238,19 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
             segment_length=length,
             start=p.get("start"),
             children=p.get("children") or "halves",
-            n_events=float(p.get("n_events") or 1.0),
-            query_cost_share=float(p.get("query_cost_share") or 0.5),
+            n_events=_or(p.get("n_events"), 1.0),
+            query_cost_share=_or(p.get("query_cost_share"), 0.5),
         )
     return Boundary(
-        tolerance=float(p.get("tolerance") or 0.05),
+        tolerance=_or(p.get("tolerance"), 0.05),
         segment_length=length,
-        guess_rate=float(p.get("guess_rate") or 0.0),
-        lapse_rate=float(p.get("lapse_rate") or 0.0),
+        guess_rate=_or(p.get("guess_rate"), 0.0),
+        lapse_rate=_or(p.get("lapse_rate"), 0.0),
     )
+
+
+def _or(value: Any, default: float) -> float:
+    return default if value is None else float(value)
 
 
 def _shared_length(recordings: list[Recording], budget: int) -> float:

@@ -12,11 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..symbols import check, choice
+from ..theory.bisection import optimal_start_level
 from .contract import Asked, Labels, Recording, answers_by_segment
 
 CHILDREN = ("halves", "overlapping", "rescue")
@@ -25,111 +25,23 @@ CHILDREN = ("halves", "overlapping", "rescue")
 def best_start(*, recording_length: float, n_events: float = 1.0, query_cost_share: float = 0.5) -> int:
     r"""How many segments to start from: the power of two nearest to :math:`\sqrt{2 M T (1 - r) / r}`.
 
-    Starting from one segment hears the recording several times; starting from all leaves is FIX. With
-    :math:`2^{j_0}` segments the cost is about :math:`(1 - r)(T + 2 M T / 2^{j_0}) + r (2^{j_0} + 2 M (J - j_0))`.
+    Starting from one segment hears the recording several times; starting from all leaves is FIX.
 
     Examples
     --------
     >>> best_start(recording_length=102.4, n_events=1, query_cost_share=0.5)
     16
     """
-    total = float(check("recording_length", recording_length))
-    r = float(check("query_cost_share", query_cost_share))
-    events = max(1.0, float(check("n_events", n_events)))
-    if r == 0:
-        raise InvalidInput("query_cost_share must be > 0 to choose a start: if queries are free, ask all leaves")
-    return 1 << max(0, round(0.5 * math.log2(max(1.0, 2 * events * total * (1 - r) / r))))
-
-
-def expected_queries(
-    *,
-    recording_length: float,
-    segment_length: float,
-    event_length: ArrayLike,
-    presence_criterion: ArrayLike,
-    start: int = 1,
-) -> NDArray[np.float64]:
-    r"""Expected queries of bisection for one event, placed uniformly in the recording.
-
-    .. math:: E[B] = 2^{j_0} + 2 \sum_{j = j_0}^{J - 1} E N_j, \qquad
-        E N_j = \sum_i \frac{|[s_i - (1 - \gamma) d_e,\; s_i + l_j - \gamma d_e] \cap [0, T - d_e]|}{T - d_e}
-
-    where N_j counts the present segments of length :math:`l_j = T / 2^j` at level j.
-
-    Parameters
-    ----------
-    recording_length, segment_length : T and the length of the leaves, seconds; T is the length times a power of two.
-    start : number of segments to start from, :math:`2^{j_0}`.
-
-    Notes
-    -----
-    Exact, edges included. Roughly :math:`1 + 2J + 2 (1 - 2 \gamma)(d_e / l)(1 - 2^{-J})` for a start at the root.
-
-    Examples
-    --------
-    >>> round(float(expected_queries(
-    ...     recording_length=102.4, segment_length=0.8, event_length=1.0, presence_criterion=0.3)), 4)
-    15.9467
-    """
-    total = float(check("recording_length", recording_length))
-    depth = _depth(total, float(check("segment_length", segment_length)))
-    present = _present_nodes(total, depth, _level(start), event_length, presence_criterion)
-    return np.asarray(start + 2 * sum(count for count, _ in present))[()]
-
-
-def expected_listened(
-    *,
-    recording_length: float,
-    segment_length: float,
-    event_length: ArrayLike,
-    presence_criterion: ArrayLike,
-    start: int = 1,
-) -> NDArray[np.float64]:
-    r"""Expected seconds heard by bisection for one event: :math:`T + \sum_{j = j_0}^{J - 1} l_j E N_j`.
-
-    Examples
-    --------
-    >>> round(float(expected_listened(recording_length=102.4, segment_length=0.8, event_length=1.0,
-    ...     presence_criterion=0.5, start=16)) / 102.4, 2)
-    1.11
-    """
-    total = float(check("recording_length", recording_length))
-    depth = _depth(total, float(check("segment_length", segment_length)))
-    present = _present_nodes(total, depth, _level(start), event_length, presence_criterion)
-    return np.asarray(total + sum(count * width for count, width in present))[()]
-
-
-def _depth(total: float, leaf: float) -> int:
-    depth = round(math.log2(total / leaf))
-    if abs(leaf * 2**depth / total - 1) > 1e-9:
-        raise InvalidInput(
-            f"the closed form needs recording_length = segment_length times a power of two, got {total:g} and {leaf:g}"
-        )
-    return depth
+    level = optimal_start_level(
+        recording_length=recording_length, n_events=n_events, query_cost_share=query_cost_share, levels=24
+    )
+    return 1 << level
 
 
 def _level(start: int) -> int:
     if start < 1 or start & (start - 1):
         raise InvalidInput(f"start must be a power of two (segments to start from), got {start}")
     return start.bit_length() - 1
-
-
-def _present_nodes(
-    total: float, depth: int, first: int, event_length: ArrayLike, presence_criterion: ArrayLike
-) -> list[tuple[NDArray[np.float64], float]]:
-    """The expected number of present segments at each inner level, with their length."""
-    d = check("event_length", event_length)[..., None]
-    need = check("presence_criterion", presence_criterion)[..., None] * d
-    nodes = []
-    for level in range(first, depth):
-        width = total / 2**level
-        starts = width * np.arange(2**level)
-        # The onset lies where the event gives each segment the overlap that it needs.
-        low = np.maximum(0.0, starts - d + need)
-        high = np.minimum(total - d, starts + width - need)
-        count = np.maximum(0.0, high - low).sum(axis=-1) / (total - d[..., 0])
-        nodes.append((np.where(width >= need[..., 0], count, 0.0), width))
-    return nodes
 
 
 @dataclass(frozen=True)
@@ -164,8 +76,9 @@ class Bisection:
     def _tree(self, recording: Recording) -> _Tree:
         start = self.start
         if start is None:
-            share = max(1e-6, self.query_cost_share)
-            start = best_start(recording_length=recording.length, n_events=self.n_events, query_cost_share=share)
+            start = best_start(
+                recording_length=recording.length, n_events=self.n_events, query_cost_share=self.query_cost_share
+            )
         return _Tree(recording.length, self.segment_length, start)
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:

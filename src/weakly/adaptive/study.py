@@ -82,7 +82,14 @@ class Study:
         for k, method in enumerate(METHODS):
             mine = part[part["method"] == method].sort_values(x)
             if len(mine):
-                ax.plot(mine[x], mine[y], marker="osD^v*"[k], markersize=4, color=COLOURS[k], label=method)
+                ax.plot(
+                    mine[x],
+                    mine[y],
+                    marker="osD^v*"[k],
+                    markersize=10 if method == "oracle" else 4,
+                    color=COLOURS[k],
+                    label=method,
+                )
         words = {"n_queries": "queries of all recordings", "wrong_time": "wrong time per recording (s)"}
         ax.set(xlabel=words.get(x, label(x)), ylabel=words.get(y, label(y)), title=chosen)
         return ax
