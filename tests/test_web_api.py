@@ -162,6 +162,14 @@ def test_labels_follow_the_definition(web, segment_length):
     assert found["row"]["event_recall"] == pytest.approx(float(recall), abs=1e-12)
 
 
+def test_the_planned_length_has_the_numbers_of_the_plan(web, key):
+    question = {"pilot": key, "label": "dog"}
+    best = web.post("/api/plan", json=question).json()["recommended"]
+    length = float(f"{best['segment_length']:.4g}")  # as the page shows it
+    row = web.post("/api/labels", json={**question, "segment_length": length}).json()["row"]
+    assert row == best
+
+
 def test_a_strip_of_very_short_segments_is_left_out(web):
     found = web.post("/api/labels", json={**PLAIN, "segment_length": 0.001}).json()
     assert len(found["timeline"]["rows"]) == 1

@@ -59,6 +59,7 @@ function build(panel) {
   const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => follow(panel, true) });
   const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
   const key = el("p", { class: "help" }, ...Object.entries(meaning).map(([kind, text]) => el("span", { class: "legend" }, el("span", { class: `key ${kind}` }), text)));
+  key.append(" Of a large pilot, other lengths than those in the table are worked out on a part.");
   const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.view.pinned = false; drag.set(show("segment_length", panel.view.planned)); follow(panel, false); } });
   const error = el("p", { class: "error", role: "alert" });
   const labels = el("div", {}, el("h3", { text: "What the labels look like" }),
