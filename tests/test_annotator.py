@@ -85,7 +85,6 @@ def test_presets_have_names_and_typos_are_answered():
         Annotator(presence_criterion=stats.truncnorm(-2, 2, loc=0.5, scale=0.2), votes=(2, 3), lapse_rate=0.1),
         Annotator(presence_criterion=stats.beta(2, 3), votes=(3, 5)),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("h", [0.0, 0.13, 0.4, 0.77, 1.0])
 def test_integrals_are_quadrature(who, h):
