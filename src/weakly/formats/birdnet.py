@@ -10,7 +10,7 @@ from ..events import Events
 from .output import delimited, duration, exact, inexact, losses, save, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows, Table
+from .table import Rows, Table, ending
 
 _NAMES = ("Start (s)", "End (s)", "Scientific name", "Common name", "Confidence", "File")
 _ENDING = (r"\.BirdNET\.results(\.\w+)?\.csv$", r"\.csv$")
@@ -70,7 +70,12 @@ def read_kaleidoscope(source: Source) -> Rows:
     columns = [table.columns[name] for name in names]
     label = [next((value for value in row if value.strip()), "") for row in zip(*columns)]
     onset = table.numbers(start)
-    data = {"recording": table.columns[file], "onset": onset, "offset": onset + table.numbers(length), "label": label}
+    data = {
+        "recording": table.columns[file],
+        "onset": onset,
+        "offset": ending(onset, table.numbers(length)),
+        "label": label,
+    }
     score = table.find("TOP1DIST", "TOP1MATCHDIST")
     if score:
         data["confidence"] = table.numbers(score)

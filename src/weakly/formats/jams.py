@@ -15,7 +15,7 @@ from .labelstudio import _number, load
 from .output import count, duration, inexact, losses, per_recording, save, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows, lengths_agree
+from .table import Rows, ending, lengths_agree
 
 
 def sniff(source: Source) -> bool:
@@ -65,7 +65,7 @@ def read(source: Source) -> Rows:
             onset, span = _number(item.get("time")), _number(item.get("duration"))
             data["recording"].append(name)
             data["onset"].append(onset)
-            data["offset"].append(onset + span)
+            data["offset"].append(span)  # the length, for now
             data["label"].append("" if label is None else str(label))
             data["annotator"].append(who)
             score = _number(item.get("confidence"))
@@ -74,6 +74,7 @@ def read(source: Source) -> Rows:
             places.append(where)
     for column in ("onset", "offset", "confidence"):
         data[column] = np.array(data[column], dtype=np.float64)
+    data["offset"] = ending(data["onset"], data["offset"])
     for column in ("annotator",):
         if not any(data[column]):
             del data[column]

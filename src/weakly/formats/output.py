@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..events import COLUMNS, Answers, Events
 from ..files import atomic_write
+from .table import ending
 
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
@@ -39,25 +40,26 @@ def exact(values: Any) -> list[str]:
 
 
 def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
-    """The lengths that, added to the onsets in float64, give exactly the offsets, wherever there are any.
+    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
 
-    (Where an onset ends in half of the offset's last digit, every sum is rounded to an even digit.)
+    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
 
-    >>> float(duration([0.1], [0.3])[0]) + 0.1
-    0.3
+    >>> duration([0.1], [0.3]).tolist()
+    [0.2]
     """
     onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    length = offset - onset
+    short = np.round(offset - onset, 9)
+    length = np.where(ending(onset, short) == offset, short, offset - onset)
     for _ in range(2):
-        length = np.where(onset + length < offset, np.nextafter(length, np.inf), length)
-        length = np.where(onset + length > offset, np.nextafter(length, -np.inf), length)
+        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
+        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
     return length
 
 
 def inexact(onset: Any, offset: Any) -> list[str]:
     """What formats of onset and duration lose: the last digit of a few offsets."""
     onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    n = int((onset + duration(onset, offset) != offset).sum())
+    n = int((ending(onset, duration(onset, offset)) != offset).sum())
     return [f"the last of 16 digits of {count(n, 'offset')}"] if n else []
 
 

@@ -16,7 +16,7 @@ from .output import silent_recordings
 from .plain import LABEL, LENGTH, OFFSET, ONSET, RECORDING
 from .registry import Format
 from .source import PARQUET, Source, column_of
-from .table import Rows, lengths_agree
+from .table import Rows, ending, lengths_agree
 
 
 def sniff(source: Source) -> bool:
@@ -42,7 +42,9 @@ def read(source: Source) -> Rows:
     n = len(frame)
     onset = _floats(source, frame, found["onset"])
     offset = (
-        _floats(source, frame, found["offset"]) if found["offset"] else onset + _floats(source, frame, found["length"])
+        _floats(source, frame, found["offset"])
+        if found["offset"]
+        else ending(onset, _floats(source, frame, found["length"]))
     )
     label = frame[found["label"]] if found["label"] else pd.Series([source.label or "event"] * n)
     recording = frame[found["recording"]] if found["recording"] else pd.Series([source.stem()] * n)

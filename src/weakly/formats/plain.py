@@ -14,7 +14,7 @@ from ..events import Events
 from .output import delimited, exact, extras, save, silent_recordings, texts_of
 from .registry import Format
 from .source import Source, column_of, quoted
-from .table import Rows, Table, lengths_agree
+from .table import Rows, Table, ending, lengths_agree
 
 RECORDING = (
     "recording", "filename", "file", "file_name", "audio_filename", "audiofilename", "audio_file", "notated_path",
@@ -97,7 +97,7 @@ def rows_of(table: Table, names: dict[str, str]) -> Rows:
     if _scale(end) != 1.0 or _scale(names["onset"]) != 1.0:
         source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
     if "offset" not in names:
-        offset = onset + offset
+        offset = ending(onset, offset)
     label = table.columns[names["label"]] if "label" in names else [source.label or "event"] * len(table)
     if "recording" in names:
         recording = table.columns[names["recording"]]

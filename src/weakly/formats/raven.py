@@ -170,11 +170,9 @@ def write(events: Events, path: Path) -> list[str]:
             _table(rows, target, found, file=False)
             return []
 
-        return (
-            found
-            + losses(events, empty=True, extra=held)
-            + per_recording(events, path, ending=".selections.txt", one=one, kind="Raven")
-        )
+        found += losses(events, empty=True, extra=held)
+        found += per_recording(events, path, ending=".selections.txt", one=one, kind="Raven")
+        return found
     silent = silent_recordings(events)
     alone = (
         len(frame) == 0 and len(silent) == 1 and re.match(re.escape(file_name(silent[0], "", [])) + r"\.", path.name)

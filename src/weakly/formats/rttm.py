@@ -9,7 +9,7 @@ from ..events import Events
 from .output import count, duration, exact, inexact, losses, save, texts_of
 from .registry import Format, is_number
 from .source import Source, quoted
-from .table import Rows, numbers
+from .table import Rows, ending, numbers
 
 _OTHERS = {
     "SPKR-INFO",
@@ -55,7 +55,7 @@ def read(source: Source) -> Rows:
     data = {
         "recording": [fields[1] for _, fields in kept],
         "onset": onset,
-        "offset": onset + length,
+        "offset": ending(onset, length),
         "label": [fields[7] for _, fields in kept],
     }
     score = ["" if len(fields) < 9 or fields[8] == "<NA>" else fields[8] for _, fields in kept]
