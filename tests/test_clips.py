@@ -179,3 +179,13 @@ def test_audioset_events_are_cut_by_their_clips(real_data):
     found = {one.name: one for one in check_assumptions(events, segment_length=10.0)}
     assert found["censored"].broken
     assert found["censored"].share > 0.5
+
+
+def test_rounded_times_are_no_alarm():
+    """A hundred thousand onsets in whole milliseconds are not uniform modulo 0.1 s, and it does not matter."""
+    onset = np.random.default_rng(1).uniform(0.5, 3500, 100_000).round(3)
+    frame = pd.DataFrame({"recording": np.arange(100_000).astype(str), "onset": onset, "offset": onset + 0.01})
+    events = wk.Events.from_frame(frame.assign(label="x"), recording_length=3600.0)
+    offsets = next(one for one in check_assumptions(events, segment_length=0.1) if one.name == "offsets")
+    assert offsets.p_value < 0.01
+    assert not offsets.broken
