@@ -33,14 +33,14 @@ COMMANDS = (
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
 
 
-def on_page_content(page: str, **_: Any) -> str:
+def on_page_content(content: str, **_: Any) -> str:
     """Formulas as MathML, which browsers draw by themselves: no script, no network."""
     from latex2mathml.converter import convert
 
     def mathml(match: re.Match[str]) -> str:
         return convert(html.unescape(match[3]), display="inline" if match[1] == "span" else "block")
 
-    return _FORMULA.sub(mathml, page)
+    return _FORMULA.sub(mathml, content)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -52,6 +52,7 @@ def on_files(files: Any, config: Any) -> Any:
         "reference/cli.md": cli_reference(),
         "reference/house.md": house(),
         "reference/schema.md": schema(),
+        "reference/formats.md": formats(),
         "errata.md": (HERE.parent / "ERRATA.md").read_text(encoding="utf-8"),
         "changelog.md": (HERE.parent / "CHANGELOG.md")
         .read_text(encoding="utf-8")
@@ -178,6 +179,7 @@ def house() -> str:
 def schema() -> str:
     """The JSON of every result: its keys with the type of what they hold, read off a small real result."""
     import weakly as wk
+    from weakly.results import plain
 
     events = wk.Events.from_frame(_small_events(), recording_length=20.0)
     shown = {
@@ -189,8 +191,41 @@ def schema() -> str:
         "weakly audit --json": wk.audit(strong=events, weak=_small_answers()),
     }
     parts = ["# JSON of every result\n\n`--json` prints `.to_dict()` of the object that Python returns.\n"]
-    parts += [f"## {name}\n\n```text\n{_shape(result.to_dict())}\n```\n" for name, result in shown.items()]
+    parts += [f"## {name}\n\n```text\n{_shape(plain(result))}\n```\n" for name, result in shown.items()]
     return "\n".join(parts)
+
+
+def formats() -> str:
+    """Every format, with what it loses: found by writing a small set that holds a bit of everything."""
+    import tempfile
+    import warnings
+
+    import weakly as wk
+    from weakly.errors import WeaklyError
+    from weakly.formats import FORMATS
+
+    table = _small_events().assign(annotator="ann", confidence=0.9)
+    full = wk.Events.from_frame(table, recording_length={"a": 20.0, "b": 20.0, "silent": 20.0})
+    rows = []
+    for name, item in FORMATS.items():
+        lost = "reads only"
+        if item.write or item.write_answers:
+            subject = full if item.write else _small_answers()
+            with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    lost = "; ".join(wk.write(subject, Path(folder) / "out", format=name)) or "nothing"
+                except WeaklyError as error:  # a format may ask for names or times of its own kind
+                    lost = str(error)
+        holds = " and ".join(
+            word for word, can in (("events", item.write), ("answers", item.write_answers)) if can
+        ) or "–"  # fmt: skip
+        rows.append(f"| `{name}` | {item.words} | {holds} | {lost.replace('|', '/')} |")
+    return (
+        "# Formats\n\nRecognised by their content, so a name is rarely needed. The last column is what writing a small set "
+        "with events, annotators, confidences and an empty recording reports as lost.\n\n"
+        "| name | what it is | can be written with | what writing loses |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
 
 
 def _small_events() -> Any:

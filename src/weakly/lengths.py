@@ -294,6 +294,8 @@ class Lengths:
     def partial_moments(self, limit: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """P(d <= limit), E[d; d <= limit] and E[d^2; d <= limit], for every limit.
 
+        Examples
+        --------
         >>> [float(m) for m in Lengths.sample([1, 3]).partial_moments(2)]
         [0.5, 0.5, 0.5]
         """

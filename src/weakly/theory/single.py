@@ -149,11 +149,9 @@ def recording_accuracy(
     recording_length : T in seconds.
     flip_rate : :math:`\rho` in [0, 1], class label noise.
 
-    The other parameters are those of :func:`overlap_accuracy`.
-
     Notes
     -----
-    Theorem 5 of the paper with its missing branch (E6) and the right effect of flips (E8). M events at least
+    The other parameters are those of :func:`overlap_accuracy`. Theorem 5 of the paper with its missing branch (E6) and the right effect of flips (E8). M events at least
     :math:`d_q` apart; where they do not fit an AssumptionWarning says so. An annotator's guesses outside events count.
 
     Examples
