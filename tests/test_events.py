@@ -83,7 +83,7 @@ def test_select_and_extents():
 )
 def test_timelines_are_the_merged_events_of_each_recording(rows):
     table = frame(*[(r, s, s + d, c) for r, s, d, c in rows])
-    events = Events.from_frame(table, recording_length={name: 60.0 for name in "abc"})
+    events = Events.from_frame(table, recording_length=dict.fromkeys("abc", 60.0))
     for label in events.labels:
         lines = events.timelines(label)
         assert len(lines) == 3

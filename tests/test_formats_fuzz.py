@@ -94,7 +94,8 @@ def test_json_of_the_wrong_shape(kind, data):
     leaf = st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.text(max_size=3)
     key = st.sampled_from(
         ["id", "data", "annotations", "result", "value", "start", "end", "labels", "choices", "type", "audio",
-         "lead_time", "completed_by", "namespace", "time", "duration", "file_metadata", "original_length", "onset", "offset"]
+         "lead_time", "completed_by", "namespace", "time", "duration", "file_metadata", "original_length", "onset",
+         "offset"]
     )  # fmt: skip
     tree = st.recursive(
         leaf, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(key, inner, max_size=5), max_leaves=25

@@ -294,9 +294,9 @@ def _check_rows(table: pd.DataFrame, source: str) -> None:
 class Answers:
     """What annotators said of segments: present, absent or unsure; the weak labels of a data set.
 
-    One row per (segment, label, annotator) with the columns recording, onset, offset (the segment, in seconds; NaN where
-    the file does not say), label, present (1, 0 or NaN for unsure), annotator, seconds (time spent, NaN where unknown)
-    and query (a stable id, or "").
+    One row per (segment, label, annotator) with the columns recording, onset, offset (the segment, in seconds; NaN
+    where the file does not say), label, present (1, 0 or NaN for unsure), annotator, seconds (time spent, NaN where
+    unknown) and query (a stable id, or "").
 
     Examples
     --------

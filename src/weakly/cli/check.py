@@ -10,10 +10,10 @@ from . import app
 from .common import JSON, print_json
 from .convert import columns_of
 
-_HELP = """Look for trouble in annotation files: swapped or cumulative times, milliseconds, points, duplicates, overlaps, lost names.
+_HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, lost names.
 
-Each finding names file and line, what it probably is and how many there are. A file that lists the lengths of recordings
-may stand among the others and is used for what goes past the end.
+Each finding names file and line, what it probably is and how many there are. A file that lists the lengths of
+recordings may stand among the others and is used for what goes past the end.
 
 Examples:
 
@@ -23,9 +23,13 @@ Examples:
 """
 
 
+_FILES = typer.Argument(..., metavar="FILE...", help="Files, folders or patterns.")
+_RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names.")
+
+
 @app.command("check", help=_HELP)
 def check(
-    files: list[str] = typer.Argument(..., metavar="FILE...", help="Files, folders or patterns."),
+    files: list[str] = _FILES,
     format: str = typer.Option(
         None, "--format", help="Format of the files; left out, it is found by looking into each."
     ),
@@ -35,9 +39,7 @@ def check(
     recording_length: str = typer.Option(
         None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
     ),
-    recordings: Path = typer.Option(
-        None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names."
-    ),
+    recordings: Path = _RECORDINGS,
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is found."),
     json: bool = JSON,
 ) -> None:

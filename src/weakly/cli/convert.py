@@ -9,7 +9,7 @@ import typer
 from . import app
 from .common import JSON, print_json, wrote
 
-_HELP = """Convert annotations between formats; recordings without events are kept, and what a format cannot hold is said.
+_HELP = """Convert annotations between formats; recordings without events are kept, what a format cannot hold is said.
 
 IN is a file, a folder or a quoted pattern; OUT is a file, or a folder for formats with one file per recording.
 
@@ -36,10 +36,13 @@ def columns_of(text: str | None) -> dict[str, str] | None:
     return found
 
 
+_TARGET = typer.Argument(..., metavar="OUT", help="File or folder to write.")
+
+
 @app.command("convert", help=_HELP)
 def convert(
     source: str = typer.Argument(..., metavar="IN", help="File, folder or pattern to read."),
-    target: Path = typer.Argument(..., metavar="OUT", help="File or folder to write."),
+    target: Path = _TARGET,
     read_as: str = typer.Option(None, "--from", help="Format of IN; left out, it is found by looking into the file."),
     write_as: str = typer.Option(None, "--to", help="Format of OUT; left out, its name tells it."),
     label: str = typer.Option(None, "--label", help="Only this class; or the class of files that name none."),

@@ -22,8 +22,9 @@ from . import (
     tiers,
 )
 from .door import read, read_answers, write
+from .durations import read_lengths
 from .lint import Check, Finding, check
-from .registry import FORMATS, Format, detect, read_lengths, register
+from .registry import FORMATS, Format, detect, register
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _room in (parquet, jams, labelstudio, audioset, fewshot, dcase, birdnet, raven, rttm, surveys, clips, tiers):

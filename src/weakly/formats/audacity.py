@@ -1,4 +1,4 @@
-"""Audacity label tracks: start, end, label, separated by tabs; a line ``\\ low high`` adds frequencies to the one above.
+"""Audacity label tracks: start, end, label, separated by tabs; a line ``\\ low high`` adds frequencies to the last.
 
 NIGENS text files are the same without the label: two numbers per line, and the class is the name of the folder.
 """

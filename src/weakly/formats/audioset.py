@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def read_strong(source: Source) -> Rows:
     """The events, in any order of the columns; a column ``present`` makes them answers."""
     table = Table.read(source)
     file, start, end, label = (table.need(name) for name in _STRONG)
-    data = {
+    data: dict[str, Any] = {
         "recording": table.columns[file],
         "onset": table.numbers(start),
         "offset": table.numbers(end),

@@ -1,4 +1,4 @@
-"""BirdNET's results: the CSV table, and the one in the style of Kaleidoscope. (Its Raven tables are read as Raven's.)"""
+"""BirdNET's results: the CSV table, and the one in the style of Kaleidoscope. (Its Raven tables are Raven's.)"""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def read(source: Source) -> Rows:
 def write(events: Events, path: Path) -> list[str]:
     """The detections as BirdNET writes them."""
     frame = events.to_frame()
-    columns = [exact(frame["onset"]), exact(frame["offset"]), texts_of(frame, "scientific_name"), texts_of(frame, "label"),
-               texts_of(frame, "confidence"), texts_of(frame, "recording")]  # fmt: skip
+    texts = [texts_of(frame, name) for name in ("scientific_name", "label", "confidence", "recording")]
+    columns = [exact(frame["onset"]), exact(frame["offset"]), *texts]
     save(path, delimited(columns, delimiter=",", names=_NAMES))
     return losses(events, empty=False, extra=("confidence", "scientific_name"))
 
@@ -103,7 +103,8 @@ def write_kaleidoscope(events: Events, path: Path) -> list[str]:
 
 
 HERE = (
-    Format("birdnet", "BirdNET CSV (Start (s), End (s), Scientific name, Common name, Confidence, File)", sniff, read, write),
+    Format("birdnet", "BirdNET CSV (Start (s), End (s), Scientific name, Common name, Confidence, File)", sniff, read,
+           write),
     Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)", sniff_kaleidoscope,
            read_kaleidoscope, write_kaleidoscope),
 )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Tables of clips: one answer per row (file, start_time, end_time, annotation yes/no/uncertain), or one column per class."""
+"""Tables of clips: an answer per row (file, start_time, end_time, annotation yes/no/uncertain) or a column per class."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def read(source: Source) -> Rows:
     todo = np.array([not value for value in values], dtype=bool)
     for i in np.flatnonzero(np.isinf(known) & ~todo).tolist():
         source.fail(table.lines[i], said, f"{quoted(values[i])} must be yes, no, uncertain or empty")
-    data = {
+    data: dict[str, Any] = {
         "recording": table.columns[file],
         "onset": table.numbers(start),
         "offset": table.numbers(end),
@@ -142,7 +143,7 @@ def read_wide(source: Source) -> Rows:
         "label": classes * n,
         "present": present.ravel(),
     }
-    rows = Rows(source, data, [table.lines[i] for i in row])
+    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
     rows.keep(~np.isinf(present.ravel()))
     return rows.checked()
 
@@ -177,6 +178,6 @@ def write_wide(answers: Answers, path: Path) -> list[str]:
 HERE = (
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff, read, write,
            write_answers, endings=(".csv",)),
-    Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)", sniff_wide,
-           read_wide, None, write_wide),
+    Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)",
+           sniff_wide, read_wide, None, write_wide),
 )  # fmt: skip

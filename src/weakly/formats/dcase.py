@@ -2,7 +2,7 @@
 
 With or without a line of names, tabs or commas. A row with empty fields is a clip that was annotated and holds nothing;
 ``0 0 label`` in a list without names (DCASE 2017) says that the label was looked for and not found. Weak lists whose
-times are those of the clip in its video (``abc_30.000_40.000.wav  30.000  40.000  label``) are recognised by their names.
+times are those of the clip in its video (``abc_30.000_40.000.wav 30.000 40.000 label``) are recognised by their names.
 """
 
 from __future__ import annotations
@@ -251,7 +251,8 @@ HERE = (
            write_strong, endings=(".tsv",)),
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak, _weak_events,
            write_weak, endings=(".tsv",)),
-    Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips, read_clips),
+    Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
+           read_clips),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
            lambda s: not _strong_names(s) and sniff_strong(s), read_strong, write_list, endings=(".ann",)),
 )  # fmt: skip

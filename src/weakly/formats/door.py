@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,12 @@ import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
-from ..symbols import check, choice
+from ..symbols import choice
 from ..work import progress_bar
 from . import labelstudio
+from .durations import agreed_lengths, asked_length, match_lengths
 from .output import as_answers, as_events
-from .registry import FORMATS, Format, detect, named, read_lengths
+from .registry import FORMATS, Format, detect, named
 from .source import KINDS, Source, quoted
 from .table import Rows
 
@@ -137,83 +137,16 @@ def _merge(found: Sequence[Rows]) -> dict[str, Any]:
     return merged
 
 
-def _lengths(found: Sequence[Rows], notes: list[str]) -> dict[str, float]:
-    """What the files say of lengths; where they disagree, nothing is sure."""
-    lengths: dict[str, float] = {}
-    clash: set[str] = set()
-    for rows in found:
-        for name, length in rows.lengths.items():
-            if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
-                clash.add(name)
-            lengths.setdefault(name, length)
-    if clash:
-        notes.append(
-            f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); it is taken as unknown"
-        )
-    return {name: length for name, length in lengths.items() if name not in clash}
-
-
-def name_key(name: str) -> str:
-    """What stays of a recording's name without its folder, ending and the difference of space and underscore."""
-    base = re.split(r"[/\\]", name)[-1]
-    return (
-        re.sub(r"\.(wav|flac|mp3|ogg|csv|txt|aif|aiff|m4a)$", "", base, flags=re.IGNORECASE)
-        .replace(" ", "_")
-        .strip("_")
-    )
-
-
-def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[str]) -> dict[str, float]:
-    """The given lengths under the names of the recordings, also where these differ by folder, ending, space or a Y."""
-    given = {str(name): float(length) for name, length in given.items()}
-    keys: dict[str, list[str]] = {}
-    for name in given:
-        keys.setdefault(name_key(name), []).append(name)
-    taken: dict[str, float] = {}
-    used: set[str] = set()
-    near: list[str] = []
-    for name in names:
-        if name in given:
-            taken[name] = given[name]
-            used.add(name)
-            continue
-        key = name_key(name)
-        options = keys.get(key) or keys.get("Y" + key) or keys.get(key.removeprefix("Y")) or []
-        if len(options) == 1 and options[0] not in used:
-            taken[name] = given[options[0]]
-            used.add(options[0])
-            near.append(name)
-    if near:
-        notes.append(
-            f"{len(near)} recordings are called almost as in recording_length (first {quoted(near[0], most=60)}); taken for the same"
-        )
-    taken.update({name: length for name, length in given.items() if name not in used})
-    return taken
-
-
-def asked_length(value: Any) -> float | Mapping[str, float] | None:
-    if value is None or isinstance(value, Mapping):
-        return value
-    if isinstance(value, (str, os.PathLike)):
-        try:
-            return float(check("recording_length", float(os.fspath(value))))
-        except ValueError as error:
-            if isinstance(error, InvalidInput):
-                raise
-            return read_lengths(os.fspath(value))
-    return float(check("recording_length", value))
-
-
 def _known(found: Sequence[Rows], asked: Any, notes: list[str]) -> tuple[Any, list[str], list[str]]:
     """The lengths, the empty recordings and those not annotated, over all files."""
     empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
     idle = list(dict.fromkeys(name for rows in found for name in rows.unannotated))
     asked = asked_length(asked)
     if asked is None:
-        return _lengths(found, notes), empty, idle
+        return agreed_lengths(found, notes), empty, idle
     if isinstance(asked, Mapping):
         names = list(dict.fromkeys([*(n for rows in found for n in rows.data["recording"]), *empty, *idle]))
-        return _lengths(found, notes) | match_lengths(asked, names, notes), empty, idle
+        return agreed_lengths(found, notes) | match_lengths(asked, names, notes), empty, idle
     return asked, empty, idle
 
 
@@ -253,16 +186,16 @@ def read(
     format : the name of the format, one of ``weakly.formats.FORMATS``; left out, it is found by looking into each file.
     label : only the events of this class; in files that name no class, the class they are of.
     columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``.
-    recording_length : seconds for all recordings, or for each by name, or a file with the columns filename and duration.
+    recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
         and counts them in ``events.skipped``.
     progress : show a bar on a terminal when it takes long.
 
     Notes
     -----
-    Files of weak labels become events that span their segments, with the column ``weak`` set; what was called absent or
-    unsure is in :func:`read_answers`. Events without a length (points) are broken rows. What the reader understood that a
-    file does not say outright is in ``events.notes`` and given as an AssumptionWarning.
+    Files of weak labels become events that span their segments, with the column ``weak`` set; what was called absent
+    or unsure is in :func:`read_answers`. Events without a length (points) are broken rows. What the reader understood
+    that a file does not say outright is in ``events.notes`` and given as an AssumptionWarning.
 
     Examples
     --------
@@ -315,8 +248,8 @@ def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None
         if np.isnan(limit[open_]).any():
             name = names[int(np.flatnonzero(open_ & np.isnan(limit))[0])]
             raise InvalidInput(
-                f"{rows.source.name}: does not say how long the recording {quoted(name)} is, so its labels span nothing; "
-                "give recording_length, or read the file with read_answers"
+                f"{rows.source.name}: does not say how long the recording {quoted(name)} is, so its labels span "
+                "nothing; give recording_length, or read the file with read_answers"
             )
         rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
     if not rows.bounds:
@@ -336,20 +269,20 @@ def read_answers(
     on_error: str = "raise",
     progress: bool = False,
 ) -> Answers:
-    """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, in what time.
+    """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, how fast.
 
-    The parameters are those of :func:`read`. Formats that list present labels only say nothing of the others, so there is
-    no row for these; a recording with an empty list is in ``answers.recordings``. ``seconds`` are those of the whole query
-    and stand on the row of each of its labels. A file of strong events is refused: nobody was asked about segments.
+    The parameters are those of :func:`read`. Formats that list present labels only say nothing of the others, so there
+    is no row for these; a recording with an empty list is in ``answers.recordings``. ``seconds`` are those of the whole
+    query and stand on the row of each of its labels. Files of strong events are refused: nobody was asked.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "a.csv"
-    ...     _ = path.write_text("file,start_time,end_time,annotation\\na.wav,0,3,yes\\na.wav,3,6,no\\na.wav,6,9,uncertain\\n")
+    ...     _ = path.write_text("file,start_time,end_time,annotation\\na.wav,0,3,yes\\na.wav,3,6,uncertain\\n")
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
-    [1.0, 0.0, nan]
+    [1.0, nan]
     """
     found, notes, skipped = parse(
         path, format=format, label=label, columns=columns, on_error=on_error, progress=progress, answers=True
@@ -398,9 +331,9 @@ def _writable(answers: bool) -> list[str]:
 def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
     """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
 
-    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS, TextGrid,
-    ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv plain, .json
-    Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
+    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS,
+    TextGrid, ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
+    plain, .json Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
 
     Examples
     --------

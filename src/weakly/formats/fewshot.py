@@ -1,4 +1,4 @@
-"""The few-shot bioacoustics table: Audiofilename, Starttime, Endtime and one column per class (or Q) with POS, NEG, UNK."""
+"""The few-shot bioacoustics table: Audiofilename, Starttime, Endtime, a column per class (or Q) with POS, NEG, UNK."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(source: Source) -> Rows:
         "label": classes * n,
         "present": present.ravel(),
     }
-    rows = Rows(source, data, [table.lines[i] for i in row], bounds=True)
+    rows = Rows(source, data, [table.lines[i] for i in row.tolist()], bounds=True)
     rows.empty = list(dict.fromkeys(table.columns[file]))
     rows.keep(~np.isinf(present.ravel()))
     return rows.checked()

@@ -28,7 +28,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> Rows:
-    """The observations of every annotation; tags that span all of a recording without a duration are passed over, noted."""
+    """The observations of every annotation; one without a duration is a point, and so a broken row."""
     document = load(source)
     annotations = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(annotations, list):

@@ -1,11 +1,11 @@
 """Label Studio exports: regions with labels become events, choices about a whole task become answers.
 
-``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands on
-each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no other was
-not annotated; an annotation with an empty result was annotated and is empty.
+``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands
+on each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no
+other was not annotated; an annotation with an empty result was annotated and is empty.
 
-Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a label,
-and a choice that others picked in this file and this annotator did not is an absence.
+Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a
+label, and a choice that others picked in this file and this annotator did not is an absence.
 """
 
 from __future__ import annotations
@@ -49,13 +49,10 @@ def load(source: Source) -> Any:
 
 def sniff(source: Source) -> bool:
     """A list of tasks (or one) with data and annotations or completions."""
-    start = source.text[:_LOOK]
-    return start.lstrip()[:1] in ("[", "{") and '"annotations"' in source.text and (
-        '"data"' in source.text and ('"result"' in source.text or '"annotations": []' in source.text or '"annotations":[]' in source.text)
-    ) and '"namespace"' not in source.text  # fmt: skip
-
-
-_LOOK = 4096
+    text = source.text
+    if text[:64].lstrip()[:1] not in ("[", "{") or '"namespace"' in text:
+        return False
+    return '"annotations"' in text and '"data"' in text
 
 
 def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -72,7 +69,7 @@ def _sound(value: str) -> str:
 
 
 def _names(tasks: list[dict[str, Any]]) -> list[str]:
-    """The recording of each task; the eight letters that uploads are given are left off where the names stay distinct."""
+    """The recording of each task; the eight letters that uploads are given are left off if names stay distinct."""
     names = []
     plain = {str(task["data"]["recording"]) for task in tasks if isinstance(task["data"].get("recording"), str)}
     for task in tasks:
@@ -257,8 +254,9 @@ def answers(source: Source) -> Rows:
             rows.empty.append(name)
         query = told["query"] if told.get("query") is not None else _first(told, _ID)
         for label, present in said_of.items():
-            values = (name, start, end, label, present, _person(item.get("completed_by")), _number(item.get("lead_time")),
-                      str(task.get("id", "") if query is None else query), str(item.get("id", "")))  # fmt: skip
+            who, seconds = _person(item.get("completed_by")), _number(item.get("lead_time"))
+            asked = str(task.get("id", "") if query is None else query)
+            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")))
             for column, value in zip(columns, values):
                 data[column].append(value)
             places.append(where)

@@ -15,8 +15,9 @@ from ..errors import InvalidInput
 from ..results import plain
 from ..work import progress_bar
 from .dcase import clip_length
-from .door import Paths, asked_length, files_of, match_lengths, name_key, read_one
-from .registry import detect, is_lengths, named, read_lengths
+from .door import Paths, files_of, read_one
+from .durations import asked_length, match_lengths, name_key, read_lengths
+from .registry import detect, is_lengths, named
 from .source import Source, quoted
 from .table import Rows
 
@@ -77,7 +78,7 @@ def check(
     recordings: str | Path | None = None,
     progress: bool = False,
 ) -> Check:
-    """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings and so on.
+    """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
 
     ``recording_length`` is as for :func:`weakly.read`; a file among ``path`` that lists lengths is used as such.
     ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
@@ -255,11 +256,12 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
     known: dict[str, tuple[str, int | str | None]] = {}
     labels: dict[str, tuple[str, int | str | None]] = {}
     for rows in tables:
-        for name, label, place in zip(rows.data["recording"], rows.data["label"], rows.places):
-            known.setdefault(name, (rows.source.name, place))
-            labels.setdefault(label, (rows.source.name, place))
+        for name, label, line in zip(rows.data["recording"], rows.data["label"], rows.places):
+            known.setdefault(name, (rows.source.name, line))
+            labels.setdefault(label, (rows.source.name, line))
         for name in rows.empty:
             known.setdefault(name, (rows.source.name, None))
+    place: int | str | None
     both = dict.fromkeys([*known, *lengths])
     for what, names, where, key in (
         ("recordings", both, known, name_key),

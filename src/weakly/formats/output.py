@@ -192,7 +192,7 @@ def as_events(answers: Answers) -> tuple[Events, list[str]]:
     if unsure:
         found.append(f"{count(unsure, 'answer')} 'unsure'")
     rows = frame[present].drop(columns=["present"]).reset_index(drop=True)
-    lengths = answers.recordings["length"].dropna().to_dict()
+    lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
     return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
 
 
@@ -209,7 +209,7 @@ def as_answers(events: Events) -> tuple[Answers, list[str]]:
         table["offset"] = listing["length"].reindex(table["recording"]).to_numpy()
         table.loc[table["offset"].isna(), "onset"] = np.nan
     done = [name for name, yes in zip(listing.index, listing["annotated"]) if yes]
-    lengths = listing["length"].dropna().to_dict()
+    lengths: dict[Any, float] = listing["length"].dropna().to_dict()
     answers = Answers.from_frame(
         table, recordings=done, recording_length={n: v for n, v in lengths.items() if n in done}
     )

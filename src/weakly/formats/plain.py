@@ -6,6 +6,7 @@ Our own table of this kind holds everything: empty recordings as rows without ti
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -60,9 +61,9 @@ def _mapped(source: Source, names: list[str]) -> dict[str, str]:
         if key in found or (key == "offset" and "length" in given) or (key == "length" and "offset" in found):
             continue
         free = [name for name in names if name not in found.values()]
-        name = column_of(free, *words)
-        if name is not None:
-            found[key] = name
+        guess = column_of(free, *words)
+        if guess is not None:
+            found[key] = guess
     return found
 
 
@@ -104,7 +105,7 @@ def rows_of(table: Table, names: dict[str, str]) -> Rows:
     else:
         recording = [source.stem()] * len(table)
     blank = table.nothing(onset, offset, names.get("label"))
-    data = {"recording": list(recording), "onset": onset, "offset": offset, "label": list(label)}
+    data: dict[str, Any] = {"recording": list(recording), "onset": onset, "offset": offset, "label": list(label)}
     if "annotator" in names:
         data["annotator"] = table.columns[names["annotator"]]
     if "confidence" in names:

@@ -1,14 +1,15 @@
 """Raven selection tables, also those that BirdNET writes.
 
-``Begin Time (s)`` counts over a whole sequence of files, so ``File Offset (s)`` is used where it is there. A table with a
-line of names and nothing else was annotated and is empty. The recording is called as ``Begin File`` says, else by the name
-of the table (``a.Table.1.selections.txt`` is a); there are no quotes in these tables.
+``Begin Time (s)`` counts over a whole sequence of files, so ``File Offset (s)`` is used where it is there. A table with
+a line of names and nothing else was annotated and is empty. The recording is called as ``Begin File`` says, else by the
+name of the table (``a.Table.1.selections.txt`` is a); there are no quotes in these tables.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,8 @@ from .table import Rows, Table
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _OWN = {
-    "selection", "view", "channel", "begin time (s)", "end time (s)", "low freq (hz)", "high freq (hz)", "file offset (s)",
+    "selection", "view", "channel", "begin time (s)", "end time (s)", "low freq (hz)", "high freq (hz)",
+    "file offset (s)",
     "begin file", "begin path", "end file", "end path", "delta time (s)", "delta freq (hz)", "confidence", "score",
     "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time", "end clock time",
     "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time", "center freq (hz)",
@@ -84,7 +86,8 @@ def read(source: Source) -> Rows:
         offset = np.where(moved, np.round(shift + (last - first), 9), last)
         if moved.any():
             source.note(
-                f"{source.name}: Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used",
+                f"{source.name}: Begin Time runs on over a sequence of files in {int(moved.sum())} rows; "
+                "File Offset is used",
                 kind="cumulative times",
             )
     elif cumulative(recording, first, last):
@@ -94,7 +97,7 @@ def read(source: Source) -> Rows:
             kind="cumulative times",
         )
     label = label_column(table)
-    data = {
+    data: dict[str, Any] = {
         "recording": recording,
         "onset": onset,
         "offset": offset,
@@ -154,7 +157,7 @@ def _table(frame: pd.DataFrame, path: Path, found: list[str], *, file: bool) -> 
 
 
 def write(events: Events, path: Path) -> list[str]:
-    """One table of all recordings, or one per recording where the path is a folder; there, empty ones have a table too."""
+    """One table of all recordings; or, where the path is a folder, one per recording, the empty ones too."""
     held = ("annotator", "confidence", "channel", "low_frequency", "high_frequency")
     found: list[str] = []
     frame = events.to_frame()

@@ -53,7 +53,7 @@ def detect(source: Source) -> Format:
             raise InvalidInput(f"{source.name}: is {words}")
     if not data.strip():
         raise InvalidInput(
-            f"{source.name}: is empty; if that means annotated and nothing present, say the format, for example audacity"
+            f"{source.name}: is empty; if that means annotated and nothing present, say the format, such as audacity"
         )
     for item in FORMATS.values():
         if not item.binary and item.sniff(source):
@@ -71,7 +71,7 @@ def _reason(source: Source) -> str:
         return "lists the lengths of recordings and no events; give it as recording_length"
     if len(source.header) > 1 and all(lower) and not any(is_number(name) for name in lower):
         names = ", ".join(name[:40] for name in source.header[:12])
-        return f"no columns with onsets and offsets that I know, nor labels of whole recordings: {names}; say which with columns"
+        return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; say which with columns"
     return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
 
 
@@ -92,26 +92,3 @@ def is_lengths(source: Source) -> bool:
     body = rows if is_number(first) else rows[1:]
     named = is_number(first) or first in ("duration", "length", "recording_length", "duration_s", "seconds", "length_s")
     return named and bool(body) and all(is_number(row[1].strip()) and not is_number(row[0]) for row in body)
-
-
-def read_lengths(path: str | Path) -> dict[str, float]:
-    """The lengths in seconds of the recordings that a two-column table lists.
-
-    With or without a line of names; tabs or commas.
-    """
-    source = Source(Path(path))
-    if not is_lengths(source):
-        raise InvalidInput(
-            f"{source.name}: recording_length must be seconds, or a file with the columns filename and duration"
-        )
-    found: dict[str, float] = {}
-    for line, text in source.lines():
-        name, _, value = text.replace("\t", ",").partition(",")
-        if not is_number(value) and not found:
-            continue
-        if not is_number(value) or not float(value) > 0:
-            raise InvalidInput(
-                f"{source.name}, line {line}, column 'duration': {quoted(value)} is not a length in seconds"
-            )
-        found[name.strip()] = float(value)
-    return found

@@ -177,7 +177,7 @@ class Source:
     ) -> Iterator[tuple[list[list[str]], list[int]]]:
         """Rows that hold something as lists of fields, with the line on which each ends, some thousands at a time."""
         text = io.StringIO(self.text, newline="")
-        quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+        quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=skipspace)
         found: list[list[str]] = []
         lines: list[int] = []

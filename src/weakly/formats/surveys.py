@@ -42,7 +42,7 @@ def read_sonyc(source: Source) -> Rows:
     out = int((values == -1).sum())
     if out:
         source.note(f"{source.name}: {count(out, 'field')} -1 hold no answer")
-    rows = Rows(source, data, [table.lines[i] for i in row])
+    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
     rows.empty = list(dict.fromkeys(table.columns[file]))
     return rows
 
@@ -85,7 +85,7 @@ def read_wide(source: Source) -> Rows:
     }
     if person:
         data["annotator"] = [table.columns[person][i] for i in row]
-    rows = Rows(source, data, [table.lines[i] for i in row])
+    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
     rows.empty = [name for name, none in zip(recording, ~used.any(axis=1)) if none]
     rows.checked()
     length = table.find("audio_length", "duration", "recording_length")

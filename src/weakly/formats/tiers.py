@@ -1,7 +1,7 @@
 """TextGrid (Praat) and ELAN files, through praatio and pympi: tiers of intervals with a text.
 
-The text of an interval is the label and its tier is kept beside it; an interval without text is time in which nothing was
-marked. Points have no length. The file's name stands for the recording.
+The text of an interval is the label and its tier is kept beside it; an interval without text is time in which nothing
+was marked. Points have no length. The file's name stands for the recording.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def sniff_textgrid(source: Source) -> bool:
 
 
 def _parsed(source: Source, parse: Any, path: str) -> Any:
-    """What the library makes of the file. It may raise anything at all on a broken one, so all of it becomes our error."""
+    """What the library makes of the file; it may raise anything at all on a broken one, and all of it becomes ours."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -130,7 +130,8 @@ def write_textgrid(events: Events, path: Path) -> list[str]:
     lengths = events.recordings["length"]
     if lengths.isna().any():
         found.append(
-            f"that the lengths of {count(int(lengths.isna().sum()), 'recording')} are unknown: the last offset stands for it"
+            f"that the lengths of {count(int(lengths.isna().sum()), 'recording')} are unknown: "
+            "the last offset stands for it"
         )
 
     def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
@@ -228,5 +229,6 @@ def write_elan(events: Events, path: Path) -> list[str]:
 HERE = (
     Format("textgrid", "TextGrid of Praat (needs the extra formats)", sniff_textgrid, read_textgrid, write_textgrid,
            endings=(".textgrid",)),
-    Format("elan", "ELAN annotation document (needs the extra formats)", sniff_elan, read_elan, write_elan, endings=(".eaf",)),
+    Format("elan", "ELAN annotation document (needs the extra formats)", sniff_elan, read_elan, write_elan,
+           endings=(".eaf",)),
 )  # fmt: skip
