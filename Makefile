@@ -34,7 +34,7 @@ bench: $(EVERYTHING)
 	$(BIN)/python -m benchmarks
 
 docs: $(EVERYTHING)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) demo site build dist

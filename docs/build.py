@@ -222,8 +222,8 @@ def formats() -> str:
         ) or "–"  # fmt: skip
         rows.append(f"| `{name}` | {item.words} | {holds} | {lost.replace('|', '/')} |")
     return (
-        "# Formats\n\nRecognised by their content, so a name is rarely needed. The last column is what writing a small set "
-        "with events, annotators, confidences and an empty recording reports as lost.\n\n"
+        "# Formats\n\nRecognised by their content, so a name is rarely needed. The last column: what writing a small "
+        "set with events, annotators, confidences and an empty recording reports as lost.\n\n"
         "| name | what it is | can be written with | what writing loses |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 

@@ -15,5 +15,5 @@ for name in ("overlap_accuracy", "event_recall", "precision", "recall"):
     ax.plot(segment_length, values, label=name.replace("_", " "))
 ax.axvline(wk.optimal_segment_length(event_length=1.0, presence_criterion=0.5), color="k", ls=":", label="$d_q^*$")
 ax.set(xlabel=label("segment_length"), ylabel="share", ylim=(0, 1.02))
-ax.legend(loc="lower right")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 figure = ax.figure
