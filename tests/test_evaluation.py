@@ -142,3 +142,15 @@ def test_the_picture_shows_event_recall_beside_accuracy():
     assert "event recall" in [text.get_text() for text in ax.get_legend().get_texts()]
     with pytest.raises(InvalidInput, match="metric must be one of"):
         wk.evaluate([EV3], recording_length=10, **HOW).plot(metric="acc")
+
+
+def test_means_per_recording_are_left_out_of_large_work_aloud(monkeypatch):
+    monkeypatch.setattr("weakly.evaluation.MANY", 3)
+    asked = dict(recording_length=10.0, segment_length=[1.0, 2.0], presence_criterion=0.5)
+    with pytest.warns(AssumptionWarning, match="overlap_accuracy_per_recording is left empty"):
+        large = wk.evaluate([EV3], **asked)
+    assert np.isnan(large.overlap_accuracy_per_recording).all()
+    whole = wk.evaluate([EV3], **asked, per_recording=True)
+    assert np.isfinite(whole.overlap_accuracy_per_recording).all()
+    assert whole.overlap_accuracy.tolist() == large.overlap_accuracy.tolist()
+    assert np.isfinite(wk.evaluate([EV3], **asked, phase=0.0).overlap_accuracy_per_recording).all()

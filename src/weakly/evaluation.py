@@ -24,6 +24,9 @@ from .work import Progress, in_order, threads
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Events times segment lengths times criteria up to which the means per recording are worked out unasked.
+MANY = 20_000_000
+
 _SUMS = ("n_queries", "listened", "n_recordings", "n_events")
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
@@ -127,6 +130,7 @@ def evaluate(
     votes: int | None = None,
     label: str | None = None,
     recording_length: Any = None,
+    per_recording: bool | None = None,
     executor: Executor | None = None,
     progress: Progress = False,
 ) -> Evaluation:
@@ -146,6 +150,8 @@ def evaluate(
         windows that cover it are (1 if left out). ``segment_length`` must be a whole number of hops.
     label : one class only; left out, every class gets its rows.
     recording_length : seconds, for lists of events.
+    per_recording : whether to work out ``overlap_accuracy_per_recording`` under a random phase, which costs more than
+        all else; left out, up to :data:`MANY` events times lengths times criteria, and a warning says so beyond.
     executor : any ``concurrent.futures.Executor``; left out, one thread per processor. The numbers do not depend on it.
     progress : whether to show a bar, or a function that is told (done, total).
 
@@ -167,6 +173,7 @@ def evaluate(
     lengths = segment_lengths(segment_length)
     how = placement(phase=phase, edge=edge, hop=hop, votes=votes, lengths=lengths)
     classes = _classes(events, label, recording_length)
+    how["means"] = _affordable(classes, lengths, columns, how) if per_recording is None else bool(per_recording)
     tallies = {}
     with threads(executor) as workers:
         for name, timelines in classes.items():
@@ -189,6 +196,20 @@ def evaluate(
         "labels": list(classes),
     }
     return Evaluation(columns, tallies, settings)
+
+
+def _affordable(classes: dict[str, Timelines], lengths: Any, columns: Columns, how: dict[str, Any]) -> bool:
+    """Whether the means per recording are worked out though nobody asked."""
+    n_events = sum(len(timelines.bounds) for timelines in classes.values())
+    few = n_events * len(lengths) * len(columns) <= MANY
+    if not few and how["hop"] is None and how["phase"] is None:
+        warnings.warn(
+            f"overlap_accuracy_per_recording is left empty: under a random phase {n_events:,} events x {len(lengths)} "
+            f"lengths x {len(columns)} criteria would take long; per_recording=True, or a fixed phase, gives it",
+            AssumptionWarning,
+            stacklevel=3,
+        )
+    return few
 
 
 def segment_lengths(value: Any) -> Any:
@@ -218,9 +239,10 @@ def placement(*, phase: Any, edge: str, hop: Any, votes: Any, lengths: Any) -> d
 def measure(part: Timelines, width: float, columns: Columns, how: dict[str, Any]) -> tuple[Any, Any]:
     """The measures of some recordings for one segment length."""
     if how["hop"] is not None:
-        return windows.measure(part, width, columns, **how)
+        placed = {name: how[name] for name in ("hop", "votes", "phase", "edge")}
+        return windows.measure(part, width, columns, **placed)
     if how["phase"] is None:
-        return exact.measure(part, width, columns, edge=how["edge"])
+        return exact.measure(part, width, columns, edge=how["edge"], means=how.get("means", True))
     return grid.measure(part, width, columns, phase=how["phase"], edge=how["edge"])
 
 

@@ -34,7 +34,7 @@ def measure(
 ) -> tuple[Array, Array]:
     """The expected measures of every recording (R, columns, RAW) and (R, BASE) over a random phase.
 
-    ``means``: also the mean accuracy per recording and per segment, which costs more than all else together.
+    ``means``: also the mean accuracy per recording and per segment, which costs more than all else together; NaN if not.
     """
     n, w, mode = len(timelines), float(segment_length), EDGES.index(edge)
     if mode == sweep.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
@@ -68,6 +68,8 @@ def measure(
         _expected(raw[:, c], base, timelines, w, mode, rows, first, chance)
         if mean is not None:
             mean.mix(raw[:, c], chance)
+    if mean is None:
+        raw[..., 5:7] = np.nan
     return raw, base
 
 
