@@ -10,7 +10,7 @@ from . import app
 from .common import JSON, print_json
 from .convert import columns_of
 
-_HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, lost names.
+_HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
 Each finding names file and line, what it probably is and how many there are. A file that lists the lengths of
 recordings may stand among the others and is used for what goes past the end.

@@ -1,4 +1,4 @@
-"""Tables of clips: an answer per row (file, start_time, end_time, annotation yes/no/uncertain) or a column per class."""
+"""Tables of clips: one answer a row (file, start_time, end_time, annotation yes/no/uncertain) or a column a class."""
 
 from __future__ import annotations
 

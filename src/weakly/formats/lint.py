@@ -192,7 +192,9 @@ def _times(rows: Rows, lengths: Mapping[str, float], everyone: float) -> list[Fi
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
     whole = np.all(onset == np.round(onset)) and np.all(offset == np.round(offset))
     milli = bool(whole and np.median(offset - onset) >= 50 and offset.max() >= 1000)
-    limit = np.array([_limit(name, rows, lengths, everyone) for name in frame["recording"]], dtype=np.float64)
+    owners = rows.data["recording"] if len(frame) == len(rows) else frame["recording"].tolist()
+    known = {name: _limit(name, rows, lengths, everyone) for name in set(owners)}
+    limit = np.fromiter((known[name] for name in owners), np.float64, len(owners))
     late = offset > limit * (1 + 1e-9)
     if milli or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
         kind = "milliseconds"
@@ -256,9 +258,11 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
     known: dict[str, tuple[str, int | str | None]] = {}
     labels: dict[str, tuple[str, int | str | None]] = {}
     for rows in tables:
-        for name, label, line in zip(rows.data["recording"], rows.data["label"], rows.places):
-            known.setdefault(name, (rows.source.name, line))
-            labels.setdefault(label, (rows.source.name, line))
+        file = rows.source.name
+        for column, where in (("recording", known), ("label", labels)):
+            for name, line in zip(rows.data[column], rows.places):
+                if name not in where:
+                    where[name] = (file, line)
         for name in rows.empty:
             known.setdefault(name, (rows.source.name, None))
     place: int | str | None

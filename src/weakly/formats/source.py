@@ -123,7 +123,7 @@ class Source:
     @cached_property
     def delimiter(self) -> str:
         """What stands between the fields of the first line: a tab, a comma or a semicolon."""
-        first = self.head[0] if self.head else ""
+        first = re.sub(r'"[^"]*("|$)', "", self.head[0]) if self.head else ""
         if "\t" in first:
             return "\t"
         return ";" if first.count(";") > first.count(",") else ","
