@@ -102,6 +102,21 @@ def test_choices_keep_annotator_seconds_and_query():
     assert frame[["onset", "offset"]].to_numpy().tolist() == [[0, 3], [3, 6], [3, 6]]
 
 
+def test_regions_beside_a_question_only_show_where_to_listen(tmp_path):
+    import json
+
+    region = {"type": "labels", "from_name": "segment", "value": {"start": 3, "end": 6, "labels": ["segment"]}}
+    said = {"type": "choices", "from_name": "answer", "value": {"choices": ["present"]}}
+    data = {"audio": "x/a.wav", "recording": "a.wav", "query": "q", "label": "dog", "onset": 3.0, "offset": 6.0}
+    tasks = [
+        {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 2, "lead_time": 5, "result": [region, said]}]}
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(tasks))
+    row = read_answers(path).to_frame().iloc[0]
+    assert row.tolist()[:8] == ["a.wav", 3.0, 6.0, "dog", 1.0, "2", 5.0, "q"]
+
+
 def test_regions_as_answers_about_the_whole_task():
     with pytest.warns(AssumptionWarning, match="read as absent"):
         frame = read_answers(DATA / "labelstudio.json").to_frame()

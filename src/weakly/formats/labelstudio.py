@@ -31,6 +31,7 @@ WORDS = {
     **dict.fromkeys(("no", "absent", "false", "0", "neg"), 0.0),
     **dict.fromkeys(("unsure", "uncertain", "maybe", "unknown", "unk"), np.nan),
 }
+_REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
 _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
 
@@ -214,7 +215,8 @@ def _regions(source: Source, found: list[Any]) -> Rows:
 def answers(source: Source) -> Rows:
     """One row per annotation and label: present, absent or unsure in the whole task.
 
-    Regions count as present for the task; the segment is the task's, where its data say it, else the whole recording.
+    Where nothing but regions was asked for, they count as present in the task. The segment is the task's, where its
+    data say it, else the whole recording.
     """
     found = list(_annotations(source))
     offered: dict[str, dict[str, None]] = {}
@@ -222,6 +224,8 @@ def answers(source: Source) -> Rows:
         for result in results:
             key, said = _question(result)
             offered.setdefault(key, {}).update(dict.fromkeys(said))
+    if len(offered) > 1:
+        offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
     plain = {key for key, said in offered.items() if said and all(label.strip().lower() in WORDS for label in said)}
     columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation")
     data: dict[str, Any] = {name: [] for name in columns}
@@ -273,7 +277,7 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
     value = result["value"]
     if isinstance(value.get("choices"), (list, str)) and "start" not in value:
         return str(result.get("from_name", "choice")), _texts(value["choices"])
-    return "\0regions", _labels(value) if "start" in value else []
+    return _REGIONS, _labels(value) if "start" in value else []
 
 
 def _export(tasks: list[dict[str, Any]], path: Path) -> None:
