@@ -23,7 +23,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m weakly demo --out demo
 
 test: $(EVERYTHING)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(EVERYTHING)
 	$(BIN)/ruff check .

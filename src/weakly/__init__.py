@@ -35,7 +35,7 @@ _HOME = {
 # No room is called like a public name: importing a room would hide the function behind the module.
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
-__all__ = sorted(_ROOM)
+__all__ = list(_ROOM)
 
 
 def __getattr__(name: str) -> Any:

@@ -18,19 +18,22 @@ Examples:
 """
 
 
-_FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the report and the figures.")
+_FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the pilot, the report and the figures.")
 
 
 @app.command("demo", help=_HELP)
 def demo(out: Path = _FOLDER) -> None:
     """Run the plan on the bundled example; ends with the answer and where the report is."""
     import shlex
+    import shutil
 
     from ..cost import Cost
     from ..example import PILOT, pilot
     from ..planning import plan
     from .plan import deliver
 
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(PILOT, out / "pilot.tsv")
     made = plan(
         pilot(),
         presence_criterion=0.4,
@@ -38,6 +41,6 @@ def demo(out: Path = _FOLDER) -> None:
         cost=Cost(per_second=0.005, per_query=0.02, currency="EUR"),
     )
     options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
-    command = f"weakly plan {shlex.quote(str(PILOT))} {options}"
+    command = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
     deliver(made, json=False, out=out, report=out / "plan.html", command=command)
     typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")

@@ -34,7 +34,7 @@ def measure(
 ) -> tuple[Array, Array]:
     """The expected measures of every recording (R, columns, RAW) and (R, BASE) over a random phase.
 
-    ``means``: also the mean accuracy per recording and per segment, which costs more than all else together; NaN if not.
+    ``means``: also the mean accuracy per recording and per segment, which costs more than all else together; else NaN.
     """
     n, w, mode = len(timelines), float(segment_length), EDGES.index(edge)
     if mode == sweep.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():

@@ -151,8 +151,9 @@ def recording_accuracy(
 
     Notes
     -----
-    The other parameters are those of :func:`overlap_accuracy`. Theorem 5 of the paper with its missing branch (E6) and the right effect of flips (E8). M events at least
-    :math:`d_q` apart; where they do not fit an AssumptionWarning says so. An annotator's guesses outside events count.
+    The other parameters are those of :func:`overlap_accuracy`. Theorem 5 of the paper with its missing branch (E6)
+    and the right effect of flips (E8). M events at least :math:`d_q` apart; where they do not fit an
+    AssumptionWarning says so. An annotator's guesses outside events count.
 
     Examples
     --------
