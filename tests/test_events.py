@@ -97,6 +97,11 @@ def test_timelines_are_the_merged_events_of_each_recording(rows):
     assert part.bounds.tolist() == whole.bounds[whole.starts[1] :].tolist()
 
 
+def test_events_that_touch_are_one():
+    events = Events.from_frame(frame(("a", 2, 3, "x"), ("a", 1, 2, "x"), ("a", 3.5, 4, "x")), recording_length=5)
+    assert events.timelines("x").bounds.tolist() == [[1, 3], [3.5, 4]]
+
+
 def test_timelines_of_lists():
     lines = Timelines.of([[(1, 2), (2, 3)], [], [(0, 1)]], [10, 5, 5])
     assert lines.bounds.tolist() == [[1, 3], [0, 1]]

@@ -165,6 +165,8 @@ def test_extra_columns_survive():
     ]
     frame = read(DATA / "r1.Table.1.selections.txt").to_frame()
     assert frame["low_frequency"].tolist() == [1000, 500]
+    frame = read(DATA / "audacity.txt").to_frame()
+    assert frame[["low_frequency", "high_frequency"]].fillna(-1).to_numpy().tolist() == [[1000, 2000], [-1, -1]]
     assert read(DATA / "start_length.csv").to_frame()["label_column"].tolist() == ["44"]
 
 

@@ -162,6 +162,15 @@ def test_few_shot_lengths_are_matched_over_space_and_underscore(real_data):
     assert events.recordings["length"].notna().all()
 
 
+def test_durations_of_dcase_2017_are_matched_over_the_y(real_data):
+    folder = real_data / "dcase2017_task4"
+    lengths = folder / "duration_of_files_in_testing_set.csv"
+    found = read(folder / "groundtruth_strong_label_testing_set.csv", recording_length=lengths, on_error="skip")
+    assert len(found.recordings) == 488
+    assert found.recordings["length"].max() <= 10
+    assert found.recordings["length"].min() > 0
+
+
 def test_the_linter_finds_what_the_index_warns_of(real_data):
     def kinds(path):
         return {item.kind: item.n for item in check(str(real_data / path)).findings}
