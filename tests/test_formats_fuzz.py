@@ -15,7 +15,7 @@ from weakly.formats import FORMATS, check, read, read_answers
 DATA = Path(__file__).parent / "data"
 SAMPLES = sorted(path for path in DATA.rglob("*") if path.is_file())
 # Shrinking a failure would write thousands of files.
-QUICK = settings(max_examples=15, phases=(Phase.explicit, Phase.generate))
+QUICK = settings(max_examples=10, phases=(Phase.explicit, Phase.generate))
 GLUE = st.sampled_from(
     [
         b"\t",

@@ -18,7 +18,7 @@ from weakly.formats.table import ending
 
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.errors.AssumptionWarning")
 # Shrinking a failure would write thousands of files.
-FILES = settings(max_examples=20, phases=(Phase.explicit, Phase.generate))
+FILES = settings(max_examples=15, phases=(Phase.explicit, Phase.generate))
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 NASTY = st.sampled_from(
