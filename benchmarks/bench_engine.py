@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import weakly as wk
-from weakly.evaluation import score
+from weakly.evaluation.scoring import score
 from weakly.events import Timelines
 from weakly.exact.columns import Columns
 from weakly.lengths import Lengths

@@ -8,7 +8,7 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.parts import evaluate_files
+from weakly.evaluation.parts import evaluate_files
 
 
 def run(capsys, *arguments):
@@ -110,7 +110,7 @@ def test_rules_side_by_side_and_labels_on_disk(capsys, table, tmp_path):
     assert code == 0
     assert "koogu" in text
     assert "clip labels depend on the rule" in text
-    from weakly.clips import clip_labels
+    from weakly.evaluation.clips import clip_labels
 
     ours = clip_labels(wk.read(table), segment_length=3.0, rule="birdnet").to_frame()
     read = wk.read_answers(out / "labels.csv").to_frame()

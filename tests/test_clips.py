@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import weakly as wk
 from weakly.annotator import PRESETS
-from weakly.assumptions import check_assumptions, kuiper, sentences
-from weakly.clips import clip_labels, compare_rules, tool_rules
+from weakly.evaluation.assumptions import check_assumptions, kuiper, sentences
+from weakly.evaluation.clips import clip_labels, compare_rules, tool_rules
 
 RULES = {**PRESETS, "half": wk.PresenceRule.fraction(0.5), "whole": wk.PresenceRule.fraction(1.0)}
 

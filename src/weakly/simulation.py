@@ -18,7 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation import Rows, plot_rows, rows, score, segment_lengths
+from .evaluation.result import Rows, plot_rows, rows
+from .evaluation.scoring import placement as checked_placement
+from .evaluation.scoring import score, segment_lengths
 from .events import Timelines
 from .exact.columns import Columns
 from .lengths import Lengths
@@ -229,8 +231,6 @@ def simulate(
     >>> abs(found.overlap_accuracy - 0.7638888889) < 4 * found.overlap_accuracy_se
     True
     """
-    from .evaluation import placement as checked_placement
-
     columns = Columns.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     widths = segment_lengths(segment_length)
     how = checked_placement(phase=phase, edge=edge, hop=hop, votes=votes, lengths=widths)

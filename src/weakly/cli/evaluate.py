@@ -78,7 +78,7 @@ def evaluate(
     report: Path = REPORT,
 ) -> None:
     """Evaluate and print."""
-    from ..curves import OBJECTIVES
+    from ..evaluation.optimum import OBJECTIVES
     from ..symbols import choice
 
     choice("objective", objective, OBJECTIVES)
@@ -175,9 +175,9 @@ def _at_once(
     """Read everything, then evaluate; assumptions are checked and the rules compared on the way."""
     import warnings
 
-    from ..assumptions import check_assumptions, sentences
-    from ..clips import compare_rules
-    from ..curves import lengths_to_try
+    from ..evaluation.assumptions import check_assumptions, sentences
+    from ..evaluation.clips import compare_rules
+    from ..evaluation.optimum import lengths_to_try
     from ..errors import AssumptionWarning
     from ..evaluation import evaluate as make
     from ..formats import read
@@ -208,7 +208,7 @@ def _by_parts(
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
     from ..formats.door import files_of
-    from ..parts import evaluate_files
+    from ..evaluation.parts import evaluate_files
 
     paths, _ = files_of(files)
     with _executor(workers, scheduler) as executor:
@@ -222,7 +222,7 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..curves import best
+    from ..evaluation.optimum import best
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
@@ -321,7 +321,7 @@ def _save(found: dict[str, Any], out: Path, *, objective: str, only_best: bool) 
 
 
 def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
-    from ..assumptions import sentences
+    from ..evaluation.assumptions import sentences
     from ..report import Report
 
     tables = _tables(found, objective)
@@ -359,7 +359,7 @@ def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
 
 
 def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target: Path) -> None:
-    from ..clips import clip_labels
+    from ..evaluation.clips import clip_labels
     from ..formats import write
 
     lengths = list(asked["segment_length"])

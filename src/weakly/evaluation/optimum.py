@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .errors import InvalidInput
-from .evaluation import Evaluation
-from .events import Events
-from .symbols import choice
+from ..errors import InvalidInput
+from ..events import Events
+from ..symbols import choice
+from .result import Evaluation
 
 OBJECTIVES = (
     "overlap_accuracy",
@@ -50,7 +50,7 @@ def best(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.D
 
     Examples
     --------
-    >>> from .evaluation import evaluate
+    >>> from weakly import evaluate
     >>> found = evaluate([[(10.0, 11.0)]], recording_length=100, segment_length=[0.6, 0.8, 1.2], presence_criterion=0.5)
     >>> best(found)["segment_length"].tolist()
     [0.8]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .events import Events, Timelines
-from .results import plain, word
-from .symbols import check
+from ..events import Events, Timelines
+from ..results import plain, word
+from ..symbols import check
 
 _FEW = 0.05  # a share of events below this is not worth a warning
 _ALPHA = 0.01

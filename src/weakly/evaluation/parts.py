@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidInput
-from .evaluation import Evaluation, evaluate
-from .events import Timelines
-from .formats import read
-from .tally import Tally
-from .work import in_order
+from ..errors import InvalidInput
+from ..events import Timelines
+from ..formats import read
+from ..tally import Tally
+from ..work import in_order
+from .door import evaluate
+from .result import Evaluation
 
 
 def evaluate_files(

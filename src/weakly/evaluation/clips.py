@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .annotator import PRESETS, TIE, PresenceRule
-from .errors import InvalidInput
-from .evaluation import evaluate
-from .events import Answers, Events, Timelines
-from .results import plain
-from .symbols import check, choice
-from .tally import METRICS
+from ..annotator import PRESETS, TIE, PresenceRule
+from ..errors import InvalidInput
+from ..events import Answers, Events, Timelines
+from ..results import plain
+from ..symbols import check, choice
+from ..tally import METRICS
+from .door import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,7 +202,7 @@ class RuleComparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Accuracy given overlap against event recall, one point per rule, all classes together."""
-        from . import plot
+        from .. import plot
 
         ax = plot.axes(ax)
         rows = self.table[self.table["label"] == "all"]
