@@ -37,6 +37,24 @@ class Timelines:
         for i, length in enumerate(self.lengths):
             yield self.bounds[self.starts[i] : self.starts[i + 1]], float(length)
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many events each recording holds."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The recording of each event, by its position."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    def cut(self, *, ends_known: bool = True) -> NDArray[np.bool_]:
+        """Which events begin with their recording or end with it, to a microsecond: their true length is not known.
+
+        Where ends are not known, a recording ends with its last event by convention, which does not cut it.
+        """
+        at_start = self.bounds[:, 0] <= 1e-6
+        return at_start | (self.bounds[:, 1] >= self.lengths[self.owner] - 1e-6) if ends_known else at_start
+
     def part(self, first: int, last: int) -> Timelines:
         """Recordings first to last (exclusive), as a view."""
         lo, hi = self.starts[first], self.starts[last]
@@ -170,7 +188,7 @@ class Events:
             row = int(np.flatnonzero(past)[0])
             raise InvalidInput(
                 f"{source}: row {row} of recording {table['recording'][row]!r} ends at {table['offset'][row]:g} s, "
-                f"after the recording's {limit[row]:g} s; milliseconds for seconds?"
+                f"after the recording's {limit[row]:g} s" + late_words(table["offset"].to_numpy()[past], limit[past])
             )
         return cls(table, listing)
 
@@ -212,6 +230,19 @@ class Events:
         np.maximum.at(last, self._owners, self._frame["offset"].to_numpy())
         return self.recordings["length"].fillna(pd.Series(last, index=self.recordings.index))
 
+    @property
+    def _heard(self) -> NDArray[np.bool_]:
+        return self.recordings["annotated"].to_numpy(bool) & (self.extents.to_numpy() > 0)
+
+    @property
+    def known_extents(self) -> pd.Series:
+        """The extents of the recordings that timelines hold, in their order: annotated, and longer than nothing."""
+        return self.extents[self._heard]
+
+    def by_label(self, label: str | None = None) -> dict[str, Timelines]:
+        """The timelines of every class by its name, or of one class."""
+        return {name: self.timelines(name) for name in (self.labels if label is None else [label])}
+
     def timelines(self, label: str | None = None) -> Timelines:
         """The events of one class (all of them as one class if None) as flat arrays, merged where they overlap.
 
@@ -219,16 +250,14 @@ class Events:
         """
         if label is not None and label not in set(self._frame["label"]):
             self.select(label)  # says which labels there are
-        extents = self.extents
-        mask = self.recordings["annotated"].to_numpy() & (extents.to_numpy() > 0)
-        kept = extents.index[mask]
+        mask, kept = self._heard, self.known_extents
         rec = np.where(mask, np.cumsum(mask) - 1, -1)[self._owners]
         known = rec >= 0
         if label is not None:
             known &= (self._frame["label"] == label).to_numpy()
         rec = rec[known]
         onset, offset = self._frame["onset"].to_numpy()[known], self._frame["offset"].to_numpy()[known]
-        lengths = extents.loc[kept].to_numpy(dtype=np.float64)
+        lengths = kept.to_numpy(dtype=np.float64)
         order = np.lexsort((onset, rec))
         rec, onset, offset = rec[order], onset[order], np.minimum(offset[order], lengths[rec[order]])
         if len(rec) == 0:
@@ -246,6 +275,15 @@ class Events:
     def lengths(self) -> NDArray[np.float64]:
         """The event lengths in seconds, one per row."""
         return self._frame["offset"].to_numpy(np.float64) - self._frame["onset"].to_numpy(np.float64)
+
+
+def late_words(offset: NDArray[np.float64], limit: NDArray[np.float64]) -> str:
+    """How many events end after their recordings, and by how much; far too late, it is the unit."""
+    late = float((offset - limit).max())
+    if (offset > 20 * limit).any():
+        return "; milliseconds for seconds?"
+    many = "" if len(offset) == 1 else f"{len(offset)} events end late, "
+    return f" ({many}by {'' if len(offset) == 1 else 'at most '}{late:.3g} s)"
 
 
 def _running_reach(rec: NDArray[np.int64], offset: NDArray[np.float64]) -> NDArray[np.float64]:

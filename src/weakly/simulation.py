@@ -23,11 +23,12 @@ from .evaluation.scoring import placement as checked_placement
 from .evaluation.scoring import score, segment_lengths
 from .events import Timelines
 from .exact.columns import Columns
+from .exact.noticed import merged
 from .lengths import Lengths
 from .results import plain
 from .symbols import check, choice
 from .tally import METRICS, Tally
-from .work import Progress, in_order, kernel, threads
+from .work import Progress, in_order, threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +58,10 @@ class World:
             onset = self._spaced(d, counts, recording, rng)
         else:
             onset = rng.random(total) * (self.recording_length - d)
+        spans = np.column_stack((onset, np.minimum(onset + d, self.recording_length)))
         order = np.lexsort((onset, recording))
-        bounds, starts = _merged(onset[order], (onset + d)[order], recording[order], n, self.recording_length)
+        order = order[spans[order, 1] > spans[order, 0]]
+        bounds, starts = merged(spans[order], recording[order], n)
         return Timelines(bounds, starts, np.full(n, self.recording_length)), int(longer.sum())
 
     def _counts(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -88,23 +91,6 @@ class World:
         before = np.cumsum(d + self.gap) - (d + self.gap)
         first = before[np.minimum(ends - counts, max(len(d) - 1, 0))] if len(d) else np.zeros(n)
         return free + before - first[recording]
-
-
-@kernel
-def _merged(onset: Any, offset: Any, recording: Any, n: int, length: float) -> tuple[Any, Any]:
-    bounds, starts, g = np.empty((onset.shape[0], 2)), np.zeros(n + 1, np.int64), 0
-    previous = -1
-    for i in range(onset.shape[0]):
-        if recording[i] == previous and onset[i] <= bounds[g - 1, 1]:
-            bounds[g - 1, 1] = max(bounds[g - 1, 1], min(offset[i], length))
-        elif min(offset[i], length) > onset[i]:
-            bounds[g, 0], bounds[g, 1] = onset[i], min(offset[i], length)
-            g += 1
-            previous = recording[i]
-        starts[recording[i] + 1] = g
-    for r in range(n):
-        starts[r + 1] = max(starts[r + 1], starts[r])
-    return bounds[:g], starts
 
 
 def _chunk(

@@ -136,7 +136,7 @@ def _tally(pairing: Pairing, label: str, one: pd.DataFrame) -> Tally:
     first = np.searchsorted(recording, np.arange(len(timelines) + 1))
     said = np.bincount(recording, weights=present, minlength=len(timelines)) > 0
     asked = np.diff(first) > 0
-    busy = asked & (said | (np.diff(timelines.starts) > 0))
+    busy = asked & (said | (timelines.counts > 0))
     chosen = np.flatnonzero(busy)
     scored = [_disjoint(bounds[first[r] : first[r + 1]], present[first[r] : first[r + 1]]) for r in chosen]
     result = of_labels(_subset(timelines, chosen), [cuts for cuts, _ in scored], [labels for _, labels in scored])
@@ -153,7 +153,7 @@ def _tally(pairing: Pairing, label: str, one: pd.DataFrame) -> Tally:
 
 
 def _subset(timelines: Timelines, chosen: NDArray[np.int64]) -> Timelines:
-    count = np.diff(timelines.starts)[chosen]
+    count = timelines.counts[chosen]
     starts = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
     at = np.repeat(timelines.starts[chosen] - starts[:-1], count) + np.arange(starts[-1])
     return Timelines(timelines.bounds[at], starts, timelines.lengths[chosen])

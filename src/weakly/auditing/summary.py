@@ -39,7 +39,7 @@ def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
         covered = np.diff(
             np.concatenate(([0.0], np.cumsum(timelines.bounds[:, 1] - timelines.bounds[:, 0])))[timelines.starts]
         )
-        held = np.diff(timelines.starts) > 0
+        held = timelines.counts > 0
         rows.append(
             {
                 "label": label,

@@ -63,7 +63,7 @@ def kuiper(values: ArrayLike) -> tuple[float, float]:
 def _gaps(timelines: Timelines) -> NDArray[np.float64]:
     """The silence before and after each event within its recording, the shorter of the two; infinite if it is alone."""
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    owner = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    owner = timelines.owner
     gap = np.where(owner[1:] == owner[:-1], a[1:] - b[:-1], np.inf)
     return np.minimum(np.append(gap, np.inf), np.append(np.inf, gap)) if len(a) else np.empty(0)
 
@@ -86,19 +86,15 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     """
     widths = np.unique(np.atleast_1d(check("segment_length", segment_length)))
     found = []
-    names = events.labels if label is None else [label]
+    classes = events.by_label(label)
+    known = bool(events.recordings["length"].notna().all())
     tested = set(widths[np.unique(np.linspace(0, len(widths) - 1, _TESTED).astype(int))].tolist())
-    tests = max(1, len(names) * len(tested))
-    for name in names:
-        timelines = events.timelines(name)
-        a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-        n = len(a)
+    tests = max(1, len(classes) * len(tested))
+    for name, timelines in classes.items():
+        a, n = timelines.bounds[:, 0], len(timelines.bounds)
         if n == 0:
             continue
         gaps = _gaps(timelines)
-        length = timelines.lengths[np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))]
-        known = events.recordings["length"].notna().all()
-        cut = (a <= 0) | ((b >= length * (1 - 1e-9)) if known else np.zeros(n, dtype=bool))
         for width in widths:
             close = float((gaps < width).mean())
             found.append(Assumption("close", name, float(width), n, close, math.nan, close > _FEW))
@@ -109,7 +105,7 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
             # Times rounded to a millisecond are never uniform to a million events; what matters is by how much.
             broken = p < _ALPHA / tests and far > _FEW
             found.append(Assumption("offsets", name, float(width), len(free), far, p, broken))
-        share = float(cut.mean())
+        share = float(timelines.cut(ends_known=known).mean())
         found.append(Assumption("censored", name, math.nan, n, share, math.nan, share > _FEW))
     return found
 

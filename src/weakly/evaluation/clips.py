@@ -7,7 +7,7 @@ the end of a recording cuts short is judged as if silence filled it up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,7 @@ class Clips:
         a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
         need = rule.required_overlap(event_length=b - a, segment_length=self.width) * (1 - TIE)
         need = np.maximum(need, _TOUCH * self.width)
-        owner = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+        owner = timelines.owner
         never = np.isinf(need)
         need = np.where(never, 0.0, need)
         low = np.ceil((a - self.width + need - self.begin) / self.hop - _ROUND)
@@ -86,25 +86,12 @@ class Clips:
         return np.cumsum(change)[:n] > 0
 
 
-def _parts(events: Events, label: str | None) -> Iterator[tuple[str, Timelines]]:
-    names = events.labels if label is None else [label]
-    for name in names:
-        yield name, events.timelines(name)
-
-
-def _kept(events: Events) -> list[str]:
-    """The recordings of timelines, in their order."""
-    extents = events.extents
-    known = events.recordings["annotated"].to_numpy(bool) & (extents.to_numpy() > 0)
-    return [str(name) for name in extents.index[known]]
-
-
 def _clips(events: Events, segment_length: float, phase: float, hop: float | None, edge: str) -> Clips:
     width = float(check("segment_length", segment_length))
     start = float(check("listened", phase, called="phase"))
     step = None if hop is None else float(check("hop", hop))
     choice("edge", edge, EDGES)
-    lengths = events.extents.reindex(_kept(events)).to_numpy(np.float64)
+    lengths = events.known_extents.to_numpy(np.float64)
     return Clips.of(lengths, width=width, phase=start, hop=step, edge=edge)
 
 
@@ -147,10 +134,10 @@ def clip_labels(
     """
     chosen = _rule(rule, presence_criterion)
     clips = _clips(events, segment_length, phase, hop, edge)
-    names = _kept(events)
+    names = [str(name) for name in events.known_extents.index]
     recording = np.asarray(names, dtype=object)[clips.recording]
     tables = []
-    for name, timelines in _parts(events, label):
+    for name, timelines in events.by_label(label).items():
         tables.append(
             pd.DataFrame(
                 {
@@ -255,11 +242,11 @@ def compare_rules(
     if not named:
         raise InvalidInput("rules must hold at least one rule, got none")
     clips = _clips(events, segment_length, phase, None, "truncate")
-    names = np.asarray(_kept(events), dtype=object)
+    names = np.asarray(events.known_extents.index, dtype=object)
     found = evaluate(events, segment_length=clips.width, rule=list(named.values()), phase=phase, label=label)
     rows, flipped, vanished = [], [], []
     total = np.zeros((len(named), 3), dtype=np.int64)
-    for name, timelines in _parts(events, label):
+    for name, timelines in events.by_label(label).items():
         said, lost = [], []
         for rule in named.values():
             low, high = clips.spans(timelines, rule)
@@ -318,7 +305,7 @@ def _flipped(clips: Clips, names: Any, label: str, present: NDArray[np.bool_], r
 
 def _vanished(timelines: Timelines, names: Any, label: str, gone: NDArray[np.bool_], rules: list[str]) -> pd.DataFrame:
     at = np.flatnonzero(gone.any(axis=0))
-    owner = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    owner = timelines.owner
     return pd.DataFrame(
         {
             "recording": names[owner[at]],

@@ -127,10 +127,9 @@ def _classes(events: Any, label: str | None, recording_length: Any) -> dict[str,
                 AssumptionWarning,
                 stacklevel=3,
             )
-        names = events.labels if label is None else [label]
-        if not names:
+        if not len(events):
             raise InvalidInput("events must hold at least one event, got none")
-        return {name: events.timelines(name) for name in names}
+        return events.by_label(label)
     if not isinstance(events, Timelines):
         if recording_length is None:
             raise InvalidInput("recording_length must be given in seconds where events are plain lists")
@@ -142,7 +141,7 @@ def _classes(events: Any, label: str | None, recording_length: Any) -> dict[str,
 def _check(timelines: Timelines) -> None:
     """Timelines may be made by hand: refuse what is not sorted, disjoint and inside its recording."""
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    recording = timelines.owner
     bad = ~(b > a) | ~np.isfinite(b) | (a < 0) | (b > timelines.lengths[recording] * (1 + 1e-9))
     bad[1:] |= (recording[1:] == recording[:-1]) & ~(a[1:] >= b[:-1])
     if bad.any():

@@ -80,9 +80,8 @@ def _part(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         events = read(file, **reading)
-        extents = events.extents
-        kept = extents[events.recordings["annotated"].to_numpy(bool) & (extents.to_numpy() > 0)]
-        empty = Timelines(np.empty((0, 2)), np.zeros(len(kept) + 1, np.int64), kept.to_numpy(np.float64))
+        kept = events.known_extents.to_numpy(np.float64)
+        empty = Timelines(np.empty((0, 2)), np.zeros(len(kept) + 1, np.int64), kept)
         rest = evaluate(empty, **asked)
         names = events.labels if label is None else [name for name in events.labels if name == label]
         found = Evaluation(rest.columns, {}, rest.settings)

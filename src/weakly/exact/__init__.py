@@ -100,7 +100,7 @@ def _expected(
     raw[:, 2] = chance.low * (heard - base[:, 4])
     raw[:, 3] = total(p) + chance.low * (count / w - base[:, 6])
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    owner = np.repeat(np.arange(len(base)), np.diff(timelines.starts))
+    owner = timelines.owner
     low, high = np.full(len(a), -np.inf), np.full(len(a), np.inf)
     if mode == sweep.INSIDE:
         low, high = np.zeros(len(a)), timelines.lengths[owner] - w
@@ -153,10 +153,10 @@ def _ground(timelines: Timelines, w: float, mode: int) -> Array:
     """What is known of every recording before the sweep; the count of segments is that of a grid from 0."""
     base = np.zeros((len(timelines), len(BASE)))
     length = timelines.bounds[:, 1] - timelines.bounds[:, 0]
-    recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    recording = timelines.owner
     base[:, 0], base[:, 1] = 1.0, timelines.lengths
     base[:, 2] = np.bincount(recording, weights=length, minlength=len(timelines))
-    base[:, 3] = np.diff(timelines.starts)
+    base[:, 3] = timelines.counts
     if mode == sweep.INSIDE:
         base[:, 7] = np.floor(timelines.lengths / w + 1e-9)
         base[:, 8] = base[:, 7] * w

@@ -64,7 +64,7 @@ def starts_of(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> 
     if any(form.margin for form in rule.forms):  # else the events' order is that of the spans
         order = np.lexsort((spans[:, 0], recording))
         spans, recording = spans[order], recording[order]
-    return _merged(spans, recording, len(timelines))
+    return merged(spans, recording, len(timelines))
 
 
 @kernel
@@ -85,7 +85,9 @@ def _spans(bounds: Any, starts: Any, lengths: Any, w: float, need: Any, turns: i
 
 
 @kernel
-def _merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
+def merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
+    """Spans of n recordings, sorted, without overlap: those that overlap or touch are one; and where each recording
+    begins among them."""
     out, at, g = np.empty_like(spans), np.zeros(n + 1, np.int64), 0
     previous = -1
     for i in range(spans.shape[0]):
@@ -104,7 +106,7 @@ def _merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
 def noticed(timelines: Timelines, w: float, rule: PresenceRule, mode: int) -> Array:
     """The expected number of noticed events per recording."""
     need = _needs(timelines, w, rule)
-    recording = np.repeat(np.arange(len(timelines)), np.diff(timelines.starts))
+    recording = timelines.owner
     low, high = timelines.bounds[:, 0] - w + need, timelines.bounds[:, 1] - need
     if mode == INSIDE:
         low, high = np.maximum(low, 0.0), np.minimum(high, timelines.lengths[recording] - w)

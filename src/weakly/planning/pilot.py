@@ -31,18 +31,11 @@ class Pilot:
         chosen = events.select(label)
         if len(chosen) == 0:
             raise InvalidInput("the pilot must hold at least one event, got none")
-        timelines = {name: chosen.timelines(name) for name in chosen.labels}
-        values, censored = [], []
-        for each in timelines.values():
-            start, end = each.bounds[:, 0], each.bounds[:, 1]
-            length = np.repeat(each.lengths, np.diff(each.starts))
-            values.append(end - start)
-            censored.append((start <= 1e-6) | (end >= length - 1e-6))
+        timelines = chosen.by_label()
         unknown = int(events.recordings["length"].isna().sum())
-        flags = np.concatenate(censored)
-        if unknown:  # such a recording ends with its last event by convention, which does not cut the event
-            flags &= np.concatenate([each.bounds[:, 0] <= 1e-6 for each in timelines.values()])
-        return cls(timelines, np.concatenate(values), flags, unknown)
+        values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
+        censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
+        return cls(timelines, values, censored, unknown)
 
     @property
     def extents(self) -> Floats:
@@ -74,7 +67,7 @@ class Pilot:
         kept[rng.permutation(count)[: max(10, int(count * most / self.n_events))]] = True
         found = {}
         for name, each in self.timelines.items():
-            numbers = np.diff(each.starts)
+            numbers = each.counts
             starts = np.concatenate(([0], np.cumsum(numbers[kept]))).astype(np.int64)
             found[name] = Timelines(each.bounds[np.repeat(kept, numbers)], starts, each.lengths[kept])
         return found

@@ -16,7 +16,7 @@ def stretch(task: Task, timelines: Any, rng: np.random.Generator) -> tuple[Inter
     """Events of one stretch of time and its length: from the pilot, or drawn; a few events long."""
     length = float(min(task.recordings.max(), 16 * task.lengths.mean))
     if timelines is not None and len(timelines.bounds):
-        counts = np.diff(timelines.starts)
+        counts = timelines.counts
         full = np.flatnonzero(counts > 0)
         picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
         events = timelines.bounds[timelines.starts[picked] : timelines.starts[picked + 1]]
