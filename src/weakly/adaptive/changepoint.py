@@ -17,7 +17,7 @@ from ..audio import Features
 from ..errors import optional
 from ..intervals import Intervals
 from ..symbols import check, choice
-from .contract import Asked, Labels, Recording, lookup, unasked
+from .contract import AtOnce, Recording
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
@@ -121,7 +121,7 @@ def ruptures_boundaries(
 
 
 @dataclass(frozen=True)
-class ChangePoint:
+class ChangePoint(AtOnce):
     """Segments between the most prominent change points of each recording.
 
     Parameters
@@ -164,31 +164,17 @@ class ChangePoint:
         least = (2.0 if n is None else 0.0) if self.threshold is None else self.threshold
         return times[prominence >= least][:n]
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The segments not asked yet."""
-        return unasked(asked, self.segments(recording))
-
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """Each segment with its answer."""
-        segments = self.segments(recording)
-        return Labels(segments, lookup(asked, segments))
-
 
 @dataclass(frozen=True)
-class Chosen:
+class Chosen(AtOnce):
     """Segments that were chosen beforehand, by recording: how a budget of a whole data set is spent."""
 
     by_recording: dict[str, Any]
     name: str
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The segments not asked yet."""
-        return unasked(asked, self.by_recording[recording.name])
-
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """Each segment with its answer."""
-        segments = self.by_recording[recording.name]
-        return Labels(segments, lookup(asked, segments))
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        return np.asarray(self.by_recording[recording.name], dtype=np.float64)
 
 
 def spend(recordings: list[Recording], *, budget: int, windows: tuple[float, ...] = WINDOWS) -> Chosen:

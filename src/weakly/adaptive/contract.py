@@ -98,8 +98,41 @@ class Method(Protocol):
         """The labels that the answers make."""
 
 
+class AtOnce:
+    """A method that knows all its segments from the start, and labels each with its own answer."""
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        raise NotImplementedError
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """The segments not asked yet."""
+        return unasked(asked, self.segments(recording))
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """Each segment with its answer."""
+        segments = self.segments(recording)
+        return Labels(segments, lookup(asked, segments))
+
+
+class Counted:
+    """What was asked so far, in numbers."""
+
+    asked: Asked
+
+    @property
+    def n_queries(self) -> int:
+        """How many segments were asked."""
+        return len(self.asked)
+
+    @property
+    def listened(self) -> float:
+        """How many seconds were heard."""
+        return self.asked.listened
+
+
 @dataclass
-class Session:
+class Session(Counted):
     """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
 
     Examples
@@ -129,16 +162,6 @@ class Session:
     def labels(self) -> Labels:
         """The labels that the answers so far make."""
         return self.method.labels(self.recording, self.asked)
-
-    @property
-    def n_queries(self) -> int:
-        """How many segments were asked."""
-        return len(self.asked)
-
-    @property
-    def listened(self) -> float:
-        """How many seconds were heard."""
-        return self.asked.listened
 
 
 def key(segments: Intervals) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..annotator import TIE, Annotator, PresenceRule
 from ..errors import InvalidInput
 from ..intervals import Intervals
-from .contract import Asked, Labels, Method, Recording, Session
+from .contract import Asked, Counted, Labels, Method, Recording, Session
 
 
 def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
@@ -69,8 +69,7 @@ class SimulatedAnnotator:
             met = (h[:, None] > 0) & (h[:, None] >= self.criteria * (1 - TIE))
         chance = who.guess_rate + (1 - who.guess_rate - who.lapse_rate) * met
         chance = chance + who.flip_rate * (1 - 2 * chance)
-        certain = not (who.guess_rate or who.lapse_rate or who.flip_rate)
-        said = met if certain else self._rng.random(met.shape) < chance
+        said = self._rng.random(met.shape) < chance if who.is_noisy else met
         need = who.votes[0] if who.votes else 1
         return (said.sum(axis=1) >= need).astype(np.float64)
 
@@ -83,22 +82,12 @@ class SimulatedAnnotator:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Counted):
     """What came of one recording: the labels, what was asked, and what was answered."""
 
     recording: Recording
     labels: Labels
     asked: Asked
-
-    @property
-    def n_queries(self) -> int:
-        """How many segments were asked."""
-        return len(self.asked)
-
-    @property
-    def listened(self) -> float:
-        """How many seconds were heard."""
-        return self.asked.listened
 
 
 def run(

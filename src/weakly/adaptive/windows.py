@@ -9,11 +9,11 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments, oracle_segments
-from .contract import Asked, Labels, Recording, lookup, unasked
+from .contract import Asked, AtOnce, Labels, Recording, lookup
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(AtOnce):
     """FIX: segments of one length from 0 to the end, or this many equally long ones in each recording.
 
     Examples
@@ -34,18 +34,9 @@ class Fixed:
             return np.column_stack((edges[:-1], edges[1:]))
         return fixed_segments(recording_length=recording.length, segment_length=self.segment_length)
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The segments not asked yet."""
-        return unasked(asked, self.segments(recording))
-
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """Each segment with its answer."""
-        segments = self.segments(recording)
-        return Labels(segments, lookup(asked, segments))
-
 
 @dataclass(frozen=True)
-class Oracle:
+class Oracle(AtOnce):
     """ORC: the true events and the gaps between them; needs strong labels, so it serves as the bound."""
 
     name: str = "oracle"
@@ -56,18 +47,9 @@ class Oracle:
             raise InvalidInput(f"recording {recording.name!r}: the oracle needs strong labels; give events")
         return oracle_segments(recording.events, recording_length=recording.length)
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The segments not asked yet."""
-        return unasked(asked, self.segments(recording))
-
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """Each segment with its answer."""
-        segments = self.segments(recording)
-        return Labels(segments, lookup(asked, segments))
-
 
 @dataclass(frozen=True)
-class Overlapping:
+class Overlapping(AtOnce):
     r"""Windows of one length every ``hop`` seconds; a cell of one hop is present if enough of its windows are.
 
     Parameters
@@ -123,10 +105,6 @@ class Overlapping:
         last = max(0, len(cells) - self.windows_per_cell)
         starts = cells[: last + 1, 0]
         return np.column_stack((starts, np.minimum(starts + self.segment_length, recording.length)))
-
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The windows not asked yet."""
-        return unasked(asked, self.segments(recording))
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
         """The cells, each present if enough of the windows that cover it are."""
