@@ -1,6 +1,9 @@
 """`weakly evaluate`: the numbers of Python, on the command line."""
 
 import json
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -273,3 +276,52 @@ def test_desed_empty_clips_count(capsys, real_data):
     assert code == 0
     assert all(row["n_recordings"] == 1168 for row in rows)
     assert sum(row["n_events"] for row in rows) == 4224
+
+
+def test_a_range_that_would_fill_the_memory_is_refused(capsys, table):
+    code, out, err = run(capsys, "evaluate", table, "--segment-length", "1:9:1000000000", "--rule", "any")
+    assert (code, out) == (2, "")
+    assert "--segment-length must hold at most 100,000 values" in err
+
+
+def test_no_events_is_said_as_such(capsys, tmp_path):
+    path = tmp_path / "none.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\na.wav\t\t\t\n")
+    code, _, err = run(capsys, "evaluate", path, "--segment-length", "3", "--rule", "any")
+    assert code == 2
+    assert "at least one event" in err.splitlines()[-1]
+
+
+def test_events_past_the_end_say_what_to_do(capsys, tmp_path):
+    path = tmp_path / "late.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\na.wav\t1\t2\tDog\na.wav\t9.8\t10.115\tDog\n")
+    asked = ["evaluate", path, "--segment-length", "3", "--rule", "any", "--recording-length", "10"]
+    code, out, err = run(capsys, *asked)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "line 3" in err
+    assert "by 0.115 s" in err
+    assert "--on-error skip" in err
+    code, out, err = run(capsys, *asked, "--on-error", "skip", "--json")
+    assert code == 0
+    assert json.loads(out)["rows"][0]["n_events"] == 1
+    assert "1 event past the end of the recording left out" in err
+
+
+def test_a_closed_pipe_ends_quietly(table):
+    asked = [sys.executable, "-m", "weakly", "evaluate", table, "--segment-length", "1:5:50", "--rule", "any"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as made:
+        made.stdout.close()
+        said = made.stderr.read()
+    assert made.returncode == 141
+    assert all(line.startswith("weakly: note:") for line in said.splitlines())
+
+
+def test_names_are_stacked_on_a_narrow_terminal(capsys, monkeypatch, table):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    code, out, _ = run(capsys, "evaluate", table, "--segment-length", "1,3", "--presence-criterion", "0.5")
+    assert code == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[1].split()[:3] == ["segment_", "presence_", "overlap_"]

@@ -246,7 +246,7 @@ def test_a_broken_row_names_file_line_and_column(tmp_path, text, where):
         read(path)
     if "quote" in where:
         return
-    with pytest.warns(AssumptionWarning, match="1 broken rows were skipped"):
+    with pytest.warns(AssumptionWarning, match="1 broken row skipped"):
         found = read(path, on_error="skip")
     assert found.skipped == 1
     assert "g" in found.recordings.index
@@ -267,12 +267,16 @@ def test_events_past_the_end(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("filename\tonset\toffset\tevent_label\na\t1\t12\tx\na\t1\t2\tx\n")
     assert read(path).extents.tolist() == [12.0]
-    with pytest.raises(InvalidInput, match="after the recording's 10 s"):
+    with pytest.raises(
+        InvalidInput, match=r"a.tsv, line 2: .*ends at 12 s, after the recording's 10 s \(by 2 s\).*skip"
+    ):
         read(path, recording_length=10)
+    with pytest.raises(InvalidInput, match=r"after the recording's 0.1 s; milliseconds for seconds\?"):
+        read(path, recording_length=0.1)
     with pytest.warns(AssumptionWarning) as caught:
         found = read(path, recording_length=10, on_error="skip")
     assert (len(found), found.skipped) == (1, 1)
-    assert "1 events that go past the end" in str(caught[0].message)
+    assert [str(each.message) for each in caught] == ["1 event past the end of the recording left out"]
     with pytest.raises(InvalidInput, match="recording_length must be > 0"):
         read(path, recording_length=-1)
 
@@ -373,3 +377,20 @@ def test_a_million_rows_keep_their_order(tmp_path):
     frame = read(path).to_frame()
     assert (frame["onset"].to_numpy() == onset).all()
     assert frame["label"].tolist()[:4] == ["c0", "c1", "c2", "c0"]
+
+
+def test_named_columns_are_taken_in_tables_of_any_format(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\tspecies\na\t1\t2\tx\tLarus\n")
+    assert read(path, columns={"label": "species"}).labels == ["Larus"]
+    with pytest.raises(InvalidInput, match="has no column 'kind'; there are filename, onset"):
+        read(path, columns={"label": "kind"})
+    with pytest.raises(InvalidInput, match="no column for offset among filename"):
+        read(path, columns={"onset": "offset"})
+
+
+def test_broken_json_is_called_broken(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[{"id": 1,')
+    with pytest.raises(InvalidInput, match=r"is broken JSON .*line 1 column 11"):
+        read(path)

@@ -65,10 +65,20 @@ def show(name: str, value: Any) -> str:
         return word(value, most=300)
     number = float(value)
     if any(word in str(name) for word in _SHARES):
-        return f"{number:.3f}"
+        return f"{number:.3f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
     if str(name).startswith(_COUNTS) or (number == round(number) and abs(number) < 1e15):
         return f"{number:,.0f}"
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are, as people say it.
+
+    >>> counted(1, "event"), counted(1168, "recording"), counted(2, "query")
+    ('1 event', '1,168 recordings', '2 queries')
+    """
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else many}"
 
 
 def word(text: Any, *, most: int = 60) -> str:

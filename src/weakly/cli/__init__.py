@@ -63,11 +63,15 @@ def main(arguments: list[str] | None = None) -> None:
             where = f" (see '{error.ctx.command_path} --help')" if getattr(error, "ctx", None) else ""
             print(f"weakly: {_one_line(error.format_message())}{where}", file=sys.stderr)
         code = 2
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except (BrokenPipeError, SystemExit) as error:  # the reader, such as head, has seen enough
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
+        code = 141  # typer and rich would end with 1, which says that a check did not hold
     except (WeaklyError, OSError) as error:
-        print(f"weakly: {_one_line(error)}", file=sys.stderr)
+        system = isinstance(error, OSError) and error.strerror and error.filename is not None
+        words = f"{error.filename}: {error.strerror}" if system else error  # type: ignore[union-attr]
+        print(f"weakly: {_one_line(words)}", file=sys.stderr)
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         print("weakly: interrupted", file=sys.stderr)

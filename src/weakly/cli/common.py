@@ -15,6 +15,9 @@ OUT = typer.Option(None, "--out", metavar="DIR", help="Write figures (PNG and SV
 REPORT = typer.Option(None, "--report", metavar="FILE.html", help="Write one self-contained HTML file.")
 
 
+_MOST = 100_000  # values in a range: more is a slip, and would fill the memory
+
+
 def numbers(text: str, *, name: str) -> list[float]:
     """The numbers of a list ``0.1,0.5`` or a range ``lo:hi:n`` (n values, both ends included).
 
@@ -29,6 +32,8 @@ def numbers(text: str, *, name: str) -> list[float]:
                 low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
                 if count < 1:
                     raise ValueError
+                if count > _MOST:
+                    break
                 step = (high - low) / (count - 1) if count > 1 else 0.0
                 values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
             elif len(pieces) == 1:
@@ -37,7 +42,9 @@ def numbers(text: str, *, name: str) -> list[float]:
                 raise ValueError
         except ValueError as error:
             raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
-    return values
+    else:
+        return values
+    raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
 
 
 def option_name(name: str) -> str:
@@ -69,13 +76,18 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
 
     heading = Text(title) if title else None
     table = Table(title=heading, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    cells = [[show(name, value) for name, value in zip(names, row)] for row in rows]
+    terminal = sys.stdout.isatty()
+    screen = Console(width=None if terminal else 10_000, highlight=False, soft_wrap=not terminal)
+    widths = [max([len(str(name)), *(len(row[k]) for row in cells)]) + 2 for k, name in enumerate(names)]
+    stacked = terminal and sum(widths) > screen.width  # names below their first words, rather than broken anywhere
     for k, name in enumerate(names):
         number = all(row[k] is None or isinstance(row[k], Number) for row in rows)
-        table.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(show(name, value)) for name, value in zip(names, row)))
-    wide = 10_000 if not sys.stdout.isatty() else None
-    Console(width=wide, highlight=False, soft_wrap=not sys.stdout.isatty()).print(table)
+        words = str(name).replace("_", "_\n") if stacked and len(str(name)) > 8 else str(name)
+        table.add_column(Text(words), justify="right" if number else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
+    screen.print(table)
 
 
 def command_line() -> str:

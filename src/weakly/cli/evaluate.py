@@ -175,17 +175,18 @@ def _at_once(
     """Read everything, then evaluate; assumptions are checked and the rules compared on the way."""
     import warnings
 
+    from ..errors import AssumptionWarning
+    from ..evaluation import evaluate as make
     from ..evaluation.assumptions import check_assumptions, sentences
     from ..evaluation.clips import compare_rules
     from ..evaluation.optimum import lengths_to_try
-    from ..errors import AssumptionWarning
-    from ..evaluation import evaluate as make
     from ..formats import read
 
     events = read(files, progress=True, **reading)
     if label is not None and label not in events.labels:  # files that name no class are of the class asked for
         events = read(files, label=label, progress=True, **reading)
-    asked.setdefault("segment_length", lengths_to_try(events, label=label))
+    if "segment_length" not in asked:
+        asked["segment_length"] = lengths_to_try(events, label=label)
     found: dict[str, Any] = {"events": events, "evaluation": None, "comparisons": [], "label": label}
     if "presence_criterion" in asked or "rule" in asked:
         with _executor(workers, scheduler) as executor:
@@ -207,8 +208,8 @@ def _by_parts(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
-    from ..formats.door import files_of
     from ..evaluation.parts import evaluate_files
+    from ..formats.door import files_of
 
     paths, _ = files_of(files)
     with _executor(workers, scheduler) as executor:

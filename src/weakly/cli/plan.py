@@ -109,7 +109,8 @@ def plan(
 
 
 def _criterion(text: str) -> Any:
-    if text.strip().partition(":")[0].isidentifier():
+    law, colon, _ = text.strip().partition(":")
+    if colon and law.isidentifier():
         from ..planning.criteria import Criteria
 
         return Criteria.parse(text)

@@ -116,7 +116,7 @@ def _asked(criterion: str | None, rule: str | None, rates: tuple[float, float, f
         if criterion is not None or any(rates):
             raise InvalidInput("--rule goes without --presence-criterion, --flip-rate, --guess-rate and --lapse-rate")
         return {"rule": [PresenceRule.parse(part) for part in rule.split(",")]}
-    criteria = numbers(criterion or "0.5", name="--presence-criterion")
+    criteria = numbers("0.5" if criterion is None else criterion, name="--presence-criterion")
     if not any(rates):
         return {"presence_criterion": criteria}
     guess, lapse, flip = rates

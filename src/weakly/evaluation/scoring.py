@@ -20,6 +20,8 @@ def segment_lengths(value: Any) -> Any:
     lengths = np.atleast_1d(check("segment_length", value))
     if lengths.ndim != 1 or len(lengths) == 0:
         raise InvalidInput(f"segment_length must be one number or a list, got shape {lengths.shape}")
+    if lengths.min() < 1e-6:  # as fine as times are told apart
+        raise InvalidInput(f"segment_length must be at least 1e-6 s, got {lengths.min():g}")
     return lengths
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers, Events
+from ..events import Answers, Events, late_words
+from ..results import counted
 from ..symbols import choice
 from ..work import progress_bar
 from . import labelstudio
@@ -150,22 +151,44 @@ def _known(found: Sequence[Rows], asked: Any, notes: list[str]) -> tuple[Any, li
     return asked, empty, idle
 
 
-def _drop_late(table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str]) -> tuple[pd.DataFrame, int]:
-    """Without the rows that go past their recordings' ends, if broken rows are to be skipped."""
-    if on_error != "skip" or lengths is None:
+def _drop_late(
+    table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[Rows]
+) -> tuple[pd.DataFrame, int]:
+    """Without the rows that go past their recordings' ends, if broken rows are to be skipped; else the first raises."""
+    if lengths is None:
         return table, 0
-    limit = table["recording"].map(lengths).astype(np.float64) if isinstance(lengths, Mapping) else float(lengths)
-    late = (table["offset"] > limit * (1 + 1e-9)).to_numpy()
-    if late.any():
-        notes.append(f"{int(late.sum())} events that go past the end of their recordings are left out")
+    known = table["recording"].map(lengths) if isinstance(lengths, Mapping) else np.full(len(table), lengths)
+    offset, limit = table["offset"].to_numpy(), np.asarray(known, dtype=np.float64)
+    late = offset > limit * (1 + 1e-9)
+    if not late.any():
+        return table, 0
+    if on_error != "skip":
+        row = int(np.flatnonzero(late)[0])
+        rows, place = next((rows, rows.places[row - k]) for rows, k in _starts(found) if row < k + len(rows))
+        words = late_words(offset[late], limit[late])
+        if not words.endswith("?"):
+            words += "; a longer recording_length holds them, on_error='skip' (--on-error skip) leaves them out"
+        raise InvalidInput(
+            f"{rows.source.at(place)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
+            f"after the recording's {limit[row]:g} s{words}"
+        )
+    notes.append(f"{counted(int(late.sum()), 'event')} past the end of the recording left out")
     return table[~late].reset_index(drop=True), int(late.sum())
+
+
+def _starts(found: Sequence[Rows]) -> Iterable[tuple[Rows, int]]:
+    """Each file's rows and where they begin in the table of all."""
+    first = 0
+    for rows in found:
+        yield rows, first
+        first += len(rows)
 
 
 def _tell(notes: Iterable[str], skipped: int) -> None:
     for note in notes:
         warnings.warn(note, AssumptionWarning, stacklevel=4)
     if skipped:
-        warnings.warn(f"{skipped} broken rows were skipped", AssumptionWarning, stacklevel=4)
+        warnings.warn(f"{counted(skipped, 'broken row')} skipped", AssumptionWarning, stacklevel=4)
 
 
 def read(
@@ -216,11 +239,11 @@ def read(
     table = pd.DataFrame(_merge(found))
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
-    table, late = _drop_late(table, lengths, on_error, notes)
+    table, late = _drop_late(table, lengths, on_error, notes, found)
     names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
     events.skipped, events.notes = skipped + late, tuple(notes)
-    _tell(notes, skipped + late)
+    _tell(notes, skipped)
     return _selected(events, label, found)
 
 

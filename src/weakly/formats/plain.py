@@ -85,7 +85,8 @@ def read(source: Source) -> Rows:
     names = _mapped(source, table.names)
     for key in ("onset", "offset"):
         if key not in names and not (key == "offset" and "length" in names):
-            table.need(key)
+            there = ", ".join(f"{word}={name}" for word, name in names.items())
+            raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
     return rows_of(table, names)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..symbols import choice
-from .source import KINDS, Source, quoted
+from .source import KINDS, Source, column_of, quoted
 from .table import Rows
 
 
@@ -57,15 +58,27 @@ def detect(source: Source) -> Format:
         )
     for item in FORMATS.values():
         if not item.binary and item.sniff(source):
-            return item
+            return _by_columns(item, source)
     raise InvalidInput(f"{source.name}: {_reason(source)}")
+
+
+def _by_columns(item: Format, source: Source) -> Format:
+    """The plain table instead of a format with fixed columns, where the caller says which column is which."""
+    given = source.columns
+    if not given or item.name in ("csv", "tsv") or (item.name == "raven" and set(given) == {"label"}):
+        return item
+    missing = [name for name in given.values() if column_of(source.header, name) is None]
+    if missing:
+        names = ", ".join(name[:40] for name in source.header[:12])
+        raise InvalidInput(f"{source.name}: is {item.name} and has no column {quoted(missing[0])}; there are {names}")
+    return FORMATS["tsv" if source.delimiter == "\t" else "csv"]
 
 
 def _reason(source: Source) -> str:
     """Why a text file is none of the formats, as far as one can tell."""
     first = source.head[0] if source.head else ""
     if first.lstrip().startswith(("{", "[")):
-        return "is JSON of no known kind (Label Studio export or JAMS)"
+        return f"is {_json(source)}of no known kind (Label Studio export or JAMS)"
     lower = [name.lower() for name in source.header]
     if is_lengths(source):
         return "lists the lengths of recordings and no events; give it as recording_length"
@@ -73,6 +86,16 @@ def _reason(source: Source) -> str:
         names = ", ".join(name[:40] for name in source.header[:12])
         return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; say which with columns"
     return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
+
+
+def _json(source: Source) -> str:
+    try:
+        json.loads(source.text)
+    except ValueError as error:
+        return f"broken JSON ({error}), or "
+    except RecursionError:
+        return "JSON nested too deep, or "
+    return "JSON "
 
 
 def is_number(text: str) -> bool:

@@ -216,9 +216,12 @@ class Source:
     def fail(self, line: int | str, column: str, words: str) -> None:
         """Deal with a broken row as the caller asked: stop, or keep count of it."""
         if self.on_error == "raise":
-            where = f"line {line}" if isinstance(line, int) else line
-            raise InvalidInput(f"{self.name}, {where}{f', column {quoted(column)}' if column else ''}: {words}")
+            raise InvalidInput(f"{self.at(line)}{f', column {quoted(column)}' if column else ''}: {words}")
         self.problems.append((line, column, words))
+
+    def at(self, line: int | str) -> str:
+        """The file and the place in it, for a message."""
+        return f"{self.name}, {f'line {line}' if isinstance(line, int) else line}"
 
     def note(self, words: str, *, kind: str | None = None) -> None:
         """Remember what was understood that the file does not say outright; a kind makes it the linter's business."""
