@@ -79,7 +79,7 @@ def test_windows_over_a_law_are_the_mean():
 
 
 def test_bad_windows():
-    with pytest.raises(InvalidInput, match="whole multiple of hop"):
+    with pytest.raises(InvalidInput, match="whole number of hops"):
         th.optimal_votes(event_length=1, segment_length=1, hop=0.3, presence_criterion=0.5)
     with pytest.raises(InvalidInput, match="votes must be a whole number from 1 to 2"):
         th.overlapping_wrong_time(event_length=1, segment_length=1, hop=0.5, votes=3, presence_criterion=0.5)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInput
-from .symbols import check
+from .symbols import check, whole
 from .theory import optimal_segment_length, overlap_accuracy
 
 
@@ -68,13 +68,11 @@ class Cost:
         else:
             share = float(check("query_cost_share", 0.5 if query_cost_share is None else query_cost_share))
             second, query, currency = 1 - share, share, ""
-        if isinstance(annotators, bool) or int(annotators) != annotators or annotators < 1:
-            raise InvalidInput(f"annotators must be a whole number >= 1, got {annotators!r}")
         for name, value in (
             ("per_second", second),
             ("per_query", query),
             ("currency", str(currency)),
-            ("annotators", int(annotators)),
+            ("annotators", whole("annotators", annotators)),
             ("query_cost_share", share),
         ):
             object.__setattr__(self, name, value)

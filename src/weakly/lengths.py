@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import AssumptionWarning, InvalidInput
+from .results import law_name
 from .symbols import check
 
 Floats = NDArray[np.float64]
@@ -89,7 +90,7 @@ class Lengths:
             raise InvalidInput(
                 f"law must be a frozen scipy law such as scipy.stats.gamma(0.8, loc=0.5), got {frozen!r}"
             )
-        label = name or _name_of(frozen)
+        label = name or law_name(frozen)
         if hasattr(frozen, "pmf"):
             low, high = float(frozen.ppf(1e-15)), float(frozen.ppf(1 - 1e-15))
             points = np.arange(max(1.0, low), high + 1)
@@ -397,10 +398,3 @@ def _family(name: str) -> Any:
     if not isinstance(maker, stats.rv_continuous):
         raise InvalidInput(f"family must be a continuous scipy law such as lognorm, gamma or norm, got {name!r}")
     return maker
-
-
-def _name_of(frozen: Any) -> str:
-    maker = getattr(getattr(frozen, "dist", None), "name", None) or type(frozen).__name__
-    inside = [f"{value:g}" for value in getattr(frozen, "args", ())]
-    inside += [f"{key}={value:g}" for key, value in getattr(frozen, "kwds", {}).items()]
-    return f"{maker}({', '.join(inside)})"

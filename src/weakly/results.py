@@ -81,6 +81,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
+def law_name(law: Any) -> str:
+    """A frozen law of scipy as people write it.
+
+    >>> from scipy.stats import gamma
+    >>> law_name(gamma(0.8, loc=0.5))
+    'gamma(0.8, loc=0.5)'
+    """
+    inside = [f"{value:g}" for value in getattr(law, "args", ())]
+    inside += [f"{key}={value:g}" for key, value in getattr(law, "kwds", {}).items()]
+    return f"{getattr(getattr(law, 'dist', None), 'name', None) or type(law).__name__}({', '.join(inside)})"
+
+
 def word(text: Any, *, most: int = 60) -> str:
     """A label fit for a sentence: what does not print becomes ?, what is long is cut.
 

@@ -25,8 +25,8 @@ from .events import Timelines
 from .exact.columns import Columns
 from .exact.noticed import merged
 from .lengths import Lengths
-from .results import plain
-from .symbols import check, choice
+from .results import law_name, plain
+from .symbols import check, choice, whole
 from .tally import METRICS, Tally
 from .work import Progress, in_order, threads
 
@@ -221,7 +221,7 @@ def simulate(
     widths = segment_lengths(segment_length)
     how = checked_placement(phase=phase, edge=edge, hop=hop, votes=votes, lengths=widths)
     world = _world(lengths, n_events, recording_length, placement, gap)
-    count = _whole("n_recordings", n_recordings, least=1)
+    count = whole("n_recordings", n_recordings)
     entropy = [int(word) for word in np.random.default_rng(rng).integers(0, 2**32, size=8)]
     size = _chunk_size(world)
     n_chunks = -(-count // size)
@@ -246,7 +246,7 @@ def simulate(
         )
     settings = {
         "event_length": world.lengths.name,
-        "n_events": world.n_events if isinstance(world.n_events, (int, float)) else _law_name(world.n_events),
+        "n_events": world.n_events if isinstance(world.n_events, (int, float)) else law_name(world.n_events),
         "recording_length": world.recording_length,
         "segment_length": widths,
         **columns.frame(),
@@ -281,18 +281,5 @@ def _world(lengths: Any, n_events: Any, recording_length: Any, placement: str, g
     elif placement == "poisson":
         n_events = float(check("n_events", n_events))
     else:
-        n_events = _whole("n_events", n_events, least=0)
+        n_events = whole("n_events", float(check("n_events", n_events)), least=0)
     return World(law, n_events, total, placement, gap)
-
-
-def _whole(name: str, value: Any, *, least: int) -> int:
-    number = float(check("n_events", value, called=name))
-    if number != int(number) or number < least:
-        raise InvalidInput(f"{name} must be a whole number >= {least}, got {value!r}")
-    return int(number)
-
-
-def _law_name(law: Any) -> str:
-    values = [f"{value:g}" for value in getattr(law, "args", ())]
-    values += [f"{name}={value:g}" for name, value in getattr(law, "kwds", {}).items()]
-    return f"{getattr(getattr(law, 'dist', law), 'name', type(law).__name__)}({', '.join(values)})"

@@ -122,6 +122,19 @@ def check(name: str, value: Any, *, called: str | None = None) -> Any:
     return array[()]
 
 
+def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, meaning: str = "") -> int:
+    """The value as an int, if it is a whole number in the range; else an InvalidInput.
+
+    >>> whole("votes", 2.0, most=3)
+    2
+    """
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
+    if math.isfinite(number) and number == round(number) and least <= number <= (math.inf if most is None else most):
+        return int(number)
+    allowed = f">= {least}" if most is None else f"from {least} to {most}"
+    raise InvalidInput(f"{name} must be a whole number {allowed}{meaning and f', {meaning}'}, got {value!r}")
+
+
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """The value, if it is one of the allowed words; else an InvalidInput that lists them and guesses the slip."""
     if value in allowed:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from ..symbols import check, choice
+from ..symbols import check, choice, whole
 from .bisection import Bisection
 from .boundary import Boundary
 from .changepoint import ChangePoint, Chosen, spend
@@ -171,8 +171,8 @@ def queries(
     choice("method", method, METHODS)
     labels = [label] if isinstance(label, str) else list(label)
     for name, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
-        if value is not None and (int(value) != value or value < 1):
-            raise InvalidInput(f"{name} must be a whole number >= 1, got {value!r}")
+        if value is not None:
+            whole(name, value)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
     if segment_length is not None:

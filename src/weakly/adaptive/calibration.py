@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..intervals import merge
-from ..symbols import check
+from ..symbols import check, whole
 from .contract import Recording
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def design(
     >>> plan.n_items, 0 < plan.half_width() < 0.2
     (40, True)
     """
-    if int(n_items) != n_items or n_items < 2:
-        raise InvalidInput(f"calibration items must be a whole number >= 2, got {n_items!r}")
+    n_items = whole("calibration items", n_items, least=2)
     values = tuple(np.linspace(0.1, 0.9, 9)) if criteria is None else tuple(map(float, criteria))
     check("presence_criterion", np.array(values), called="criteria")
     tables = [

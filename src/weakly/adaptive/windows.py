@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments, oracle_segments
+from ..theory.windows import checked_votes, windows_per_cell
 from .contract import Asked, AtOnce, Labels, Recording, lookup
 
 
@@ -73,18 +74,14 @@ class Overlapping(AtOnce):
     name: str = "overlapping"
 
     def __post_init__(self) -> None:
-        ratio = self.segment_length / self.hop
-        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6 * ratio:
-            raise InvalidInput(
-                f"segment_length must be a whole number of hops, got {self.segment_length:g} s with hop {self.hop:g} s"
-            )
-        if self.votes is not None and not 1 <= self.votes <= round(ratio):
-            raise InvalidInput(f"votes must be from 1 to {round(ratio)} (windows per cell), got {self.votes}")
+        windows = self.windows_per_cell
+        if self.votes is not None:
+            checked_votes(self.votes, windows=windows)
 
     @property
     def windows_per_cell(self) -> int:
         """K."""
-        return round(self.segment_length / self.hop)
+        return windows_per_cell(segment_length=self.segment_length, hop=self.hop)
 
     @property
     def threshold(self) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..annotator import TIE, Annotator, PresenceRule
 from ..errors import InvalidInput
+from ..results import law_name
 from ..symbols import check
 
 Array = NDArray[np.float64]
@@ -84,9 +85,7 @@ def describe(annotator: Annotator) -> str:
     if isinstance(law, float):
         words = [f"criterion {law:g}"]
     else:
-        values = [f"{value:g}" for value in getattr(law, "args", ())]
-        values += [f"{name}={value:g}" for name, value in getattr(law, "kwds", {}).items()]
-        words = [f"criterion {getattr(getattr(law, 'dist', law), 'name', type(law).__name__)}({', '.join(values)})"]
+        words = [f"criterion {law_name(law)}"]
     for rate in ("guess_rate", "lapse_rate", "flip_rate"):
         if getattr(annotator, rate):
             words.append(f"{rate} {getattr(annotator, rate):g}")

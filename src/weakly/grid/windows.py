@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE
-from ..errors import InvalidInput
 from ..events import Timelines
 from ..exact import sweep
 from ..exact.chance import Chance
 from ..exact.columns import Columns
-from ..symbols import check
 from ..tally import BASE, RAW
+from ..theory.windows import checked_votes, windows_per_cell
 from ..work import kernel
 
 Array = NDArray[np.float64]
@@ -36,17 +35,8 @@ _POINTS, _WEIGHTS = (np.polynomial.legendre.leggauss(4)[0] + 1) / 2, np.polynomi
 
 def checked(lengths: Any, hop: Any, votes: Any) -> tuple[float, int]:
     """Hop and votes, if every segment length is a whole number of hops and no cell has fewer windows than votes."""
-    hop = float(check("hop", hop))
-    counts = np.round(lengths / hop)
-    bad = (np.abs(counts * hop - lengths) > 1e-9 * lengths) | (counts < 1)
-    if bad.any():
-        raise InvalidInput(f"segment_length must be a whole number of hops of {hop:g} s, got {lengths[bad][0]:g}")
-    votes = 1 if votes is None else votes
-    if isinstance(votes, (bool, str)) or int(votes) != votes or not 1 <= votes <= counts.min():
-        raise InvalidInput(
-            f"votes must be a whole number from 1 to {int(counts.min())}, the windows that cover a cell, got {votes!r}"
-        )
-    return hop, int(votes)
+    fewest = min(windows_per_cell(segment_length=width, hop=hop) for width in lengths)
+    return float(hop), checked_votes(1 if votes is None else votes, windows=fewest)
 
 
 def measure(

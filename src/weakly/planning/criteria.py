@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..annotator import Annotator
 from ..errors import InvalidInput
+from ..results import law_name
 from ..symbols import check
 
 _CELLS = 1000  # cells of equal probability into which a continuous law of criteria is cut
@@ -112,9 +113,5 @@ class Criteria:
         middles = np.clip(np.asarray(law.ppf((edges[1:] + edges[:-1]) / 2), dtype=np.float64), 1e-9, 1.0)
         ends = np.clip(np.asarray(law.ppf(edges), dtype=np.float64), 0.0, 1.0)
         weights = np.diff(np.asarray(annotator.probability(ends), dtype=np.float64))
-        maker = getattr(getattr(law, "dist", None), "name", type(law).__name__)
-        parts = [f"{each:g}" for each in getattr(law, "args", ())]
-        parts += [f"{key}={each:g}" for key, each in getattr(law, "kwds", {}).items()]
         kept = weights > 0
-        name = f"{maker}({', '.join(parts)}){noise}"
-        return cls(middles[kept], weights[kept], name, "law", always, 1 - certain)
+        return cls(middles[kept], weights[kept], law_name(law) + noise, "law", always, 1 - certain)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..annotator import TIE
 from ..errors import InvalidInput
-from ..symbols import check
+from ..symbols import check, whole
 
 
 def _present_per_level(recording_length: Any, event_length: Any, criterion: Any, depth: int) -> list[float]:
@@ -37,12 +37,11 @@ def _present_per_level(recording_length: Any, event_length: Any, criterion: Any,
 
 
 def _depth(levels: Any, start_level: Any) -> tuple[int, int]:
-    for name, value in (("levels", levels), ("start_level", start_level)):
-        if isinstance(value, (bool, str)) or int(value) != value or not 0 <= value <= 24:
-            raise InvalidInput(f"{name} must be a whole number in [0, 24], got {value!r}")
-    if start_level > levels:
-        raise InvalidInput(f"start_level must be at most levels = {levels}, got {start_level}")
-    return int(levels), int(start_level)
+    depth = whole("levels", levels, least=0, most=24)
+    first = whole("start_level", start_level, least=0)
+    if first > depth:
+        raise InvalidInput(f"start_level must be at most levels = {depth}, got {first}")
+    return depth, first
 
 
 def bisection_queries(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
-from ..symbols import check, choice
+from ..symbols import check, choice, whole
 from .search import maximise
 from .seconds import Floats, out
 
@@ -111,13 +111,12 @@ def optimal_box_ratio(*, n_dimensions: int, presence_criterion: Any, objective: 
     >>> round(optimal_box_ratio(n_dimensions=2, presence_criterion=0.5), 4)
     0.8932
     """
-    if isinstance(n_dimensions, bool) or int(n_dimensions) != n_dimensions or n_dimensions < 1:
-        raise InvalidInput(f"n_dimensions must be a whole number >= 1, got {n_dimensions!r}")
+    n = whole("n_dimensions", n_dimensions)
     g = float(check("presence_criterion", presence_criterion))
     aim = choice("objective", objective, ("volume", "overlap"))
 
     def score(ratio: Floats) -> Floats:
-        same = np.repeat(np.asarray(ratio)[:, None], int(n_dimensions), axis=1)
+        same = np.repeat(np.asarray(ratio)[:, None], n, axis=1)
         if aim == "overlap":
             return np.asarray(box_overlap_accuracy(length_ratios=same, presence_criterion=g))
         return -np.asarray(box_wrong_volume(length_ratios=same, presence_criterion=g))

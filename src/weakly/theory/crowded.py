@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..results import plain
-from ..symbols import check
+from ..symbols import check, whole
 from .dense import Clumps
 from .seconds import Floats
 
@@ -82,7 +82,7 @@ def crowded_recordings(
     """
     d, total = float(check("event_length", event_length)), float(check("recording_length", recording_length))
     g = float(check("presence_criterion", presence_criterion))
-    count, queries = (_whole(name, value) for name, value in (("n_events", n_events), ("n_queries", n_queries)))
+    count, queries = (whole(name, value) for name, value in (("n_events", n_events), ("n_queries", n_queries)))
     if d >= total:
         raise InvalidInput(f"event_length must be less than recording_length {total:g}, got {d:g}")
     room, w = total - d, total / queries
@@ -106,13 +106,6 @@ def crowded_recordings(
     correction = float(np.mean((scale * sums).real))
     right = covered * total / w + correction
     return Crowded(d, count, total, queries, g, right / met, right, met, covered)
-
-
-def _whole(name: str, value: Any) -> int:
-    number = float(check(name, value))
-    if number != round(number) or number < 1:
-        raise InvalidInput(f"{name} must be a whole number >= 1, got {value!r}")
-    return int(number)
 
 
 def _covered(d: float, total: float, count: int) -> float:

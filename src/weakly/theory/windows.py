@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..lengths import Lengths
-from ..symbols import check
+from ..symbols import check, whole
 from .seconds import Floats, Who, cells, lengths_or_numbers, out
 from .single import wrong_time
 
@@ -28,14 +28,13 @@ def windows_per_cell(*, segment_length: Any, hop: Any) -> int:
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     count = round(width / step)
     if count < 1 or abs(width / step - count) > 1e-9 * count:
-        raise InvalidInput(f"segment_length must be a whole multiple of hop, got {width:g} and {step:g}")
+        raise InvalidInput(f"segment_length must be a whole number of hops of {step:g} s, got {width:g} s")
     return count
 
 
-def _votes(votes: Any, count: int) -> int:
-    if isinstance(votes, (bool, str)) or int(votes) != votes or not 1 <= votes <= count:
-        raise InvalidInput(f"votes must be a whole number from 1 to {count}, the windows over a cell; got {votes!r}")
-    return int(votes)
+def checked_votes(votes: Any, *, windows: int) -> int:
+    """k, a whole number from 1 to the number of windows over a cell."""
+    return whole("votes", votes, most=windows, meaning="the windows over a cell")
 
 
 def _pieces(d: Floats, who: Who, width: float, step: float, count: float, k: int, *, inside: bool) -> Floats:
@@ -116,7 +115,7 @@ def overlapping_wrong_time(
     if votes == 1 and step <= width:
         k = 1
     else:
-        k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
+        k = checked_votes(votes, windows=windows_per_cell(segment_length=width, hop=step))
     return out(_expect(event_length, who, width, step, k, inside=False))
 
 
@@ -160,7 +159,7 @@ def overlapping_cell_accuracy(
     """
     who = Who.of(_one(presence_criterion), rule, None)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
-    k = _votes(votes, windows_per_cell(segment_length=width, hop=step))
+    k = checked_votes(votes, windows=windows_per_cell(segment_length=width, hop=step))
     d = lengths_or_numbers(event_length)
     wrong = _expect(event_length, who, width, step, k, inside=True)
     mean = d.mean if isinstance(d, Lengths) else d
