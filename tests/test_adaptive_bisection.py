@@ -142,6 +142,12 @@ def test_what_criteria_above_one_half_cost_and_what_helps(children, criterion, l
         assert count == pytest.approx(queries, abs=0.3)
 
 
+def test_an_event_as_long_as_the_recording_is_cut_down_to_every_leaf():
+    options = {"recording_length": 8, "levels": 3, "event_length": 8, "presence_criterion": 0.1}
+    assert bisection_queries(**options) == 1 + 2 * (1 + 2 + 4)
+    assert bisection_listened(**options) == 8 * 4
+
+
 def test_the_tally_of_bisection_is_that_of_fix():
     rng = np.random.default_rng(4)
     recordings = []

@@ -61,6 +61,12 @@ def test_rules(rule, event, segment, present):
     assert bool(rule.is_present(event=event, segment=segment)) is present
 
 
+def test_a_margin_is_out_of_reach_where_event_and_segment_together_are_too_short():
+    rule = PresenceRule.margin(1.0)
+    found = rule.required_overlap(event_length=[0.5, 0.5, 1.5], segment_length=[1.2, 1.6, 0.5])
+    assert found.tolist() == [np.inf, 1.0, 1.0]
+
+
 def test_presets_have_names_and_typos_are_answered():
     assert {"opensoundscape", "birdnet", "koogu", "hoplite"} <= set(PRESETS)
     with pytest.raises(InvalidInput, match="did you mean 'birdnet'"):

@@ -141,6 +141,13 @@ def test_fit_recovers_a_law_from_censored_lengths():
         Lengths.fit([1.0, 2.0], censored=[True])
 
 
+def test_a_fit_counts_the_parameters_that_were_free():
+    values = np.array([0.5, 1.0, 4.5])
+    notes = Lengths.fit(values, family="expon").notes  # one scale, the mean; the start is fixed at 0
+    assert notes["log_likelihood"] == pytest.approx(-3 * (np.log(2) + 1))
+    assert notes["aic"] == pytest.approx(2 - 2 * notes["log_likelihood"])
+
+
 def test_of_takes_what_people_have():
     class Annotated:
         lengths = np.array([1.0, 2.0])

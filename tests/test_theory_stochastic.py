@@ -192,3 +192,19 @@ def test_annotators_over_laws():
     for function in (th.overlap_accuracy, th.wrong_time, th.event_recall):
         each = function(event_length=values, **ask)
         assert function(event_length=Lengths.sample(values), **ask) == pytest.approx(each.mean(), abs=1e-13)
+
+
+def test_event_recall_of_seconds_over_a_law_bends_at_twice_the_seconds():
+    b, q, low, high = 0.5, 1.1, 0.1, 4.1
+    rising = ((2 * b) ** 2 - b**2) / 2 / q + (q - 2 * b) * b / q  # (d + q - 2 b) / q for d from b to 2 b
+    found = th.event_recall(
+        event_length=Lengths.law(stats.uniform(low, high - low)), segment_length=q, rule=PresenceRule.seconds(b)
+    )
+    assert found == pytest.approx((rising + high - 2 * b) / (high - low), abs=1e-12)
+
+
+def test_a_lapse_may_be_flipped_back():
+    who = Annotator(presence_criterion=0.5, lapse_rate=0.2, flip_rate=0.1)
+    met = 0.8 * 0.9 + 0.2 * 0.1
+    # An event of 1 s and segments of 2 s: half of it is always in one of them, and never in two.
+    assert th.event_recall(event_length=1.0, segment_length=2.0, annotator=who) == pytest.approx(met, abs=1e-12)
