@@ -106,7 +106,7 @@ def test_check_command(capsys, bad):
     code, out, _ = run(capsys, "check", bad)
     assert code == 0
     assert f"{bad}:2: end before start:" in out
-    assert "1 events in 1 recordings, 1 files: 1 finding" in out
+    assert "1 event in 1 recording, 1 file: 1 finding" in out
     assert run(capsys, "check", bad, "--strict")[0] == 1
     code, out, _ = run(capsys, "check", bad, "--json", "--strict")
     document = json.loads(out)
@@ -124,7 +124,7 @@ def test_convert_command(capsys, bad, tmp_path):
     assert "bad.tsv, line 2, column 'offset': the event ends before it starts" in err
     assert not (tmp_path / "out.csv").exists()
     code, out, err = run(capsys, "convert", bad, tmp_path / "out.csv", "--on-error", "skip", "--recording-length", "10")
-    assert (code, "1 events, 1 recordings, 1 rows skipped" in out) == (0, True)
+    assert (code, "1 event, 1 recording, 1 row skipped" in out) == (0, True)
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "a,1.0,2.0,[bold]x[/bold],10.0"
     code, out, err = run(capsys, "convert", tmp_path / "out.csv", tmp_path / "raven", "--to", "raven", "--json")
     document = json.loads(out)

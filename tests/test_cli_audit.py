@@ -65,6 +65,24 @@ def test_strong_against_weak(capsys, files):
     assert any("presences only" in finding["text"] for finding in document["findings"])
 
 
+def test_the_table_leaves_out_what_nobody_knows(capsys, files):
+    strong, weak, _ = files
+    code, out, _ = run(capsys, "audit", "--strong", strong, "--weak", weak, "--recording-length", "10")
+    header = next(line for line in out.splitlines() if line.startswith("label"))
+    assert code == 0
+    assert header.split()[:3] == ["label", "overlap_accuracy", "recording_accuracy"]
+    assert "presence_criterion" not in header  # these labels cannot tell it
+    assert "--unlisted absent" in out
+
+
+def test_no_event_is_said(capsys, tmp_path):
+    path = tmp_path / "none.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\na.wav\t\t\t\n")
+    code, out, _ = run(capsys, "audit", "--strong", path)
+    assert code == 0
+    assert "hold no event in 1 recording." in out
+
+
 def test_answers_alone(capsys, files):
     code, out, _ = run(capsys, "audit", "--answers", files[2])
     assert code == 0
@@ -102,6 +120,7 @@ def test_a_condition_that_holds_fails_the_build(capsys, files):
         (["--weak", "WEAK", "--answers", "ANSWERS"], "not both"),
         (["--strong", "STRONG", "--weak", "WEAK", "--fail-on", "recall"], "a condition looks like"),
         (["--strong", "STRONG", "--weak", "WEAK", "--fail-on", "recal<1"], "did you mean 'recall'"),
+        (["--strong", "STRONG", "--fail-on", "recall<1"], "needs strong annotations and weak labels"),
         (["--strong", "nowhere.tsv"], "nowhere.tsv"),
         (["--strong", "STRONG", "--label", "Dgo"], "did you mean 'Dog'"),
         (["--answers", "ANSWERS", "--where", "split"], "--where must look like"),

@@ -54,9 +54,36 @@ def test_pilot_file(tmp_path, capsys):
     assert printed["recommended"]["listened"] == 210
 
 
+def test_one_class_is_planned_over_all_recordings(tmp_path, capsys):
+    """A recording whose length is unknown is at least as long as the events of the other classes tell."""
+    path = tmp_path / "pilot.tsv"
+    rows = "".join(
+        f"{k}.wav\t{k % 7}.5\t{k % 7 + 2}\t{'Dog' if k < 5 else 'Cat'}\n{k}.wav\t9\t10\tCat\n" for k in range(20)
+    )
+    path.write_text("filename\tonset\toffset\tevent_label\n" + rows)
+    assert run("plan", path, "--label", "Dog", "--presence-criterion", "0.3", "--methods", "fixed", "--json") == 0
+    inputs = json.loads(capsys.readouterr().out)["inputs"]
+    assert (inputs["pilot"]["n_recordings"], inputs["pilot"]["n_events"], inputs["total_seconds"]) == (20, 5, 200)
+
+
+@pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
+def test_events_past_the_end_are_left_out_on_request(tmp_path, capsys):
+    path = tmp_path / "pilot.tsv"
+    rows = "".join(f"{k}.wav\t{k % 7}.5\t{k % 7 + 2}\tDog\n" for k in range(20))
+    path.write_text("filename\tonset\toffset\tevent_label\n" + rows + "3.wav\t9.8\t10.115\tDog\n")
+    asked = ["plan", path, "--presence-criterion", "0.3", "--recording-length", "10", "--methods", "fixed", "--json"]
+    assert run(*asked) == 2
+    assert "--on-error skip" in capsys.readouterr().err
+    assert run(*asked, "--on-error", "skip") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["inputs"]["pilot"] == {"n_events": 20, "n_recordings": 20, "n_censored": 0, "n_unknown_lengths": 0}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--presence-criterion", "abc", "--event-length", "1"], "--presence-criterion must be numbers"),
+        (["--presence-criterion", "0.5", "--event-length", "1", "--seed", "-1"], "'--seed'"),
         (["--presence-criterion", "50"], "percentage"),
         (["--presence-criterion", "0.5", "--event-length", "x:y"], "event_length"),
         (["--presence-criterion", "0.5"], "give pilot annotations or --event-length"),

@@ -41,6 +41,15 @@ def test_the_plan_is_printed_and_the_files_are_written(capsys, tmp_path, sounds)
     ]  # fmt: skip
 
 
+def test_quoted_patterns_are_spelled_out(capsys, tmp_path, sounds):
+    code, text, _ = weakly(capsys, "queries", tmp_path / "*.wav", "--segment-length", 4)
+    assert code == 0
+    assert "10 queries in 2 recordings" in text
+    code, text, _ = weakly(capsys, "queries", tmp_path / "[1].wav", "--segment-length", 20)
+    assert code == 0
+    assert "1 query in 1 recording," in text
+
+
 def test_json_is_one_document(capsys, sounds):
     code, text, _ = weakly(capsys, "queries", sounds[0], "--segment-length", 4, "--json")
     assert code == 0
@@ -140,6 +149,8 @@ def test_damaged_recordings_are_skipped_with_a_note(capsys, tmp_path, sounds):
     [
         (["queries"], "give recordings"),
         (["queries", "nowhere.wav", "--segment-length", "1"], "none of the 1 recordings can be read"),
+        (["queries", "nowhere*.wav", "--segment-length", "1"], "nowhere*.wav: no recording matches this pattern"),
+        (["queries", "a.wav", "--segment-length", "1", "--seed", "-1"], "'--seed'"),
         (["answers", "nowhere.json", "--queries", "nowhere.csv"], "no such file"),
         (["queries", "--resume", "nowhere"], "no such file"),
     ],

@@ -229,7 +229,7 @@ def _paired_parts(
     assumed = unlisted or ("absent" if both.presence_only else "unknown")
     notes = list(both.notes)
     if unlisted is None and both.presence_only:
-        notes.append("a class that a segment does not list counts as absent from it (unlisted='absent')")
+        notes.append("in these numbers a class that a segment does not list counts as absent from it")
     parts["notes"] = tuple(notes)
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import word
+from ..results import counted, word
 
 if TYPE_CHECKING:
     from .result import Audit
@@ -105,7 +105,8 @@ def _criterion(audit: Audit) -> list[Finding]:
         which = f"{n} of {len(pooled[pooled['label'] != 'all'])} classes" if n > 1 else word(unknown["label"].iloc[0])
         words = f"The presence criterion of {which} cannot be known from these labels: {reason}."
         if "presences only" in reason:
-            words += " If a class that a segment does not list was looked for and not found, say unlisted='absent'."
+            words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
+            words += "takes them as answers."
         found.append(Finding(0.25, "criterion", words))
     each = table[(table["annotator"] != "") & table["identifiable"] & (table["method"] == "threshold")]
     for label, rows in each.groupby("label"):
@@ -181,9 +182,12 @@ def _effort(audit: Audit) -> list[Finding]:
 
 
 def _strong(audit: Audit) -> list[Finding]:
-    if audit.strong is None or audit.strong.empty:
+    if audit.strong is None:
         return []
     table = audit.strong
+    if table.empty:
+        heard = counted(audit.settings["n_recordings"], "recording")
+        return [Finding(0.03, "strong", f"The strong annotations hold no event in {heard}.")]
     text = f"The strong annotations hold {int(table['n_events'].sum())} events of {len(table)} classes in "
     text += f"{audit.settings['n_recordings']} recordings, {audit.settings['n_empty']} of them without any event"
     found = [Finding(0.03, "strong", text + ".")]

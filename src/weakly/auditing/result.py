@@ -122,7 +122,9 @@ class Audit:
             others = [key for key in self.metrics if key != "all"]
             label = "all" if name in self.metrics["all"] or len(others) != 1 else others[0]
         choice("the class of a condition", label, tuple(self.metrics))
-        choice("the number of a condition", name, tuple(self.metrics[label]) or ("nothing is known of all classes",))
+        if not self.metrics[label]:
+            raise InvalidInput(f"{condition!r} needs strong annotations and weak labels, or answers, to be checked on")
+        choice("the number of a condition", name, tuple(self.metrics[label]))
         value = self.metrics[label][name]
         if np.isnan(value):
             raise InvalidInput(f"{name} of {label} is not known from these labels, so {condition!r} cannot be checked")

@@ -22,7 +22,8 @@ Examples:
 
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
 """
-_MOST = 40
+_MOST = 40  # rows on a terminal
+_IN_FILES = ("overlap_accuracy_per_recording", "n_overlapping", "event_seconds")  # columns for --json, --out, --report
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
@@ -51,7 +52,7 @@ def audit(
     ),
     on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
     fail_on: list[str] = _FAIL_ON,
-    seed: int = typer.Option(0, "--seed", help="For the bootstrap."),
+    seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
@@ -87,7 +88,8 @@ def audit(
         typer.echo("")
         table = made.to_frame()
         if len(table):
-            print_table(table.head(_MOST))
+            known = [name for name in table if name not in _IN_FILES and table[name].notna().any()]
+            print_table(table[known].head(_MOST))
         if len(table) > _MOST:
             typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
     if out is not None:

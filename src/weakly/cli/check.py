@@ -44,6 +44,7 @@ def check(
     json: bool = JSON,
 ) -> None:
     from .. import formats
+    from ..results import counted
 
     result = formats.check(
         files,
@@ -62,8 +63,7 @@ def check(
             typer.echo(f"{item.file}{where}: {item.kind}{times}: {' '.join(item.message.split())}")
         n = len(result.findings)
         verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
-        typer.echo(
-            f"{result.n_events} events in {result.n_recordings} recordings, {len(result.files)} files: {verdict}"
-        )
+        events, recordings_ = counted(result.n_events, "event"), counted(result.n_recordings, "recording")
+        typer.echo(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
     if strict and not result.clean:
         raise typer.Exit(1)

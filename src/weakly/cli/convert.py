@@ -57,6 +57,7 @@ def convert(
     json: bool = JSON,
 ) -> None:
     from .. import formats
+    from ..results import counted
 
     read = formats.read_answers if answers else formats.read
     found = read(
@@ -81,9 +82,9 @@ def convert(
         }
         print_json(document)
         return
-    kind = "answers" if answers else "events"
+    kind = "answer" if answers else "event"
     typer.echo(
-        f"{len(found)} {kind}, {len(found.recordings)} recordings"
-        + (f", {found.skipped} rows skipped" if found.skipped else "")
+        f"{counted(len(found), kind)}, {counted(len(found.recordings), 'recording')}"
+        + (f", {counted(found.skipped, 'row')} skipped" if found.skipped else "")
     )
     wrote(target)

@@ -50,6 +50,10 @@ def plan(
     total_hours: float = typer.Option(None, "--total-hours", help="All recordings together, hours."),
     label: str = typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
     format: str = typer.Option(None, "--format", help="Format of the pilot; left out, it is found out."),
+    columns: str = typer.Option(None, "--columns", help="Which column is which: onset=start,offset=end,label=species."),
+    on_error: str = typer.Option(
+        "raise", "--on-error", help="A broken row or an event past the end: raise, or skip and count."
+    ),
     family: str = typer.Option(
         None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
     ),
@@ -66,7 +70,7 @@ def plan(
     per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
-    seed: int = typer.Option(0, "--seed", help="For the bootstrap and drawn recordings."),
+    seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap and drawn recordings."),
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
@@ -80,9 +84,7 @@ def plan(
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
     given: Any = event_length
     if pilot:
-        from ..formats import read
-
-        given = read([str(path) for path in pilot], format=format)
+        given = _read([str(path) for path in pilot], recording_length, format, columns, on_error)
     made = make(
         given,
         presence_criterion=_criterion(presence_criterion),
@@ -106,6 +108,19 @@ def plan(
         rng=seed,
     )
     deliver(made, json=json, out=out, report=report, command=command_line())
+
+
+def _read(files: list[str], length: float | None, format: str | None, columns: str | None, on_error: str) -> Any:
+    """The pilot; where events past the end are to be left out, the length of recordings must be known when reading."""
+    from ..formats import read
+    from .convert import columns_of
+
+    how: dict[str, Any] = {"format": format, "columns": columns_of(columns), "on_error": on_error}
+    found = read(files, **how)
+    unknown = found.recordings.index[found.recordings["length"].isna()]
+    if on_error != "skip" or length is None or not (found.extents[unknown] > length).any():
+        return found
+    return read(files, recording_length=dict.fromkeys(unknown, length), **how)
 
 
 def _criterion(text: str) -> Any:

@@ -23,7 +23,7 @@ Examples:
 
   weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --calibrate 20 --to csv --out tasks/
 """
-_RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files or folders.")
+_RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns.")
 _EVENTS = typer.Option(None, "--events", help="Strong labels, for the oracle; any format that weakly reads.")
 _FEATURES = typer.Option(None, "--features", help="Folder with embeddings: one npy, npz or parquet each.")
 _RESUME = typer.Option(None, "--resume", metavar="DIR", help="The next round of the campaign in DIR.")
@@ -53,7 +53,7 @@ def queries(
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
     calibrate: int = typer.Option(0, "--calibrate", metavar="N", help="Mix in N items with a known event fraction."),
-    seed: int = typer.Option(0, "--seed", help="For the calibration items."),
+    seed: int = typer.Option(0, "--seed", min=0, help="For the calibration items."),
     to: str = typer.Option("csv", "--to", help="labelstudio, raven, audacity, csv or clips."),
     url_prefix: str = typer.Option(
         "/data/local-files/?d=", "--url-prefix", help="Before a recording's path in Label Studio."
@@ -99,13 +99,27 @@ def queries(
         dry_run = True
     if calibrate:
         options["calibrate"] = _items(calibrate, out, segment_length, seed, dry_run)
-    found = make(given, **options)
+    found = make(given if resume is not None else _matching(given), **options)
     if not json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
         wrote(*_first(found.write(out, to=to, url_prefix=url_prefix, cut=cut, sample_rate=sample_rate)))
     if json:
         print_json({**found.to_dict(), "seconds_estimate": found.estimate(seconds_per_answer=seconds_per_answer)})
+
+
+def _matching(given: list[Path]) -> list[Path]:
+    """The recordings, with quoted patterns such as 'night/*.wav' spelled out."""
+    from glob import glob
+
+    found: list[Path] = []
+    for path in given:
+        pattern = not path.exists() and any(sign in str(path) for sign in "*?[")
+        matches = sorted(map(Path, glob(str(path), recursive=True))) if pattern else [path]
+        if not matches:
+            raise InvalidInput(f"{path}: no recording matches this pattern")
+        found += matches
+    return found
 
 
 def _items(count: int, out: Path | None, segment_length: float | None, seed: int, dry_run: bool) -> Any:
@@ -121,6 +135,8 @@ def _first(paths: list[Path], most: int = 6) -> list[Path]:
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:
+    from ..results import counted
+
     recordings = found.frame["recording"].nunique()
     minutes = found.estimate(seconds_per_answer=seconds_per_answer) / 60
     if not found.n_queries:
@@ -128,7 +144,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         return
     turn = int(found.frame["round"].max())
     typer.echo(
-        f"{found.method}, round {turn}: {found.n_queries} queries in {recordings} recordings, "
+        f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
         f"{found.listened / 60:.1f} min to hear, about {minutes:.1f} min of work"
         f" ({seconds_per_answer:g} s per answer besides listening)"
     )

@@ -34,7 +34,7 @@ def reproduce(
     out: Path = _OUT,
     only: list[str] = _ONLY,
     quick: bool = typer.Option(False, "--quick", help="Small simulations: seconds instead of a minute."),
-    seed: int = typer.Option(1, "--seed", help="Of everything random."),
+    seed: int = typer.Option(1, "--seed", min=0, help="Of everything random."),
     nigens: Path = _NIGENS,
     audioset: Path = _AUDIOSET,
     annotations: list[Path] = _ANNOTATIONS,

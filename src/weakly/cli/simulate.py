@@ -65,7 +65,7 @@ def simulate(
     flip_rate: float = typer.Option(0.0, "--flip-rate", help="Chance that a label is flipped."),
     guess_rate: float = typer.Option(0.0, "--guess-rate", help="Chance of a present where the criterion is not met."),
     lapse_rate: float = typer.Option(0.0, "--lapse-rate", help="Chance of an absent where the criterion is met."),
-    seed: int = typer.Option(None, "--seed", help="The same seed gives the same numbers, on any number of workers."),
+    seed: int = typer.Option(None, "--seed", min=0, help="The same seed gives the same numbers, however many workers."),
     workers: int = typer.Option(None, "--workers", help="Threads; left out, one per processor."),
     scheduler: str = typer.Option(
         None, "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler, or 'local' for one on this machine."

@@ -31,7 +31,7 @@ class Pilot:
         chosen = events.select(label)
         if len(chosen) == 0:
             raise InvalidInput("the pilot must hold at least one event, got none")
-        timelines = chosen.by_label()
+        timelines = events.by_label(label)  # of all events: other classes tell how long a recording is at least
         unknown = int(events.recordings["length"].isna().sum())
         values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
         censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
@@ -81,7 +81,8 @@ def _with_length(events: Any, recording_length: float) -> Any:
         name = last.idxmax()
         raise InvalidInput(
             f"recording_length must reach the last event, got {recording_length:g} s for {name!r} with an event that "
-            f"ends at {last.max():g} s"
+            f"ends at {last.max():g} s; give a longer one, or read with on_error='skip' (--on-error skip) to leave "
+            "events past the end out"
         )
     known = events.recordings.assign(length=events.recordings["length"].fillna(recording_length))
     return Events(events.to_frame(), known)

@@ -138,7 +138,7 @@ def assumptions(task: Task, *, inputs: dict[str, Any], wanted: tuple[Target, ...
         criterion,
         f"Event lengths: {inputs['lengths']}, mean {seconds(task.lengths.mean)}.",
         f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
-        f"{seconds(task.recording_length)} with {task.n_events:.3g} events each"
+        f"{seconds(task.recording_length)} with {task.n_events:.3g} event{'s' if task.n_events != 1 else ''} each"
         + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
         f"How good labels become: {task.model.described}.",
         f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
