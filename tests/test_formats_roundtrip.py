@@ -343,3 +343,10 @@ def test_jams_is_valid_for_its_own_library(tmp_path):
 def test_every_format_is_described():
     assert all(item.words for item in FORMATS.values())
     assert len({item.words for item in FORMATS.values()}) == len(FORMATS)
+
+
+@pytest.mark.parametrize("label", ["a\tb", "a;b;c;d;e;f", 'a"\tb', "a,b\nc"])
+def test_classes_of_fewshot_tables_may_hold_any_separator(tmp_path, label):
+    frame = pd.DataFrame({"recording": ["r"], "onset": [1.0], "offset": [2.0], "label": [label]})
+    assert write(Events.from_frame(frame), tmp_path / "a.csv", format="fewshot") == []
+    assert rows_of(read(tmp_path / "a.csv")) == [("r", 1.0, 2.0, label)]

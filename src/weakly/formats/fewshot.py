@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,24 @@ from .table import Rows, Table
 _WORDS = {"POS": 1.0, "NEG": 0.0, "UNK": np.nan}
 
 
+_FIRST = re.compile(r'"?audiofilename"?([,;\t])"?starttime"?\1"?endtime"?\1', re.IGNORECASE)
+
+
+def _delimiter(source: Source) -> str | None:
+    """What follows the first names: the classes, which are names of columns here, may hold any character."""
+    found = _FIRST.match(source.head[0]) if source.head else None
+    return found[1] if found else None
+
+
 def sniff(source: Source) -> bool:
     """The three names that every such table has."""
-    return {"audiofilename", "starttime", "endtime"} <= source.names and len(source.header) > 3
+    named = {"audiofilename", "starttime", "endtime"} <= source.names and len(source.header) > 3
+    return named or _delimiter(source) is not None
 
 
 def read(source: Source) -> Rows:
     """One answer per row and class: POS present, NEG absent, UNK unsure; reading events keeps the POS."""
-    table = Table.read(source)
+    table = Table.read(source, delimiter=_delimiter(source))
     file, start, end = table.need("Audiofilename"), table.need("Starttime"), table.need("Endtime")
     onset, offset = table.numbers(start), table.numbers(end)
     classes = [name for name in table.names if name not in (file, start, end)]
