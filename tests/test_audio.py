@@ -71,7 +71,21 @@ def test_truncated_files_are_named_skipped_and_counted(tmp_path, scene, kind):
     assert set(listing.skipped) == {cut, junk}
 
 
-def test_a_header_without_samples_and_a_missing_file():
+def test_headers_of_recorders_are_understood(tmp_path, scene):
+    whole = scene.write(tmp_path / "a.wav").read_bytes()
+    at = whole.index(b"data")
+    streamed, padded, cut = (tmp_path / f"{name}.wav" for name in ("streamed", "padded", "cut"))
+    streamed.write_bytes(whole[: at + 4] + b"\xff\xff\xff\xff" + whole[at + 8 :])  # the length was never filled in
+    assert duration(streamed) == pytest.approx(6, abs=0.01)
+    note = b"note" + (3).to_bytes(4, "little") + b"abc\0"  # a chunk of odd length, and the byte that evens it out
+    padded.write_bytes(whole[:at] + note + whole[at:])
+    assert duration(padded) == pytest.approx(6, abs=0.01)
+    cut.write_bytes(whole[:at] + note + whole[at:-2])
+    with pytest.raises(InvalidInput, match=r"truncated: \d+ of \d+ bytes"):
+        duration(cut)
+
+
+def test_a_missing_file():
     with pytest.raises(InvalidInput, match="no such file"):
         duration("nowhere.wav")
 

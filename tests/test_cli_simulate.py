@@ -51,6 +51,16 @@ def test_noise_and_rules(capsys):
     assert json.loads(votes.out)["settings"]["votes"] == 2
 
 
+def test_rates_and_phase_reach_the_function(capsys):
+    rates = ["--guess-rate", "0.05", "--lapse-rate", "0.2", "--flip-rate", "0.1"]
+    said = run(capsys, *PLAIN, "--segment-length", "0.8", *rates, "--phase", "0.3", "--json")
+    who = wk.Annotator(presence_criterion=0.5, guess_rate=0.05, lapse_rate=0.2, flip_rate=0.1)
+    found = wk.simulate(
+        1, n_events=1, recording_length=100, segment_length=0.8, annotator=who, phase=0.3, n_recordings=200, rng=1
+    )
+    assert json.loads(said.out) == found.to_dict()
+
+
 def test_the_number_of_workers_changes_no_digit(capsys):
     arguments = [*PLAIN, "--segment-length", "0.8", "--json"]
     assert run(capsys, *arguments, "--workers", "1").out == run(capsys, *arguments, "--workers", "3").out

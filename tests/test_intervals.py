@@ -74,6 +74,8 @@ def test_fixed_segments_tile_and_are_never_stretched(total, width, phase):
 def test_a_recording_divides_into_whole_segments():
     assert len(fixed_segments(recording_length=1.0, segment_length=0.1)) == 10
     assert len(fixed_segments(recording_length=100, segment_length=7.3)) == 14
+    assert 3 * 0.6 < 1.8  # in floating point; the third edge is the end all the same
+    assert fixed_segments(recording_length=1.8, segment_length=0.6)[-1].tolist() == [1.2, 1.8]
 
 
 @pytest.mark.parametrize(
