@@ -8,6 +8,7 @@ from scipy import stats
 
 import reference
 import weakly as wk
+import weakly.grid.windows
 from weakly import grid
 from weakly.annotator import Annotator, PresenceRule
 from weakly.events import Timelines

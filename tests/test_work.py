@@ -154,7 +154,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
 
     monkeypatch.setattr(distributed, "Client", refuse)
     with (
-        pytest.raises(InvalidInput, match="one answers, got 'tcp://nowhere:1'"),
+        pytest.raises(InvalidInput, match="no scheduler answers at 'tcp://nowhere:1'"),
         open_executor(scheduler="tcp://nowhere:1"),
     ):
         pass

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from .files import atomic_write
 from .plot import style
 from .results import show
 
@@ -109,5 +110,6 @@ class Report:
         """The path of the written file; its folder is made if need be."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.html(), encoding="utf-8")
+        with atomic_write(path) as file:
+            file.write(self.html())
         return path

@@ -184,17 +184,17 @@ def open_executor(*, workers: int | None = None, scheduler: str | None = None) -
     """
     if scheduler is not None:
         if workers is not None:
-            raise InvalidInput("give workers or a scheduler, not both: a cluster has its own workers")
+            raise InvalidInput("give --workers or --scheduler, not both: a cluster has its own workers")
         distributed = optional("distributed", extra="dask")
         try:
             client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
         except (OSError, ValueError, TimeoutError) as error:
-            raise InvalidInput(f"scheduler must be an address where one answers, got {scheduler!r}: {error}") from error
+            raise InvalidInput(f"--scheduler: no scheduler answers at {scheduler!r}: {error}") from error
         with client, client.get_executor() as executor:
             yield executor
     elif workers is not None:
         if workers < 1:
-            raise InvalidInput(f"workers must be at least 1, got {workers}")
+            raise InvalidInput(f"--workers must be at least 1, got {workers}")
         with threads(ThreadPoolExecutor(workers)) as pool, pool:
             yield pool
     else:

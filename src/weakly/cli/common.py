@@ -47,11 +47,6 @@ def numbers(text: str, *, name: str) -> list[float]:
     raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
 
 
-def option_name(name: str) -> str:
-    """``segment_length`` as it is typed: ``--segment-length``."""
-    return "--" + name.replace("_", "-")
-
-
 def print_json(result: Any) -> None:
     """The result's dictionary as one JSON document on stdout."""
     from ..results import to_json

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,30 +143,6 @@ def _columns(text: str | None) -> dict[str, str] | None:
     return {left.strip(): right.strip() for left, _, right in pairs}
 
 
-@contextmanager
-def _executor(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    """Threads, or the executor of a Dask cluster; None for the default."""
-    if scheduler is not None:
-        from ..errors import optional
-
-        distributed = optional("distributed", extra="dask")
-        try:
-            client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise InvalidInput(f"--scheduler: no scheduler answers at {scheduler!r}: {error}") from error
-        with client, client.get_executor() as executor:
-            yield executor
-    elif workers is not None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        if workers < 1:
-            raise InvalidInput(f"--workers must be at least 1, got {workers}")
-        with ThreadPoolExecutor(workers) as executor:
-            yield executor
-    else:
-        yield None
-
-
 def _at_once(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
@@ -181,6 +155,7 @@ def _at_once(
     from ..evaluation.clips import compare_rules
     from ..evaluation.optimum import lengths_to_try
     from ..formats import read
+    from ..work import open_executor
 
     events = read(files, progress=True, **reading)
     if label is not None and label not in events.labels:  # files that name no class are of the class asked for
@@ -189,7 +164,7 @@ def _at_once(
         asked["segment_length"] = lengths_to_try(events, label=label)
     found: dict[str, Any] = {"events": events, "evaluation": None, "comparisons": [], "label": label}
     if "presence_criterion" in asked or "rule" in asked:
-        with _executor(workers, scheduler) as executor:
+        with open_executor(workers=workers, scheduler=scheduler) as executor:
             found["evaluation"] = make(events, label=label, executor=executor, progress=True, **asked)
     if rules:
         start = 0.0 if asked["phase"] == "random" else asked["phase"]
@@ -210,9 +185,10 @@ def _by_parts(
     """Let the workers of a cluster read and evaluate a file each."""
     from ..evaluation.parts import evaluate_files
     from ..formats.door import files_of
+    from ..work import open_executor
 
     paths, _ = files_of(files)
-    with _executor(workers, scheduler) as executor:
+    with open_executor(workers=workers, scheduler=scheduler) as executor:
         evaluation = evaluate_files(
             [path.resolve() for path in paths], reading=reading, label=label, executor=executor, progress=True, **asked
         )

@@ -19,20 +19,7 @@ Examples:
 
   weakly simulate --event-length gamma:0.8,loc=0.5 --events 30 --recording-length 100 --recordings 1000 --seed 1
 """
-_SHOWN = (
-    "segment_length",
-    "presence_criterion",
-    "rule",
-    "annotator",
-    "overlap_accuracy",
-    "overlap_accuracy_se",
-    "event_recall",
-    "precision",
-    "recall",
-    "recording_accuracy",
-    "wrong_time",
-    "n_queries",
-)
+_FIRST = ("segment_length", "presence_criterion", "rule", "annotator", "overlap_accuracy", "overlap_accuracy_se")
 _MOST = 60  # rows on a terminal
 
 
@@ -140,7 +127,10 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
 
 
 def _brief(table: Any) -> Any:
-    kept = [name for name in _SHOWN if name in table and not ("rule" in table and name == "presence_criterion")]
+    from ..tally import WORDS
+
+    words = (*_FIRST, *WORDS[1:], "n_queries")
+    kept = [name for name in words if name in table and not ("rule" in table and name == "presence_criterion")]
     return table[kept]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import InvalidInput
 from ..events import Events, Timelines
 from ..results import plain, word
 from ..symbols import check
@@ -50,14 +51,21 @@ def kuiper(values: ArrayLike) -> tuple[float, float]:
     n = len(x)
     if n == 0:
         return math.nan, math.nan
+    if not (x[0] >= 0 and x[-1] <= 1):
+        raise InvalidInput(f"values must each be a number in [0, 1], got {x[0]:g} to {x[-1]:g}")
     rank = np.arange(1, n + 1)
     statistic = float((rank / n - x).max() + (x - (rank - 1) / n).max())
+    return statistic, kuiper_p(statistic, n)
+
+
+def kuiper_p(statistic: float, n: int) -> float:
+    """The chance of a Kuiper statistic at least this large if the n values are uniform."""
     scaled = (math.sqrt(n) + 0.155 + 0.24 / math.sqrt(n)) * statistic
-    if scaled < 0.4:
-        return statistic, 1.0
+    if scaled < 0.4:  # the series needs many terms here, and its sum is 1 to six digits
+        return 1.0
     j = np.arange(1, 101)
     terms = 2 * (4 * j**2 * scaled**2 - 1) * np.exp(-2 * j**2 * scaled**2)
-    return statistic, float(np.clip(terms.sum(), 0.0, 1.0))
+    return float(np.clip(terms.sum(), 0.0, 1.0))
 
 
 def _gaps(timelines: Timelines) -> NDArray[np.float64]:

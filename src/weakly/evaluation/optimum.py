@@ -11,16 +11,10 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..events import Events
 from ..symbols import choice
+from ..tally import METRICS
 from .result import Evaluation
 
-OBJECTIVES = (
-    "overlap_accuracy",
-    "overlap_accuracy_per_recording",
-    "recording_accuracy",
-    "precision",
-    "recall",
-    "event_recall",
-)
+OBJECTIVES = tuple(name for name in METRICS if name != "wrong_time")
 
 
 def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> NDArray[np.float64]:

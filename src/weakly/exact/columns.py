@@ -13,6 +13,7 @@ from ..annotator import TIE, Annotator, PresenceRule
 from ..errors import InvalidInput
 from ..results import law_name
 from ..symbols import check
+from ..work import kernel
 
 Array = NDArray[np.float64]
 
@@ -103,3 +104,12 @@ def tied(criteria: Array) -> tuple[Array, Array, NDArray[np.int64]]:
     limits = criteria[order] * (1 - TIE)
     table = np.searchsorted(limits, np.arange(1025) / 1024, side="right").astype(np.float64)
     return limits, table, order
+
+
+@kernel
+def satisfied(h: float, limits: Any, table: Any) -> int:
+    """How many of the sorted criteria the event fraction h satisfies; arguments as from :func:`tied`."""
+    j = int(table[min(int(h * 1024), 1024)])
+    while j < limits.shape[0] and limits[j] <= h:
+        j += 1
+    return j

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..work import kernel
+from .columns import satisfied
 
 INFINITE, TRUNCATE, INSIDE, CIRCULAR = 0, 1, 2, 3
 #: The columns of a piece: where the window starts and for how long, then its cover, counted width (both in seconds) and
@@ -118,14 +119,6 @@ def pieces(bounds: Any, starts: Any, lengths: Any, w: float, mode: int) -> tuple
 
 
 @kernel
-def _satisfied(h: float, limits: Any, table: Any) -> int:
-    j = int(table[min(int(h * 1024), 1024)])
-    while j < limits.shape[0] and limits[j] <= h:
-        j += 1
-    return j
-
-
-@kernel
 def totals(rows: Any, first: Any, w: float, base: Any) -> None:
     """What does not depend on the criterion: overlap, cover and best time, expected number of overlapping segments."""
     for r in range(first.shape[0] - 1):
@@ -166,14 +159,14 @@ def at_criteria(rows: Any, first: Any, w: float, limits: Any, table: Any, gammas
             width += area_w
             if h0 > h1:
                 h0, h1, c0, c1, w0, w1 = h1, h0, c1, c0, w1, w0
-            top = _satisfied(h1, limits, table)
+            top = satisfied(h1, limits, table)
             if top < n_criteria:
                 steps[top, 0] += span
                 steps[top, 1] += area_c
                 steps[top, 2] += area_w
             if h1 <= h0:
                 continue
-            low = _satisfied(h0, limits, table)
+            low = satisfied(h0, limits, table)
             if low >= top:
                 continue
             rate = span / (h1 - h0)

@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..annotator import TIE
+from ..exact.columns import satisfied
 from ..work import kernel
 
 NEAR = 1e-9  # an edge this close to a boundary, in segment lengths, lies on it
 TRUNCATE, INSIDE, INFINITE = 0, 1, 2
-
-
-@kernel
-def _satisfied(h: float, limits: Any, table: Any) -> int:
-    """How many of the sorted criteria the event fraction h satisfies."""
-    j = int(table[min(int(h * 1024), 1024)])
-    while j < limits.shape[0] and limits[j] <= h:
-        j += 1
-    return j
 
 
 @kernel
@@ -51,6 +43,16 @@ def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, ba
     inner = max(0, n - 2)
     base[r, 7] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
     base[r, 8] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
+
+
+@kernel
+def _drop(bucket: Any, j: int, cover: float, width: float, w: float, per_w: float) -> float:
+    """One segment falls into bucket j; back comes the time that its best label gets right."""
+    bucket[j, 0] += 1.0
+    bucket[j, 1] += cover
+    bucket[j, 2] += width
+    bucket[j, 3] += cover * per_w if width == w else cover / width
+    return max(cover, width - cover)
 
 
 @kernel
@@ -94,12 +96,7 @@ def criteria(
                 if open_k == 0 or open_k == n - 1:
                     width = _width(open_k, n, length, w, start, mode)
                 if width > 0.0:
-                    j = _satisfied(open_h, limits, table)
-                    bucket[j, 0] += 1.0
-                    bucket[j, 1] += open_c
-                    bucket[j, 2] += width
-                    bucket[j, 3] += open_c * per_w if width == w else open_c / width
-                    bound += max(open_c, width - open_c)
+                    bound += _drop(bucket, satisfied(open_h, limits, table), open_c, width, w, per_w)
                 open_k = -1
             if last_one:
                 break
@@ -118,15 +115,10 @@ def criteria(
                 width = w if k1 > 0 else _width(0, n, length, w, start, mode)
                 if width > 0.0:
                     best = part * per_d
-                    j = _satisfied(open_h, limits, table)
-                    bucket[j, 0] += 1.0
-                    bucket[j, 1] += open_c
-                    bucket[j, 2] += width
-                    bucket[j, 3] += open_c * per_w if width == w else open_c / width
-                    bound += max(open_c, width - open_c)
+                    bound += _drop(bucket, satisfied(open_h, limits, table), open_c, width, w, per_w)
                 if k2 - k1 > 1:
                     inner = float(k2 - k1 - 1)
-                    j = _satisfied(w * per_d, limits, table)
+                    j = satisfied(w * per_d, limits, table)
                     bucket[j, 0] += inner
                     bucket[j, 1] += inner * w
                     bucket[j, 2] += inner * w
@@ -138,7 +130,7 @@ def criteria(
                 open_h = open_c * per_d
                 if _counts(k2, n, length, w, start, mode):
                     best = max(best, open_h)
-            bucket[_satisfied(best, limits, table), 4] += 1.0
+            bucket[satisfied(best, limits, table), 4] += 1.0
         _suffix(r, bucket, event_time, float(starts[r + 1] - starts[r]), bound, raw, base)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE
+from ..annotator import TIE, PresenceRule
 from ..events import Timelines
 from ..exact import sweep
 from ..exact.chance import Chance
@@ -58,25 +58,13 @@ def measure(
     for c, parts in enumerate(_mixtures(columns, d, w)):
         base[:] = 0.0
         for weight, need, low, high in parts:
-            table, noticed = _tables(k, votes, low, high)
             start = -1.0 if phase is None else phase % hop
-            _windows(*where, need, k, hop, mode, start, weight, table, noticed, low, high, raw[:, c], base)
+            how = (k, hop, mode, *_tables(k, votes, low, high), low, high)
+            _windows(*where, need, start, weight, how, raw[:, c], base)
     if phase is None:  # queries are counted on the grid from 0; the best labels' time bends more often than the rest
         zero = np.zeros_like(base)
-        _windows(
-            *where,
-            np.full(len(d), np.inf),
-            k,
-            hop,
-            mode,
-            0.0,
-            1.0,
-            *_tables(k, votes, 0.0, 1.0),
-            0.0,
-            1.0,
-            np.zeros((n, len(RAW))),
-            zero,
-        )
+        how = (k, hop, mode, *_tables(k, votes, 0.0, 1.0), 0.0, 1.0)
+        _windows(*where, np.full(len(d), np.inf), 0.0, 1.0, how, np.zeros((n, len(RAW))), zero)
         base[:, 7:9] = zero[:, 7:9]
         rows, first = sweep.pieces(*where, hop, sweep.TRUNCATE)
         best = np.zeros_like(base)
@@ -89,8 +77,7 @@ def _mixtures(columns: Columns, d: Array, w: float) -> list[list[tuple[float, Ar
     """Per column, weighted deterministic rules: (weight, required overlaps, chance of present if unmet and if met)."""
 
     def share(criterion: float) -> Array:
-        need = criterion * d
-        return np.where(need <= w * (1 + TIE), need, np.inf)
+        return PresenceRule.fraction(criterion).required_overlap(event_length=d, segment_length=w)
 
     if columns.criteria is not None:
         return [[(1.0, share(criterion), 0.0, 1.0)] for criterion in columns.criteria]
@@ -132,28 +119,16 @@ def _phases(a: Any, b: Any, need: Any, length: float, hop: float, w: float) -> A
 
 @kernel
 def _windows(
-    bounds: Any,
-    starts: Any,
-    lengths: Any,
-    need: Any,
-    k: int,
-    hop: float,
-    mode: int,
-    phase: float,
-    weight: float,
-    table: Any,
-    noticed: Any,
-    low: float,
-    high: float,
-    raw: Any,
-    base: Any,
+    bounds: Any, starts: Any, lengths: Any, need: Any, phase: float, weight: float, how: Any, raw: Any, base: Any
 ) -> None:
+    """Add every recording at one phase, or over all phases where it is negative."""
+    k, hop = how[0], how[1]
     w = k * hop
     for r in range(lengths.shape[0]):
         a, b = bounds[starts[r] : starts[r + 1], 0], bounds[starts[r] : starts[r + 1], 1]
         x0 = need[starts[r] : starts[r + 1]]
         if phase >= 0.0:
-            _at(r, a, b, x0, lengths[r], k, hop, mode, phase, weight, table, noticed, low, high, raw, base)
+            _at(r, a, b, x0, lengths[r], phase, weight, how, raw, base)
             continue
         cuts = _phases(a, b, x0, lengths[r], hop, w)
         for i in range(cuts.shape[0] - 1):
@@ -162,29 +137,15 @@ def _windows(
                 for q in range(4):
                     at = cuts[i] + _POINTS[q] * step
                     share = weight * step / hop * _WEIGHTS[q]
-                    _at(r, a, b, x0, lengths[r], k, hop, mode, at, share, table, noticed, low, high, raw, base)
+                    _at(r, a, b, x0, lengths[r], at, share, how, raw, base)
 
 
 @kernel
 def _at(
-    r: int,
-    a: Any,
-    b: Any,
-    need: Any,
-    length: float,
-    k: int,
-    hop: float,
-    mode: int,
-    phase: float,
-    weight: float,
-    table: Any,
-    noticed: Any,
-    low: float,
-    high: float,
-    raw: Any,
-    base: Any,
+    r: int, a: Any, b: Any, need: Any, length: float, phase: float, weight: float, how: Any, raw: Any, base: Any
 ) -> None:
     """Add one recording at one phase, with a weight. Window and cell j start at ``start + j hop``."""
+    k, hop, mode, table, noticed, low, high = how
     w = k * hop
     start = phase if phase < NEAR * hop or phase > hop * (1 - NEAR) else phase - hop
     start = 0.0 if abs(start) < NEAR * hop or phase > hop * (1 - NEAR) else start

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import plot
 from ..auditing.criterion import estimate_criterion, paper_recipe_criterion
-from ..errors import InvalidInput
+from ..evaluation.assumptions import kuiper, kuiper_p
 from ..lengths import Lengths
 from ..symbols import SYMBOLS
 from ..theory import overlap_accuracy
@@ -19,35 +19,6 @@ from .picture import Picture, panels
 from .scenarios import OFFSET_RATIOS
 
 AUDIOSET_LENGTH = 10.0  # seconds per clip
-
-
-def kuiper(phase: ArrayLike) -> tuple[float, float]:
-    r"""Kuiper's statistic V and p-value for uniformity of phases in [0, 1) on the circle.
-
-    .. math:: V = D^+ + D^-, \quad p = 2 \sum_j (4 j^2 \lambda^2 - 1) e^{-2 j^2 \lambda^2}, \quad
-        \lambda = V (\sqrt{n} + 0.155 + 0.24 / \sqrt{n})
-
-    It does not depend on where the circle is cut, as it must for the start of a grid of segments.
-
-    >>> [round(x, 3) for x in kuiper((np.arange(100) + 0.5) / 100)]
-    [0.01, 1.0]
-    """
-    u = np.sort(np.asarray(phase, dtype=np.float64))
-    n = u.size
-    if n == 0 or u[0] < 0 or u[-1] > 1:
-        raise InvalidInput(f"phase must hold at least one number in [0, 1], got {n} numbers")
-    rank = np.arange(1, n + 1)
-    v = float(np.max(rank / n - u) + np.max(u - (rank - 1) / n))
-    return v, kuiper_p(v, n)
-
-
-def kuiper_p(statistic: float, n: int) -> float:
-    """The chance of a Kuiper statistic at least this large if the n phases are uniform."""
-    scale = statistic * (np.sqrt(n) + 0.155 + 0.24 / np.sqrt(n))
-    if scale < 0.4:  # the series needs many terms here, and its sum is 1 to six digits
-        return 1.0
-    j = np.arange(1, 101)
-    return float(np.clip(2 * np.sum((4 * (j * scale) ** 2 - 1) * np.exp(-2 * (j * scale) ** 2)), 0.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .. import exact
 from ..events import Timelines
 from ..exact.columns import Columns
-from ..intervals import merge
 from ..lengths import Lengths
+from ..simulation import World
 from ..tally import BASE, RAW
 from ..work import threads
 from .criteria import Criteria, probes
@@ -145,20 +145,9 @@ def drawn(
     """
     events = 30_000
     count = int(np.clip(events / max(n_events, 1e-9), 100, 20_000))
-    if float(n_events).is_integer() and not poisson:
-        counts = np.full(count, int(n_events))
-    else:
-        counts = rng.poisson(n_events, count)
-    recording = np.repeat(np.arange(count), counts)
-    d = np.minimum(lengths.draw(int(counts.sum()), rng), recording_length)
-    onset = rng.random(d.size) * (recording_length - d)
-    # One long time axis with a gap between recordings, so that one merge serves all of them.
-    shift = recording * (recording_length + 1.0)
-    joined = merge(np.column_stack((onset + shift, onset + d + shift)))
-    owner = np.floor(joined[:, 0] / (recording_length + 1.0) + 1e-12).astype(np.int64)
-    bounds = np.clip(joined - (owner * (recording_length + 1.0))[:, None], 0.0, recording_length)
-    starts = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
-    return Timelines(bounds, starts, np.full(count, float(recording_length)))
+    steady = float(n_events).is_integer() and not poisson
+    law: tuple[Any, str] = (int(n_events), "uniform") if steady else (n_events, "poisson")
+    return World(lengths, law[0], float(recording_length), law[1], gap=0.0).draw(count, rng)[0]
 
 
 class Pooled:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tally import WORDS
 from .sums import Sums
 from .task import Floats, Row, Task
 
@@ -13,7 +14,6 @@ METHODS = ("fixed", "windows", "bisection", "change-point", "oracle")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
 OVERESTIMATION = (1, 2, 4, 8)  # queries of the oracle over the queries that it needs, as in the paper
 PER_CELL = (2, 4)  # windows over each cell
-WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
 
 
 def seconds(value: float) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..results import plain
+from ..tally import WORDS
 from .methods import mark_frontier
 from .task import Row, Task
 
@@ -15,21 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = (
-    "name",
-    "method",
-    "segment_length",
-    "overlap_accuracy",
-    "event_recall",
-    "precision",
-    "recall",
-    "recording_accuracy",
-    "wrong_time",
-    "n_queries",
-    "listened",
-    "cost",
-    "note",
-)
+COLUMNS = ("name", "method", "segment_length", *WORDS, "n_queries", "listened", "cost", "note")
 
 
 @dataclass(frozen=True)
@@ -63,8 +50,7 @@ class Plan:
         return self.recommended["segment_length"]  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
-        words = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
-        if name in (*words, "n_queries", "listened", "cost", "method"):
+        if name in (*WORDS, "n_queries", "listened", "cost", "method"):
             return self.recommended[name]
         raise AttributeError(name)
 

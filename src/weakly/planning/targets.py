@@ -11,10 +11,9 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..symbols import check, choice
+from ..tally import WORDS
 from .methods import bisection, candidates, fixed
 from .task import Row, Task
-
-WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE
+from ..annotator import PresenceRule
 from ..events import Timelines
 from ..work import kernel
 
@@ -21,8 +21,7 @@ Floats = NDArray[np.float64]
 def voted(timelines: Timelines, *, hop: float, per_cell: int, needed: int, criterion: float, phases: Floats) -> Floats:
     """Seconds tp, fp, in cells that meet an event, fp in those; and events found: means over the phases."""
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
-    need = criterion * d
-    need = np.where(need <= per_cell * hop * (1 + TIE), need, np.inf)
+    need = PresenceRule.fraction(criterion).required_overlap(event_length=d, segment_length=per_cell * hop)
     out = np.zeros(5)
     most = int(np.ceil(timelines.lengths.max(initial=0.0) / hop)) + per_cell + 4
     where = (timelines.bounds, timelines.starts, timelines.lengths, need)
