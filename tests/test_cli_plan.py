@@ -125,3 +125,9 @@ def test_demo_ends_with_the_answer_and_the_report(tmp_path, capsys):
     assert lines[-1] == f"The report: {(tmp_path / 'demo' / 'plan.html').resolve()}"
     assert lines[-3].startswith("Label ")
     assert (tmp_path / "demo" / "plan.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_demo_speaks_json(tmp_path, capsys):
+    assert run("demo", "--out", tmp_path / "demo", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["answer"].startswith("Label")
+    assert (tmp_path / "demo" / "plan.html").is_file()

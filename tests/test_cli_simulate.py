@@ -1,6 +1,8 @@
 """`weakly simulate`: the same numbers as the function, in words, JSON, files and a report."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -114,3 +116,25 @@ def test_a_cluster_gives_the_same_digits(capsys):
     ) as cluster:
         remote = run(capsys, *arguments, "--scheduler", cluster.scheduler_address).out
     assert remote == run(capsys, *arguments).out
+
+
+def test_an_interruption_is_said_and_leaves_nothing_behind(tmp_path):
+    asked = [
+        "simulate",
+        "--event-length",
+        "1",
+        "--events",
+        "30",
+        "--recording-length",
+        "1000",
+        "--recordings",
+        "9000000",
+    ]
+    code = (
+        "import _thread, threading\nfrom weakly.cli import main\n"
+        "threading.Timer(1.5, _thread.interrupt_main).start()\n"
+        f"main({[*asked, '--segment-length', '1', '--out', str(tmp_path / 'out')]!r})"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (made.returncode, made.stdout, made.stderr.strip()) == (130, "", "weakly: interrupted")
+    assert not list(tmp_path.iterdir())

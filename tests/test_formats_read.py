@@ -202,7 +202,7 @@ def test_many_files_folders_and_patterns(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"RIFF0000WAVE")
     assert len(read([tmp_path / "a.txt", tmp_path / "b.txt"])) == 2
     assert len(read(str(tmp_path / "*.txt"))) == 2
-    with pytest.warns(AssumptionWarning, match="1 files are not annotations"):
+    with pytest.warns(AssumptionWarning, match="1 file left out: sound"):
         assert set(read(tmp_path).recordings.index) == {"a", "b"}
     with pytest.raises(InvalidInput, match="no such file"):
         read(tmp_path / "none.txt")
@@ -215,7 +215,7 @@ def test_many_files_folders_and_patterns(tmp_path):
 def test_lengths_from_a_file_with_almost_the_same_names(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("filename\tonset\toffset\tevent_label\na.wav\t1\t2\tx\nrec_b\t1\t2\tx\n")
-    with pytest.warns(AssumptionWarning, match="1 recordings are called almost as in recording_length"):
+    with pytest.warns(AssumptionWarning, match="1 recording called almost as in recording_length"):
         found = read(path, recording_length=DATA / "lengths.csv")
     assert found.recordings["length"].to_dict() == {"a.wav": 10.5, "rec_b": 20.0}
     assert read_lengths(DATA / "lengths.csv") == {"a.wav": 10.5, "rec b.wav": 20.0}
@@ -394,3 +394,14 @@ def test_broken_json_is_called_broken(tmp_path):
     path.write_text('[{"id": 1,')
     with pytest.raises(InvalidInput, match=r"is broken JSON .*line 1 column 11"):
         read(path)
+
+
+def test_a_foreign_file_in_a_folder_can_be_left_out(tmp_path):
+    (tmp_path / "a.tsv").write_text("filename\tonset\toffset\tevent_label\na\t1\t2\tx\n")
+    (tmp_path / "lengths.csv").write_text("filename,duration\na,10\n")
+    with pytest.raises(InvalidInput, match=r"lengths.csv: lists the lengths .*\(--on-error skip\) leaves the file out"):
+        read(tmp_path)
+    with pytest.raises(InvalidInput, match=r"give it as recording_length$"):
+        read([tmp_path / "a.tsv", tmp_path / "lengths.csv"])
+    with pytest.warns(AssumptionWarning, match="the file is left out"):
+        assert len(read(tmp_path, on_error="skip")) == 1

@@ -56,6 +56,8 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = _say_warning  # type: ignore[assignment]
     try:
         code = app(args=arguments, prog_name="weakly", standalone_mode=False)
+        if code == 130:  # some releases of typer turn the interruption into this code
+            raise KeyboardInterrupt
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.ctx.get_help(), file=sys.stderr)

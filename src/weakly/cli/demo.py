@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app
+from .common import JSON
 
 _HELP = """Plan the labeling of the bundled example and write its report.
 
@@ -22,7 +23,7 @@ _FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for th
 
 
 @app.command("demo", help=_HELP)
-def demo(out: Path = _FOLDER) -> None:
+def demo(out: Path = _FOLDER, json: bool = JSON) -> None:
     """Run the plan on the bundled example; ends with the answer and where the report is."""
     import shlex
     import shutil
@@ -42,5 +43,6 @@ def demo(out: Path = _FOLDER) -> None:
     )
     options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
     command = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
-    deliver(made, json=False, out=out, report=out / "plan.html", command=command)
-    typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")
+    deliver(made, json=json, out=out, report=out / "plan.html", command=command)
+    if not json:
+        typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")

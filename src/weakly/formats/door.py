@@ -24,6 +24,8 @@ from .registry import FORMATS, Format, detect, named
 from .source import KINDS, Source, quoted
 from .table import Rows
 
+_LEFT_OUT = "; the file is left out"
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -40,9 +42,7 @@ def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
             inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
             sounds = {p for p in inside if _is_other(p)}
             if sounds:
-                notes.append(
-                    f"{path}: {len(sounds)} files are not annotations (sound, pictures, archives) and are left out"
-                )
+                notes.append(f"{path}: {counted(len(sounds), 'file')} left out: sound, pictures, archives")
             inside = [p for p in inside if p not in sounds]
             if not inside:
                 raise InvalidInput(f"{path}: the folder holds no annotation files")
@@ -81,8 +81,9 @@ def parse(
     """What each file holds, what was noted, and how many broken rows were left out."""
     choice("on_error", on_error, ("raise", "skip"))
     chosen = named(format) if format is not None else None
-    files, notes = files_of(paths)
-    many = len(files) > 1
+    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files, notes = files_of(items)
+    asked, many = {Path(item) for item in items}, len(files) > 1
     skipped = 0
     found: list[Rows] = []
     total = sum(path.stat().st_size for path in files)
@@ -93,9 +94,11 @@ def parse(
                 kind = chosen or detect(source)
                 found.append(read_one(kind, source, answers=answers))
             except InvalidInput as error:
+                if on_error == "raise" and many and chosen is None and path not in asked:
+                    raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
                 if on_error == "raise" or not many:
                     raise
-                notes.append(f"{error}; the file is left out")
+                notes.append(f"{error}{_LEFT_OUT}")
                 skipped += 1
                 continue
             skipped += len({place for place, _, _ in source.problems})
@@ -185,6 +188,7 @@ def _starts(found: Sequence[Rows]) -> Iterable[tuple[Rows, int]]:
 
 
 def _tell(notes: Iterable[str], skipped: int) -> None:
+    skipped -= sum(note.endswith(_LEFT_OUT) for note in notes)  # a note of its own tells of each file
     for note in notes:
         warnings.warn(note, AssumptionWarning, stacklevel=4)
     if skipped:

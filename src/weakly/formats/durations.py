@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput
+from ..results import counted
 from ..symbols import check
 from .registry import is_lengths, is_number
 from .source import Source, quoted
@@ -87,8 +88,8 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
             near.append(name)
     if near:
         notes.append(
-            f"{len(near)} recordings are called almost as in recording_length (first {quoted(near[0], most=60)}); "
-            "taken for the same"
+            f"{counted(len(near), 'recording')} called almost as in recording_length "
+            f"(first {quoted(near[0], most=60)}); taken for the same"
         )
     taken.update({name: length for name, length in given.items() if name not in used})
     return taken
