@@ -90,6 +90,10 @@ def test_overlapping_windows_count_votes_near_the_ends():
     assert session.next().tolist() == [[0, 2], [1, 3], [2, 4], [3, 5]]
     session.answer([1, 1, 0, 1])
     assert session.labels.present.tolist() == [1, 1, 0, 0, 1]
+    unsure = Session(method, Recording("a", 5.0))
+    unsure.next()
+    unsure.answer([1, np.nan, 0, 1])  # the second cell waits for the second window; the third is lost without it
+    assert np.nan_to_num(unsure.labels.present, nan=-1).tolist() == [1, -1, 0, 0, 1]
     with pytest.raises(InvalidInput, match="whole number of hops"):
         Overlapping(segment_length=1.0, hop=0.3)
     with pytest.raises(InvalidInput, match="votes"):

@@ -203,6 +203,23 @@ def test_several_segment_lengths_split_the_time_into_query_and_hearing():
     assert spent.query_cost_share == pytest.approx(4 / 5.5, abs=0.01)
 
 
+def test_the_length_of_recordings_stands_in_only_where_the_segment_is_unknown():
+    width = np.tile([1.0, 2.0, 5.0, np.nan], 20)
+    heard = np.where(np.isnan(width), 10.0, width)
+    frame = pd.DataFrame(
+        {
+            "recording": [f"r{i}" for i in range(80)],
+            "onset": np.where(np.isnan(width), np.nan, 0.0),
+            "offset": width,
+            "label": "dog",
+            "present": 1.0,
+            "seconds": 4.0 + 1.5 * heard,
+        }
+    )
+    spent = effort(wk.Answers.from_frame(frame), recording_length=10.0)
+    assert (spent.query_seconds, spent.seconds_per_second) == pytest.approx((4.0, 1.5))
+
+
 def test_one_query_about_several_classes_is_paid_once():
     frame = pd.DataFrame({"recording": "x", "label": ["cat", "dog"], "present": 1.0, "seconds": 9.0, "query": "q1"})
     assert effort(wk.Answers.from_frame(frame)).n_queries == 1

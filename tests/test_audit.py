@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import weakly as wk
-from weakly.auditing import estimate_criterion, pair, quality
+from weakly.auditing import _marks, estimate_criterion, pair, quality
 from weakly.auditing.observations import fractions
 from weakly.events import Timelines
 from weakly.results import to_json
@@ -163,6 +163,15 @@ def test_overlapping_windows_count_time_once():
     row = wk.audit(strong=strong, weak=weak).metrics["dog"]
     assert row["precision"] == pytest.approx(2 / 3)  # (2, 5) is labelled present
     assert row["recall"] == 1
+
+
+def test_segments_become_events_where_most_annotators_agree():
+    rows = [("a", 0, 1, (1, 1)), ("a", 1, 2, (1, 0, 1)), ("a", 2, 3, (1, 0)), ("a", 5, 6, (1,)), ("b", 0, 1, (0,))]
+    seen = pd.DataFrame(
+        [(name, s, e, True, float(said)) for name, s, e, votes in rows for said in votes],
+        columns=["recording", "onset", "offset", "listed", "present"],
+    )
+    assert {name: marks.tolist() for name, marks in _marks(seen).items()} == {"a": [[0, 2], [5, 6]]}
 
 
 def test_recordings_match_by_stem_where_no_name_is_the_same():

@@ -66,6 +66,12 @@ def test_lengths_that_are_refused():
         Events.from_frame(pd.DataFrame({"start": [1]}))
 
 
+def test_an_event_may_end_a_rounding_error_late_and_no_more():
+    assert len(Events.from_frame(frame(("a", 0, 3 * 0.1, "x")), recording_length=0.3)) == 1
+    with pytest.raises(InvalidInput, match="after the recording's 10 s"):
+        Events.from_frame(frame(("a", 1, 10.005, "x")), recording_length=10)
+
+
 def test_select_and_extents():
     events = Events.from_frame(frame(("a", 1, 2, "x"), ("a", 3, 4, "y"), ("b", 0, 7, "y")), recordings=["c"])
     assert events.extents.to_dict() == {"a": 4.0, "b": 7.0, "c": 0.0}
@@ -129,6 +135,8 @@ def test_answers():
     answers = Answers.from_frame(table, recordings=["b"], recording_length={"a": 10})
     assert answers.to_frame()["present"].fillna(-1).tolist() == [1, -1]
     assert answers.recordings["length"].fillna(-1).to_dict() == {"a": 10, "b": -1}
+    heard = Answers.from_frame(table, recording_length={"a": 10, "c": 5})  # c was played, and nothing was said of it
+    assert heard.recordings["length"].to_dict() == {"a": 10, "c": 5}
     assert len(answers.select("x")) == 1
     assert repr(answers) == "<Answers: 2 answers, 2 labels, 1 recordings>"
     for change, words in (

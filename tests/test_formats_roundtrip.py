@@ -1,5 +1,6 @@
 """What is written is read back exactly, unless the writer says what it could not hold."""
 
+import json
 import tempfile
 import warnings
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from weakly import AssumptionWarning, InvalidInput
 from weakly.events import Answers, Events
 from weakly.formats import FORMATS, read, read_answers, write
+from weakly.formats.durations import read_lengths
 from weakly.formats.output import duration, inexact
 from weakly.formats.table import ending
 
@@ -221,6 +223,27 @@ def test_answers_in_smaller_formats_say_what_is_lost(tmp_path, name):
     else:
         assert found["present"].tolist() == [1.0, 0.0, 0.0]
         assert found["onset"].tolist() == [0.0, 3.0, 0.0]
+
+
+def test_a_recording_without_answers_is_missed_in_a_table_of_segments(tmp_path):
+    frame = pd.DataFrame({"recording": ["a"], "onset": [0.0], "offset": [3.0], "label": ["dog"], "present": [1.0]})
+    made = Answers.from_frame(frame, recordings=["silent"])
+    assert write(made, tmp_path / "a.csv", "fewshot") == ["1 recording without answers"]
+
+
+def test_jams_without_a_confidence_are_json(tmp_path):
+    frame = pd.DataFrame({"recording": "a", "onset": [0.0, 2.0], "offset": [1.0, 3.0], "label": "x"})
+    path = tmp_path / "a.jams"
+    write(Events.from_frame(frame.assign(confidence=[0.5, np.nan]), recording_length=10), path, "jams")
+    text = json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert [each["confidence"] for each in text["annotations"][0]["data"]] == [0.5, None]
+
+
+def test_a_file_of_lengths_is_read_to_its_end(tmp_path):
+    path = tmp_path / "lengths.csv"
+    path.write_text("filename,duration\n" + "".join(f"{k}.wav,10\n" for k in range(998)) + "last.wav,?\n")
+    with pytest.raises(InvalidInput, match=r"lengths.csv, line 1000, column 'duration': '\?' is not a length"):
+        read_lengths(path)
 
 
 def test_weak_labels_keep_commas_in_labels(tmp_path):

@@ -54,6 +54,7 @@ def test_the_verdict_is_the_one_on_record(each):
         ("small-criterion-drop", 0.975, 5e-4),
         ("simulation-bound", 1.7**2 / 3.96, 1e-6),  # (1 + g)^2 / (2 + 4 g^2) at g = 0.7
         ("normal-small-effect", 0.7187 - 0.7639, 5e-4),
+        ("overestimation", 161, 0),  # 2 * 80 + 1 segments around 80 events
     ],
 )
 def test_what_is_measured(name, value, tolerance):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weakly import InvalidInput
-from weakly.symbols import SYMBOLS, check, choice
+from weakly.symbols import SYMBOLS, check, choice, whole
 
 
 @pytest.mark.parametrize("symbol", SYMBOLS.values(), ids=lambda symbol: symbol.name)
@@ -45,3 +45,10 @@ def test_messages_guess_the_slip():
         check("segment_length", 0, called="seconds")
     with pytest.raises(InvalidInput, match="did you mean 'event'"):
         choice("weighting", "evnt", ("event", "segment"))
+
+
+def test_whole_numbers_are_taken_up_to_their_limits():
+    assert [whole("votes", value, least=2, most=4) for value in (2, 3.0, np.int64(4))] == [2, 3, 4]
+    for value in (1, 5, 2.5, True, "3", np.nan, None):
+        with pytest.raises(InvalidInput, match="votes must be a whole number"):
+            whole("votes", value, least=2, most=4)
