@@ -73,6 +73,14 @@ def test_an_event_law_follows_its_expectation():
     near(found.overlap_accuracy, float(wk.overlap_accuracy(weighting="segment", **how)), found.overlap_accuracy_se)
 
 
+def unit_events(m, length, queries, criterion, **how):
+    """M unit events anywhere in recordings that so many segments fill."""
+    width = length / queries
+    return wk.simulate(
+        1.0, n_events=m, recording_length=length, segment_length=width, presence_criterion=criterion, **how
+    )
+
+
 @pytest.mark.parametrize(
     ("m", "length", "queries", "criterion", "value"),
     [  # section C: exact pooled accuracy of M uniform unit events on a grid
@@ -81,15 +89,7 @@ def test_an_event_law_follows_its_expectation():
     ],
 )
 def test_many_merged_events(m, length, queries, criterion, value):
-    found = wk.simulate(
-        1.0,
-        n_events=m,
-        recording_length=length,
-        segment_length=length / queries,
-        presence_criterion=criterion,
-        n_recordings=10_000,
-        rng=4,
-    )
+    found = unit_events(m, length, queries, criterion, n_recordings=10_000, rng=4)
     near(found.overlap_accuracy, value, found.overlap_accuracy_se)
 
 
@@ -98,15 +98,7 @@ def test_many_merged_events(m, length, queries, criterion, value):
     [(3, 10, 8, 0.7, 2.8055836618), (2, 4, 5, 0.6, 1.8604938272)],  # reference table, section C: E[sum F]
 )
 def test_the_sum_over_segments_of_merged_events(m, length, queries, criterion, value):
-    found = wk.simulate(
-        1.0,
-        n_events=m,
-        recording_length=length,
-        segment_length=length / queries,
-        presence_criterion=criterion,
-        n_recordings=100_000,
-        rng=5,
-    )
+    found = unit_events(m, length, queries, criterion, n_recordings=100_000, rng=5)
     total = found.tally
     spread = 1.5 / np.sqrt(100_000)  # the sum lies between 0 and 6
     near(total.fit.item() / total.n_recordings.item(), value, spread)
