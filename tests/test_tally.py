@@ -14,7 +14,8 @@ from weakly.errors import InvalidInput
 from weakly.events import Timelines
 from weakly.exact.columns import Columns
 from weakly.intervals import fixed_segments
-from weakly.tally import METRICS, Tally, of_labels
+from weakly.results import METRICS
+from weakly.tally import Tally, of_labels
 
 
 def tally_of(timelines, width=0.7, criteria=(0.3, 0.9)):

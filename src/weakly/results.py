@@ -9,6 +9,19 @@ from typing import Any
 
 import numpy as np
 
+#: The words of results, in the order of tables; each has a standard error column with the suffix _se.
+METRICS = (
+    "overlap_accuracy",
+    "overlap_accuracy_per_recording",
+    "event_recall",
+    "precision",
+    "recall",
+    "recording_accuracy",
+    "wrong_time",
+)
+#: Those that closed forms give too: a plan compares by them.
+WORDS = tuple(name for name in METRICS if name != "overlap_accuracy_per_recording")
+
 
 def plain(value: Any) -> Any:
     """The value as JSON can hold it: lists, dicts, strings, numbers; what is not finite becomes None.

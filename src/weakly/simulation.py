@@ -25,9 +25,9 @@ from .events import Timelines
 from .exact.columns import Columns
 from .exact.noticed import merged
 from .lengths import Lengths
-from .results import law_name, plain
+from .results import METRICS, law_name, plain
 from .symbols import check, choice, whole
-from .tally import METRICS, Tally
+from .tally import Tally
 from .work import Progress, in_order, threads
 
 if TYPE_CHECKING:

@@ -44,19 +44,6 @@ _SQUARES = ("mean2", "right2", "right_overlap", "wrong2", "wrong_time", "tp2", "
 _PRODUCTS = (*_SQUARES, "found2", "found_events")
 _BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2")
 
-#: The words of results, in the order of tables; each has a standard error column with the suffix _se.
-METRICS = (
-    "overlap_accuracy",
-    "overlap_accuracy_per_recording",
-    "event_recall",
-    "precision",
-    "recall",
-    "recording_accuracy",
-    "wrong_time",
-)
-#: Those that closed forms give too: a plan compares by them.
-WORDS = tuple(name for name in METRICS if name != "overlap_accuracy_per_recording")
-
 
 @kernel
 def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
@@ -106,7 +93,7 @@ class Tally:
     """Sums over recordings, per (segment length, column); a column is a criterion, a rule or an annotator.
 
     ``a + b`` is the tally of both sets of recordings. Sums are available by the names in :data:`RAW` (arrays of shape
-    (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), metrics by the names in :data:`METRICS`.
+    (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), metrics by the names in ``METRICS``.
     """
 
     segment_length: Array  # (S,)
@@ -185,7 +172,7 @@ class Tally:
         return self.said_time + self.event_time - 2 * self.tp
 
     def metrics(self) -> dict[str, Array]:
-        r"""Every word of :data:`METRICS` and its standard error, each of shape (segment lengths, columns).
+        r"""Every word of ``METRICS`` and its standard error, each of shape (segment lengths, columns).
 
         Standard errors treat the recordings as a sample: the delta method for ratios of sums,
         :math:`se(\bar y / \bar x) = \sqrt{n/(n-1) \sum (y_i - R x_i)^2} / \sum x_i`. They are NaN for one

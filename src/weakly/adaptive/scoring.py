@@ -10,7 +10,8 @@ import numpy as np
 from ..annotator import PresenceRule
 from ..cost import Cost
 from ..events import Timelines
-from ..tally import METRICS, RAW, Tally, of_labels
+from ..results import METRICS
+from ..tally import RAW, Tally, of_labels
 from .contract import Labels
 from .simulated import Outcome
 

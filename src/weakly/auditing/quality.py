@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..events import Timelines
 from ..intervals import complement, merge
-from ..results import plain
-from ..tally import BASE, METRICS, RAW, Tally, of_labels
+from ..results import METRICS, plain
+from ..tally import BASE, RAW, Tally, of_labels
 from .observations import Pairing
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InvalidInput
-from ..results import plain
+from ..results import METRICS, plain
 from ..symbols import choice
-from ..tally import METRICS
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement
 from .ceiling import Ceiling

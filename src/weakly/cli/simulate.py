@@ -127,7 +127,7 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
 
 
 def _brief(table: Any) -> Any:
-    from ..tally import WORDS
+    from ..results import WORDS
 
     words = (*_FIRST, *WORDS[1:], "n_queries")
     kept = [name for name in words if name in table and not ("rule" in table and name == "presence_criterion")]

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from ..annotator import PRESETS, TIE, PresenceRule
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
-from ..results import plain
+from ..results import METRICS, plain
 from ..symbols import check, choice
-from ..tally import METRICS
 from .door import evaluate
 
 if TYPE_CHECKING:

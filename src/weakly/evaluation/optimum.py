@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import Events
+from ..results import METRICS
 from ..symbols import choice
-from ..tally import METRICS
 from .result import Evaluation
 
 OBJECTIVES = tuple(name for name in METRICS if name != "wrong_time")

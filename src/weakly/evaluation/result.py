@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..exact.columns import Columns
-from ..results import plain
+from ..results import METRICS, plain
 from ..symbols import choice
-from ..tally import METRICS, Tally
+from ..tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tally import WORDS
+from ..results import WORDS
 from .sums import Sums
 from .task import Floats, Row, Task
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..results import plain
-from ..tally import WORDS
+from ..results import WORDS, plain
 from .methods import mark_frontier
 from .task import Row, Task
 

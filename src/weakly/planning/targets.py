@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..results import WORDS
 from ..symbols import check, choice
-from ..tally import WORDS
 from .methods import bisection, candidates, fixed
 from .task import Row, Task
 
