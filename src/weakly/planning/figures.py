@@ -137,7 +137,7 @@ def _timeline(plan: Plan) -> Figure:
     rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
     for each in shown["rows"]:
         colours = [plot.PRESENT if flag else plot.ABSENT for flag in each["present"]]
-        rows[f"{each['name']} ({each['queries']})"] = (np.array(each["segments"]), colours)
+        rows[f"{each['name']} ({each['n_queries']})"] = (np.array(each["segments"]), colours)
     return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
 
 

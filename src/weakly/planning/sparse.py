@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..annotator import TIE
 from ..lengths import Lengths
 from ..theory.seconds import Who, expected
+from ..theory.windows import window_times
 from .criteria import Criteria
 from .sums import Sums
 
@@ -85,7 +86,9 @@ class Sparse:
         hop = np.atleast_1d(np.asarray(hops, dtype=np.float64))[:, None, None]
         d, share = self._nodes
         g = criteria.values[None, :, None]
-        found, fp, fn, inside = _window_event(d[None, None, :], g, hop, per_cell, needed)
+        events, width = d[None, None, :], per_cell * hop
+        need = np.where(g * events <= width * (1 + TIE), g * events, np.inf)
+        found, fp, fn, inside = window_times(events, need, segment_length=width, hop=hop, votes=needed)
 
         def mean(each: Floats) -> Floats:
             return np.einsum("hgd,g,d->h", each, criteria.weights, share)
@@ -118,31 +121,3 @@ class Sparse:
         one = np.einsum("wgd,d->wg", expected / n, share)  # the chance that one event makes a node present
         met = np.einsum("wg,g->w", 1 - (1 - np.clip(one, 0, 1)) ** self.count, criteria.weights) + criteria.always
         return met * n[:, 0, 0]
-
-
-def _window_event(d: Floats, g: Floats, hop: Floats, per_cell: int, needed: int) -> tuple[Floats, ...]:
-    """For one event: the chance that it is found, and the seconds of fp, fn and fp within the cells that meet it.
-
-    The present windows start within a stretch of d + K hop - 2 g d. The label begins U - ext after the event does and
-    ends ext - V after it does, with U and V uniform in (0, hop) and ext = (K - k + 1) hop - g d.
-    """
-    width = per_cell * hop
-    stretch = d + width - 2 * g * d
-    count = np.floor(stretch / hop * (1 + 1e-12))
-    rest = np.clip(stretch - count * hop, 0, hop)
-    ext = (per_cell - needed + 1) * hop - g * d
-    seen = g * d <= width * (1 + 1e-9)
-    reach = np.where(seen & (count >= needed), hop, np.where(seen & (count == needed - 1), rest, 0.0))
-
-    def ramp(x: Floats) -> Floats:
-        return np.maximum(x, 0.0) ** 2 / 2
-
-    def saw(x: Floats) -> Floats:  # the integral of x mod hop
-        x = np.maximum(x, 0.0)
-        return np.floor(x / hop) * hop**2 / 2 + np.mod(x, hop) ** 2 / 2
-
-    found = reach / hop
-    fp = 2 / hop * (ramp(ext) - ramp(ext - reach))
-    fn = 2 / hop * (ramp(reach - ext) - ramp(-ext)) + (1 - found) * d
-    inside = 2 / hop * (saw(ext) - saw(ext - reach))
-    return found, fp, fn, inside

@@ -60,7 +60,7 @@ def example(task: Task, rows: list[Row], chosen: Row, timelines: Any, rng: np.ra
     def show(name: str, segments: Intervals, present: Any) -> None:
         if len(segments) <= 2000 and name not in {each["name"] for each in shown}:
             flags = np.asarray(present, dtype=bool).tolist()
-            shown.append({"name": name, "segments": segments.tolist(), "present": flags, "queries": len(segments)})
+            shown.append({"name": name, "segments": segments.tolist(), "present": flags, "n_queries": len(segments)})
 
     truth = oracle_segments(events, recording_length=length)
     show("oracle", truth, labels(truth, events, 1.0))

@@ -37,34 +37,48 @@ def checked_votes(votes: Any, *, windows: int) -> int:
     return whole("votes", votes, most=windows, meaning="the windows over a cell")
 
 
-def _pieces(d: Floats, who: Who, width: float, step: float, count: float, k: int, *, inside: bool) -> Floats:
-    """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
-    x0 = who.required_overlap(d, np.asarray(width))
+def window_times(
+    d: Floats, x0: Floats, *, segment_length: Floats, hop: Floats, votes: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """For one event: the chance that it is found, the seconds of false and of missed presence, and those of false
+    presence within the cells that meet it.
+
+    ``x0`` is the required overlap, infinite where no window can hold it. Arrays broadcast; K need not be whole.
+    """
     possible = np.isfinite(x0)
     x = np.where(possible, x0, 0.0)
-    stretch = np.where(possible, d + width - 2 * x, -1.0)
-    reach = (count - k + 1) * step - x
+    stretch = d + segment_length - 2 * x
     # A stretch of exactly n hops holds n windows for almost every phase, whichever way it was rounded.
-    windows = np.floor(stretch / step + 1e-9)
-    within = (reach * reach + (step - reach) ** 2) / step
-    beyond = np.full_like(reach, step) if inside else 2 * reach - step
-    always = np.where(reach < 0, step - 2 * reach, np.where(reach > step, beyond, within))
-    rest = np.clip(stretch - (k - 1) * step, 0.0, step)
-    sometimes = _mean_distance(rest, reach) * 2 / step + (1 - rest / step) * d
-    return np.where(windows >= k, always, np.where(windows == k - 1, sometimes, d))
+    count = np.floor(stretch / hop + 1e-9)
+    rest = np.clip(stretch - (votes - 1) * hop, 0.0, hop)
+    beyond = segment_length - (votes - 1) * hop - x  # how far a label reaches past the event, before U and V
+    reach = np.where(possible & (count >= votes), hop, np.where(possible & (count == votes - 1), rest, 0.0))
+
+    def ramp(y: Floats) -> Floats:
+        return np.maximum(y, 0.0) ** 2 / 2
+
+    def saw(y: Floats) -> Floats:  # the integral of y mod hop
+        y = np.maximum(y, 0.0)
+        return np.floor(y / hop) * hop**2 / 2 + np.mod(y, hop) ** 2 / 2
+
+    found = reach / hop
+    fp = 2 / hop * (ramp(beyond) - ramp(beyond - reach))
+    fn = 2 / hop * (ramp(reach - beyond) - ramp(-beyond)) + (1 - found) * d
+    return found, fp, fn, 2 / hop * (saw(beyond) - saw(beyond - reach))
 
 
-def _mean_distance(r: Floats, at: Floats) -> Floats:
-    """The integral of |u - at| for u from 0 to r."""
-    cut = np.clip(at, 0.0, r)
-    return np.abs(cut * (at - cut / 2)) + np.abs((r - cut) * ((r + cut) / 2 - at))
+def _pieces(d: Floats, who: Who, width: float, step: float, k: int, *, inside: bool) -> Floats:
+    """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
+    x0 = who.required_overlap(d, np.asarray(width))
+    _, fp, fn, near = window_times(d, x0, segment_length=np.asarray(width), hop=np.asarray(step), votes=k)
+    return fn + (near if inside else fp)
 
 
 def _expect(event_length: Any, who: Who, width: float, step: float, k: int, *, inside: bool) -> Any:
     count = width / step
     d = lengths_or_numbers(event_length)
     if not isinstance(d, Lengths):
-        return _pieces(d, who, width, step, count, k, inside=inside)
+        return _pieces(d, who, width, step, k, inside=inside)
 
     def bends(q: float, _: float) -> list[float]:
         if who.criterion is None:
@@ -76,7 +90,7 @@ def _expect(event_length: Any, who: Who, width: float, step: float, k: int, *, i
         return [value for value in found if value > 0]
 
     def wrong(each: Floats, _: Floats, one: Who) -> Floats:
-        return _pieces(each, one, width, step, count, k, inside=inside)
+        return _pieces(each, one, width, step, k, inside=inside)
 
     return cells(d, np.asarray(width), who, wrong, bends=bends)
 
