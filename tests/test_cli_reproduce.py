@@ -8,6 +8,7 @@ import pytest
 from weakly import paper
 from weakly.cli import main
 from weakly.paper.claims import results
+from weakly.paper.scenarios import Protocol
 
 
 def reproduce(*arguments):
@@ -18,9 +19,11 @@ def reproduce(*arguments):
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """One quick run of all of it, on a machine that has none of the data."""
+    """One quick run of all of it, on a machine that has none of the data; the numbers are tested elsewhere."""
     out = tmp_path_factory.mktemp("paper")
-    return out, reproduce("--quick", "--out", out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper, "QUICK", Protocol(n_recordings=20, n_criteria=3, n_segment_lengths=8, n_drawn=200))
+        return out, reproduce("--quick", "--out", out)
 
 
 def test_a_quick_run_ends_well(everything):

@@ -139,6 +139,19 @@ def frame_of(n=3):
     return found.frame, found.frame["query"].tolist()
 
 
+def test_the_later_answer_counts_by_the_clock_or_else_by_the_row():
+    frame, (q, r, s) = frame_of()
+    said = [
+        Said(q, "present", "ann", when="2"),
+        Said(q, "absent", "ann", when="1"),  # exported out of order
+        Said(r, "present", "ann"),
+        Said(r, "absent", "ann"),
+        Said(s, "absent", "ann", when="1"),
+        Said(s, "present", "ann", when="1"),
+    ]
+    assert collect(frame, said).answers.to_frame()["present"].tolist() == [1, 0, 1]
+
+
 def test_what_does_not_fit_is_named_and_counted():
     frame, (q, r, s) = frame_of()
     found = collect(
