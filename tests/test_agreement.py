@@ -132,6 +132,17 @@ def test_alpha_is_at_most_one_and_one_only_without_dissent(counts):
     assert not (alpha == 1 and dissent)
 
 
+def test_a_crowd_has_no_table_of_pairs():
+    def agreement(n):
+        frame = pd.DataFrame(
+            {"recording": "x", "label": "dog", "present": 1.0, "annotator": [f"a{k}" for k in range(n)]}
+        )
+        return answer_agreement(wk.Answers.from_frame(frame))
+
+    assert len(agreement(50).by_pair) == 50 * 49 // 2
+    assert len(agreement(51).by_pair) == 0
+
+
 def test_kappa_has_no_value_where_chance_already_agrees():
     assert np.isnan(cohen_kappa(np.array([[0.0, 0.0], [0.0, 9.0]])))
 

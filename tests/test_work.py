@@ -102,9 +102,16 @@ def test_a_chunk_that_a_cluster_gives_up_is_sent_again():
     assert list(in_order(slow_square, [(x,) for x in range(6)], executor=Unlucky())) == [0, 1, 4, 9, 16, 25]
 
 
-def test_an_error_of_the_work_is_the_callers():
-    with ThreadPoolExecutor(2) as pool, pytest.raises(ZeroDivisionError):
-        list(in_order(lambda x: 1 / x, [(1,), (0,)], executor=pool))
+def test_an_error_of_the_work_is_the_callers_at_once():
+    calls = []
+
+    def fail(x):
+        calls.append(x)
+        raise ValueError("no")
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="no"):
+        list(in_order(fail, [(1,)], executor=pool))
+    assert calls == [1]
 
 
 def test_progress_is_told_and_may_stop_the_work():
