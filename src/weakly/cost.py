@@ -114,14 +114,13 @@ class Cost:
 def hours(seconds: float) -> str:
     """A time as people say it.
 
-    >>> hours(13000), hours(130), hours(13)
-    ('3.6 hours', '2.2 minutes', '13 seconds')
+    >>> hours(13000), hours(130), hours(60), hours(13)
+    ('3.6 hours', '2.2 minutes', '1 minute', '13 seconds')
     """
-    for size, word in ((3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= size:
-            value = seconds / size
-            return f"{value:,.0f} {word}" if value >= 100 else f"{value:.2g} {word}"
-    return f"{seconds:.2g} seconds"
+    size, word = next((pair for pair in ((3600.0, "hour"), (60.0, "minute")) if seconds >= pair[0]), (1.0, "second"))
+    value = seconds / size
+    said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{said} {word}{'' if said == '1' else 's'}"
 
 
 def longest_segment_length(

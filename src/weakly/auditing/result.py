@@ -179,7 +179,7 @@ class Audit:
         """Everything in plain numbers, for JSON."""
         return {
             "settings": plain(self.settings),
-            "findings": [{"topic": f.topic, "weight": f.weight, "text": f.text} for f in self.findings],
+            "findings": plain([{"topic": f.topic, "weight": f.weight, "text": f.text} for f in self.findings]),
             "notes": list(self.notes),
             "criteria": plain(self.criteria),
             "quality": plain(self.quality),
