@@ -121,8 +121,9 @@ def overlapping_wrong_time(
 
     Examples
     --------
-    >>> overlapping_wrong_time(event_length=1, segment_length=0.75 * 2, hop=0.75, votes=2, presence_criterion=0.5)
-    0.4166666666666667
+    >>> wrong = overlapping_wrong_time(event_length=1, segment_length=1.5, hop=0.75, votes=2, presence_criterion=0.5)
+    >>> round(wrong, 10)
+    0.4166666667
     """
     who = Who.of(_one(presence_criterion), rule, None)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
