@@ -92,7 +92,9 @@ def run(*, runs: int = 2000) -> list[dict[str, Any]]:
                     "ours": found,
                     "theirs": 0.95,
                     "ratio": found / 0.95,
+                    "measured": f"{found:.3f}",
                     "target": "0.93 to 0.99",
+                    "met": 0.93 <= found <= 0.99,
                 }
             )
     for criterion in (0.3, 0.6):
@@ -104,7 +106,9 @@ def run(*, runs: int = 2000) -> list[dict[str, Any]]:
                 "ours": found,
                 "theirs": 0.95,
                 "ratio": found / 0.95,
+                "measured": f"{found:.3f}",
                 "target": ">= 0.95 (cautious)",
+                "met": found >= 0.95,
             }
         )
     rng = np.random.default_rng(1)
@@ -118,12 +122,12 @@ def run(*, runs: int = 2000) -> list[dict[str, Any]]:
     sorting = time.perf_counter() - start
     rows.append(
         {"what": "criterion from 10^6 answers, beside sorting them (s)", "ours": spent, "theirs": sorting,
-         "ratio": spent / sorting, "target": "< 20"}
+         "ratio": spent / sorting, "target": "< 20", "met": spent / sorting < 20}
     )  # fmt: skip
     ours, theirs = speed_of_f1()
     rows.append(
         {"what": "segment-based F1 of 20 recordings, beside sed_eval (s)", "ours": ours, "theirs": theirs,
-         "ratio": theirs / ours, "target": "> 10"}
+         "ratio": theirs / ours, "target": 10}
     )  # fmt: skip
     return rows
 
