@@ -529,3 +529,15 @@ def test_the_bundled_example_is_what_its_generator_writes():
     events = example.pilot()
     assert len(events.recordings) == 40
     assert (events.recordings["length"] == 60).all()
+
+
+def test_windows_are_counted_until_one_reaches_the_end():
+    made = wk.plan(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1, methods="fixed,windows")
+    rows = [row for row in made.rows if row["method"] == "windows"]
+    assert rows
+    for row in rows:
+        hop, per_cell = row["settings"]["hop"], row["settings"]["windows_per_cell"]
+        count = 1
+        while (count - 1 + per_cell) * hop < 100.0 * (1 - 1e-9):
+            count += 1
+        assert row["n_queries"] == count
