@@ -13,7 +13,7 @@ ROOMS = (
     "files",
     "symbols",
     "results",
-    "work",
+    "parallel",
     "plot",
     "report",
     "intervals",

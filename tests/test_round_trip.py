@@ -14,10 +14,10 @@ import pytest
 
 import weakly as wk
 from weakly.adaptive import Recording, SimulatedAnnotator, collect, query_id, read_returned, run
+from weakly.adaptive.answers import Said
 from weakly.adaptive.bisection import Bisection
 from weakly.adaptive.campaign import Campaign, resumed
 from weakly.adaptive.export import read_state
-from weakly.adaptive.returned import Said
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 

@@ -514,7 +514,7 @@ def test_a_simulation_stops_between_chunks():
 
 
 def test_a_plan_of_dense_recordings_stops_between_steps():
-    from weakly.work import watched
+    from weakly.parallel import watched
 
     steps = []
 

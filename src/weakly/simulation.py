@@ -25,10 +25,10 @@ from .events import Timelines
 from .exact.columns import Columns
 from .exact.noticed import merged
 from .lengths import Lengths
+from .parallel import Progress, in_order, threads
 from .results import METRICS, law_name, plain
 from .symbols import check, choice, whole
 from .tally import Tally
-from .work import Progress, in_order, threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

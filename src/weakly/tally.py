@@ -17,7 +17,7 @@ from .annotator import TIE, PresenceRule
 from .errors import InvalidInput
 from .events import Timelines
 from .intervals import as_intervals, covered
-from .work import kernel
+from .parallel import kernel
 
 Array = NDArray[np.float64]
 

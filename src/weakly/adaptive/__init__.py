@@ -1,13 +1,13 @@
 """Queries that follow the signal or the answers, and the way to the annotator's tool and back."""
 
-from .asking import METHODS, Queries, make_method, queries, query_id
+from .answers import Collected, collect, read_returned
+from .base import Asked, Labels, Method, Recording, Session
 from .bisection import Bisection, best_start
 from .boundary import Boundary, Found
 from .calibration import Design, Items, design, place, synthetic
 from .changepoint import ChangePoint, change_score
-from .contract import Asked, Labels, Method, Recording, Session
 from .learning import Prototypes, active_learning
-from .returned import Collected, collect, read_returned
+from .queries import METHODS, Queries, make_method, queries, query_id
 from .scoring import score, tally
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run
 from .windows import Fixed, Oracle, Overlapping

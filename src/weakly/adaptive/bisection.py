@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..symbols import check, choice
 from ..theory.bisection import optimal_start_level
-from .contract import Asked, Labels, Recording, answers_by_segment
+from .base import Asked, Labels, Recording, answers_by_segment
 
 CHILDREN = ("halves", "overlapping", "rescue")
 

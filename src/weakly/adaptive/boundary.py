@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments
 from ..symbols import check
-from .contract import Asked, Labels, Recording, answers_by_segment, key
+from .base import Asked, Labels, Recording, answers_by_segment, key
 
 
 @dataclass(frozen=True)

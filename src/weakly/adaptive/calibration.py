@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..intervals import merge
 from ..symbols import check, whole
-from .contract import Recording
+from .base import Recording
 
 if TYPE_CHECKING:
-    from .asking import Queries
+    from .queries import Queries
 
 GRID = np.linspace(0.02, 1.0, 50)
 
@@ -202,7 +202,7 @@ def synthetic(
 
 def mix(queries: Queries, items: Items) -> Queries:
     """The queries with the calibration items spread evenly among them."""
-    from .asking import COLUMNS, query_id
+    from .queries import COLUMNS, query_id
 
     frame = queries.frame
     labels = queries.parameters.get("label") or ["event"]

@@ -20,10 +20,10 @@ from ..errors import AssumptionWarning, InvalidInput
 from ..events import Events
 from ..formats import write
 from ..results import to_json
-from .asking import queries
-from .contract import Recording
+from .answers import Collected, Said, collect, merged, read_returned
+from .base import Recording
 from .export import SETTINGS, STATE, read_state, save, table
-from .returned import Collected, Said, collect, merged, read_returned
+from .queries import queries
 
 ANSWERS = "answers.csv"
 _FOLLOWING = ("bisection", "boundary")

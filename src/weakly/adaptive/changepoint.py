@@ -17,7 +17,7 @@ from ..audio import Features
 from ..errors import optional
 from ..intervals import Intervals
 from ..symbols import check, choice
-from .contract import AtOnce, Recording
+from .base import AtOnce, Recording
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.

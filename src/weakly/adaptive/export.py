@@ -22,7 +22,7 @@ from ..files import atomic_write
 from ..symbols import choice
 
 if TYPE_CHECKING:
-    from .asking import Queries
+    from .queries import Queries
 
 TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips")
 ANSWERS = ("present", "absent", "unsure")
@@ -121,7 +121,7 @@ def add_round(state: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 def read_state(path: Path) -> pd.DataFrame:
     """The queries of a campaign."""
-    from .asking import COLUMNS
+    from .queries import COLUMNS
 
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file; queries.csv is written by weakly queries")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..audio import Features
 from ..intervals import Intervals
+from .base import Labels, Recording
 from .changepoint import WINDOWS, ChangePoint, Chosen, partition, peaks, prepare
-from .contract import Labels, Recording
 from .simulated import Outcome, run
 
 

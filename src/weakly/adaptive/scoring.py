@@ -12,7 +12,7 @@ from ..cost import Cost
 from ..events import Timelines
 from ..results import METRICS
 from ..tally import RAW, Tally, of_labels
-from .contract import Labels
+from .base import Labels
 from .simulated import Outcome
 
 _FOUND = RAW.index("n_found")

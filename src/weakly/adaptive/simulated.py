@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..annotator import TIE, Annotator, PresenceRule
 from ..errors import InvalidInput
 from ..intervals import Intervals
-from .contract import Asked, Counted, Labels, Method, Recording, Session
+from .base import Asked, Counted, Labels, Method, Recording, Session
 
 
 def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import merge
 from ..symbols import check
-from .contract import Recording
+from .base import Recording
 
 AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
 

@@ -20,9 +20,9 @@ from ..cost import Cost
 from ..errors import InvalidInput
 from ..formats import read
 from ..intervals import merge
+from .base import Recording
 from .bisection import Bisection, best_start
 from .changepoint import ChangePoint
-from .contract import Recording
 from .learning import active_learning
 from .scoring import score
 from .simulated import Outcome, SimulatedAnnotator, run

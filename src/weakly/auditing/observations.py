@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
+from ..parallel import kernel
 from ..symbols import choice
-from ..work import kernel
 
 UNLISTED = ("absent", "unknown")
 _SEGMENT = ["recording", "onset", "offset", "annotator"]

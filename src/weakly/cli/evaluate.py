@@ -155,7 +155,7 @@ def _at_once(
     from ..evaluation.clips import compare_rules
     from ..evaluation.optimum import lengths_to_try
     from ..formats import read
-    from ..work import open_executor
+    from ..parallel import open_executor
 
     events = read(files, progress=True, **reading)
     if label is not None and label not in events.labels:  # files that name no class are of the class asked for
@@ -184,8 +184,8 @@ def _by_parts(
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
     from ..evaluation.parts import evaluate_files
-    from ..formats.door import files_of
-    from ..work import open_executor
+    from ..formats.io import files_of
+    from ..parallel import open_executor
 
     paths, _ = files_of(files)
     with open_executor(workers=workers, scheduler=scheduler) as executor:

@@ -63,8 +63,8 @@ def simulate(
 ) -> None:
     """Simulate and print."""
     from ..lengths import Lengths
+    from ..parallel import open_executor
     from ..simulation import simulate as make
-    from ..work import open_executor
 
     law = Lengths.parse(event_length)
     asked = _asked(presence_criterion, rule, (guess_rate, lapse_rate, flip_rate))

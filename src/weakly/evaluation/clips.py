@@ -20,7 +20,7 @@ from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
 from ..results import METRICS, plain
 from ..symbols import check, choice
-from .door import evaluate
+from .evaluate import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

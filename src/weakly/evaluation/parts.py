@@ -14,9 +14,9 @@ import numpy as np
 from ..errors import InvalidInput
 from ..events import Timelines
 from ..formats import read
+from ..parallel import in_order
 from ..tally import Tally
-from ..work import in_order
-from .door import evaluate
+from .evaluate import evaluate
 from .result import Evaluation
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..annotator import TIE, Annotator, PresenceRule
 from ..errors import InvalidInput
+from ..parallel import kernel
 from ..results import law_name
 from ..symbols import check
-from ..work import kernel
 
 Array = NDArray[np.float64]
 

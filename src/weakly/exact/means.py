@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..work import kernel
+from ..parallel import kernel
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
 from ..events import Timelines
-from ..work import kernel
+from ..parallel import kernel
 from .sweep import CIRCULAR, INSIDE
 
 Array = NDArray[np.float64]

@@ -21,8 +21,8 @@ from . import (
     surveys,
     tiers,
 )
-from .door import read, read_answers, write
 from .durations import read_lengths
+from .io import read, read_answers, write
 from .lint import Check, Finding, check
 from .registry import FORMATS, Format, detect, register
 

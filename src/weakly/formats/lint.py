@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InvalidInput
+from ..parallel import progress_bar
 from ..results import plain
-from ..work import progress_bar
 from .dcase import clip_length
-from .door import Paths, files_of, read_one
 from .durations import asked_length, match_lengths, name_key, read_lengths
+from .io import Paths, files_of, read_one
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
 from .table import Rows

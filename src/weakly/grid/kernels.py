@@ -8,7 +8,7 @@ import numpy as np
 
 from ..annotator import TIE
 from ..exact.columns import satisfied
-from ..work import kernel
+from ..parallel import kernel
 
 NEAR = 1e-9  # an edge this close to a boundary, in segment lengths, lies on it
 TRUNCATE, INSIDE, INFINITE = 0, 1, 2

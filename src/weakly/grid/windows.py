@@ -23,9 +23,9 @@ from ..events import Timelines
 from ..exact import sweep
 from ..exact.chance import Chance
 from ..exact.columns import Columns
+from ..parallel import kernel
 from ..tally import BASE, RAW
 from ..theory.windows import checked_votes, windows_per_cell
-from ..work import kernel
 
 Array = NDArray[np.float64]
 EDGES = ("truncate", "inside")

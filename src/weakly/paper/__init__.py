@@ -17,9 +17,9 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..files import atomic_write
+from ..parallel import in_order, progress_bar
 from ..results import plain, to_json
 from ..symbols import choice
-from ..work import in_order, progress_bar
 from . import appendix, costs, illustrations, page, proofs, simulations
 from .claims import CLAIMS, Checked
 from .facts import Data, gather

@@ -12,9 +12,9 @@ from .. import exact
 from ..events import Timelines
 from ..exact.columns import Columns
 from ..lengths import Lengths
+from ..parallel import threads
 from ..simulation import World
 from ..tally import BASE, RAW
-from ..work import threads
 from .criteria import Criteria, probes
 from .sums import Sums
 from .votes import voted

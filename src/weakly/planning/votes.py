@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
 from ..events import Timelines
-from ..work import kernel
+from ..parallel import kernel
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..lengths import Lengths
 from ..symbols import check
-from .seconds import Who, expected, out
+from .core import Who, expected, out
 
 
 def present_share(*, event_length: Any, segment_length: Any, presence_criterion: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..symbols import check
-from .seconds import out
+from .core import out
 from .single import best_overlap_accuracy
 
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
 from ..symbols import check, choice, whole
+from .core import Floats, out
 from .search import maximise
-from .seconds import Floats, out
 
 
 def _shares(length_ratios: Any, presence_criterion: Any) -> tuple[Floats, Floats, Floats, Floats]:

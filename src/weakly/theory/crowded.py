@@ -17,8 +17,8 @@ import numpy as np
 from ..errors import InvalidInput
 from ..results import plain
 from ..symbols import check, whole
+from .core import Floats
 from .dense import Clumps
-from .seconds import Floats
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 

@@ -20,8 +20,8 @@ import numpy as np
 from ..errors import InvalidInput
 from ..results import plain
 from ..symbols import check
+from .core import Floats, out
 from .search import maximise
-from .seconds import Floats, out
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 

@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import InvalidInput
 from ..lengths import Lengths
 from ..symbols import choice
+from .core import Floats, Who, cells, expected, lengths_or_numbers, out
 from .search import maximise
-from .seconds import Floats, Who, cells, expected, lengths_or_numbers, out
 from .single import _accuracy, best_ratio
 from .stochastic import event_weighted
 

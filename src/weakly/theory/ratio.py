@@ -14,7 +14,7 @@ import numpy as np
 from ..annotator import TIE
 from ..lengths import Lengths
 from ..symbols import check
-from .seconds import Floats, Who, cells, lengths_or_numbers, out
+from .core import Floats, Who, cells, lengths_or_numbers, out
 from .single import best_ratio, overlap_accuracy, recording_accuracy
 
 

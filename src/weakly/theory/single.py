@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import AssumptionWarning, InvalidInput
 from ..lengths import Lengths
 from ..symbols import check, choice
-from .seconds import Floats, Seconds, Who, cells, expected, lengths_or_numbers, noticeable, out
+from .core import Floats, Seconds, Who, cells, expected, lengths_or_numbers, noticeable, out
 
 
 def _ask(event_length: Any, segment_length: Any, who: Who) -> Seconds:

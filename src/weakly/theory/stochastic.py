@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..lengths import Lengths
 from ..symbols import check, choice
-from .seconds import Floats, Who, expected, noticeable
+from .core import Floats, Who, expected, noticeable
 
 
 def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..lengths import Lengths
 from ..symbols import check, whole
-from .seconds import Floats, Who, cells, lengths_or_numbers, out
+from .core import Floats, Who, cells, lengths_or_numbers, out
 from .single import wrong_time
 
 

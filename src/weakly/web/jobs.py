@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import AssumptionWarning, WeaklyError
-from ..work import watched
+from ..parallel import watched
 from .limits import Limits
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress

@@ -11,8 +11,8 @@ import numpy as np
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Events, Timelines
 from ..exact.columns import Columns
+from ..parallel import Progress, in_order, threads
 from ..symbols import check
-from ..work import Progress, in_order, threads
 from .result import Evaluation
 from .scoring import chunked, joined, placement, score, segment_lengths
 

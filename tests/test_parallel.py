@@ -11,7 +11,7 @@ import pytest
 
 from weakly import work
 from weakly.errors import InvalidInput
-from weakly.work import in_order, open_executor, worker_count
+from weakly.parallel import in_order, open_executor, worker_count
 
 
 def slow_square(x):

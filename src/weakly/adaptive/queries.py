@@ -15,10 +15,10 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..symbols import check, choice, whole
+from .base import Asked, Labels, Method, Recording, key, verdict
 from .bisection import Bisection
 from .boundary import Boundary
 from .changepoint import ChangePoint, Chosen, spend
-from .contract import Asked, Labels, Method, Recording, key, verdict
 from .sources import recordings_of, with_events, with_features
 from .windows import Fixed, Oracle, Overlapping
 

@@ -14,9 +14,9 @@ import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events, late_words
+from ..parallel import progress_bar
 from ..results import counted
 from ..symbols import choice
-from ..work import progress_bar
 from . import labelstudio
 from .durations import agreed_lengths, asked_length, match_lengths
 from .output import as_answers, as_events

@@ -16,8 +16,8 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..intervals import merge
-from .asking import asked_so_far, make_method
-from .contract import Asked, Labels, Recording, lookup
+from .base import Asked, Labels, Recording, lookup
+from .queries import asked_so_far, make_method
 
 WORDS = {
     **dict.fromkeys(("present", "yes", "y", "1", "1.0", "true", "pos", "p", "+"), 1.0),
