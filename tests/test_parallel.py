@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from weakly import work
+from weakly import parallel
 from weakly.errors import InvalidInput
 from weakly.parallel import in_order, open_executor, worker_count
 
@@ -128,15 +128,15 @@ def test_the_bar_is_silent_where_nobody_looks(capsys):
 def test_the_bar_shows_after_a_second_on_a_terminal(monkeypatch, capsys):
     clock = iter(range(100))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(work.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(parallel.time, "monotonic", lambda: float(next(clock)))
     list(in_order(abs, [(x,) for x in range(5)], progress=True, label="squaring"))
     assert "squaring" in capsys.readouterr().err
 
 
 def test_the_default_has_a_thread_per_processor_and_leaves_none():
     before = threading.active_count()
-    with work.threads() as pool:
-        assert worker_count(pool) == work.cpu_count()
+    with parallel.threads() as pool:
+        assert worker_count(pool) == parallel.cpu_count()
         assert list(in_order(slow_square, [(2,)], executor=pool)) == [4]
     assert threading.active_count() <= before
 
@@ -178,4 +178,4 @@ def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
         return real(*arguments, **how)
 
     monkeypatch.setattr(numba, "njit", no_cache)
-    assert work.kernel(lambda x: x + 1)(1) == 2
+    assert parallel.kernel(lambda x: x + 1)(1) == 2
