@@ -90,7 +90,7 @@ def _kept() -> Any:
     class Kept(FunctionCache):
         def __init__(self, py_func: Callable[..., Any]) -> None:
             super().__init__(py_func)
-            self._cache_file = _Files(self._cache_path, self._impl.filename_base)
+            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base)  # type: ignore[assignment]
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):  # a full disk or a folder that was locked since costs time, not the answer
@@ -103,7 +103,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
     import numba
 
-    compiled = numba.njit(nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True)(function)
     # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
     with suppress(RuntimeError, OSError, ImportError, AttributeError):
         compiled._cache = _kept()(function)
