@@ -72,7 +72,7 @@ _HOME = {
 # No room is called like a public name: importing a room would hide the function behind the module.
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
-__all__ = ["__version__", "theory", *_ROOM]
+__all__ = sorted(("__version__", "theory", *_ROOM))
 
 
 def __getattr__(name: str) -> Any:
