@@ -70,17 +70,16 @@ _HOME = {
     "errors": ("AssumptionWarning", "InvalidInput", "MissingExtra", "WeaklyError"),
 }
 # No room is called like a public name: importing a room would hide the function behind the module.
-_ROOM = {name: room for room, names in _HOME.items() for name in names}
+_ROOM = {"theory": ""} | {name: room for room, names in _HOME.items() for name in names}
 
-__all__ = sorted(("__version__", "theory", *_ROOM))
+__all__ = list(_ROOM)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "theory":
-        return import_module(".theory", __name__)
     if name not in _ROOM:
         raise AttributeError(f"module 'weakly' has no attribute {name!r}")
-    value = getattr(import_module(f".{_ROOM[name]}", __name__), name)
+    room = import_module(f".{_ROOM[name] or name}", __name__)
+    value = getattr(room, name) if _ROOM[name] else room
     globals()[name] = value
     return value
 
