@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .errors import MissingExtra as MissingExtra
     from .errors import WeaklyError as WeaklyError
     from .evaluation import Evaluation as Evaluation
-    from .evaluation import evaluate as evaluate
+    from .evaluation import evaluate as evaluate  # type: ignore[no-redef]
     from .events import Answers as Answers
     from .events import Events as Events
     from .formats import read as read
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .formats import write as write
     from .lengths import Lengths as Lengths
     from .planning import Plan as Plan
-    from .planning import plan as plan
+    from .planning import plan as plan  # type: ignore[no-redef]
     from .simulation import Simulation as Simulation
     from .simulation import simulate as simulate
     from .theory import best_overlap_accuracy as best_overlap_accuracy
