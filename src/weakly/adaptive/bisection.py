@@ -18,6 +18,7 @@ from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..symbols import check, choice
 from ..theory.bisection import optimal_start_level
+from ..windows import cell_labels, window_starts
 from .base import Asked, Labels, Method, Recording, answers_by_segment
 
 CHILDREN = ("halves", "overlapping", "rescue")
@@ -204,12 +205,14 @@ class _Tree:
         kept = seconds[1:] > seconds[:-1] * (1 + 1e-12)
         return Labels(np.column_stack((seconds[:-1], seconds[1:]))[kept], value[kept], noticed)
 
-    def windows(self, count: int) -> list[_Node]:
-        """All windows of this many quarter leaves, every half window; the first that reaches the end is the last."""
-        return [(a, count) for a in range(0, 4 * self.n_leaves, count // 2) if self._is_window(a, count)]
+    def _last(self, count: int) -> int:
+        """Where the last window of this many quarter leaves starts, if there is one every half window."""
+        width = count * self.leaf / 4
+        return (len(window_starts(self.length, segment_length=width, hop=width / 2)) - 1) * (count // 2)
 
-    def _is_window(self, first: int, count: int) -> bool:
-        return first == 0 or (first > 0 and self._inside(first + count // 2))
+    def windows(self, count: int) -> list[_Node]:
+        """All windows of this many quarter leaves, every half window."""
+        return [(first, count) for first in range(0, self._last(count) + 1, count // 2)]
 
     def overlapping(self, asked: Asked) -> tuple[list[_Node], dict[_Node, float]]:
         """The windows to ask now, and what is known of the windows of one leaf."""
@@ -224,28 +227,22 @@ class _Tree:
             if count <= 4:
                 return [], said
             # A window can be present only if every longer window around it is.
-            half = count // 2
+            half, last, longest = count // 2, self._last(count // 2), self._last(count)
             alive = {first for (first, _), answer in said.items() if answer != 0.0}
             parts = {first + k * half // 2 for first in alive for k in range(3)}
             live = {
                 (first, half)
                 for first in parts
-                if self._is_window(first, half)
-                and all(a in alive for a in _around(first, half) if self._is_window(a, count))
+                if first <= last and all(a in alive for a in _around(first, half) if 0 <= a <= longest)
             }
             count = half
 
     def window_labels(self, asked: Asked) -> Labels:
         """Half leaves: present if one of the two windows that cover them is."""
-        wanted, said = self.overlapping(asked)
-        n = 2 * self.n_leaves
-        value = np.zeros(n)
-        for (first, count), answer in sorted(said.items(), key=lambda item: not math.isnan(item[1])):
-            if wanted or math.isnan(answer):
-                value[first // 2 : (first + count) // 2] = np.nan
-        for (first, count), answer in said.items():
-            if answer == 1 and count == 4:
-                value[first // 2 : (first + count) // 2] = 1.0
-        yes = [node for node, answer in said.items() if answer == 1 and node[1] == 4]
+        given = np.zeros(len(self.windows(4)))  # what lies in an absent window is absent
+        for (first, count), answer in self.overlapping(asked)[1].items():
+            given[first // 2 : (first + count) // 2 - 1] = answer
+        labels = cell_labels(given, cells=2 * self.n_leaves, windows=2, votes=1)
+        yes = [(2 * k, 4) for k in np.flatnonzero(given == 1).tolist()]
         noticed = self.bounds(yes) if yes else np.empty((0, 2))
-        return self._labels(np.arange(n + 1), self.leaf / 2, value, noticed)
+        return self._labels(np.arange(len(labels) + 1), self.leaf / 2, labels, noticed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments, oracle_segments
-from ..windows import checked_votes, windows_per_cell
+from ..windows import cell_labels, checked_votes, window_starts, windows_per_cell
 from .base import Asked, AtOnce, Labels, Recording, lookup
 
 
@@ -94,26 +94,15 @@ class Overlapping(AtOnce):
             return k // 2 + 1
         return min(k, max(1, math.floor(k + 1 - self.required_overlap / self.hop)))
 
-    def _cells(self, recording: Recording) -> Intervals:
-        return fixed_segments(recording_length=recording.length, segment_length=self.hop)
-
     def segments(self, recording: Recording) -> Intervals:
         """All windows of the recording; the first that reaches its end is the last."""
-        cells = self._cells(recording)
-        last = max(0, len(cells) - self.windows_per_cell)
-        starts = cells[: last + 1, 0]
+        starts = window_starts(recording.length, segment_length=self.segment_length, hop=self.hop)
         return np.column_stack((starts, np.minimum(starts + self.segment_length, recording.length)))
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
         """The cells, each present if enough of the windows that cover it are."""
-        cells, windows, k = self._cells(recording), self.segments(recording), self.windows_per_cell
-        said = lookup(asked, windows)
-        i = np.arange(len(cells))
-        first, last = np.maximum(0, i - k + 1), np.minimum(len(windows) - 1, i)
-        yes = np.concatenate(([0.0], np.cumsum(said == 1)))
-        no = np.concatenate(([0.0], np.cumsum(said == 0)))
-        n = last - first + 1
-        need = np.ceil(self.threshold * n / k - 1e-9)
-        ayes, noes = yes[last + 1] - yes[first], no[last + 1] - no[first]
-        present = np.where(ayes >= need, 1.0, np.where(noes > n - need, 0.0, np.nan))
-        return Labels(cells, present, windows[said == 1])
+        windows = self.segments(recording)
+        cells = fixed_segments(recording_length=recording.length, segment_length=self.hop)
+        given = lookup(asked, windows)
+        labels = cell_labels(given, cells=len(cells), windows=self.windows_per_cell, votes=self.threshold)
+        return Labels(cells, labels, windows[given == 1])
