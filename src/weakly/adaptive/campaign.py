@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,18 +24,23 @@ from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
 from ..files import atomic_write, inputs_kept, refuse_input
 from ..formats import write
+from ..formats.io import parse
+from ..formats.table import Rows
+from ..formats.vocabulary import UNREADABLE, answer_of
 from ..intervals import merge
 from ..results import to_json
 from .base import Method, Recording
-from .export import Exporter, text_of
+from .export import REGION, Exporter, text_of
 from .queries import COLUMNS, METHODS, asked_so_far, make_method, queries
-from .returned import read_returned
 from .store import NAME, Answer, State, Store, fingerprint, same
 
 if TYPE_CHECKING:
     from .queries import Queries
 
 QUERIES, ANSWERS = "queries.csv", "answers.csv"
+_ID = re.compile(r"[0-9a-f]{12}")
+_CLIP = re.compile(r"/([0-9a-f]{12})\.\w+$")  # a cut clip is called by its query
+_CLOCKS = ("answered", "updated_at", "when", "created_at")  # what tells when an answer was given
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 _OLD = "campaign.json"  # the settings of a campaign of version 0.1.0, whose answers were in answers.csv
 
@@ -169,7 +176,7 @@ class Campaign:
 
     @classmethod
     def start(cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any]) -> Campaign:
-        """The campaign of a folder with these queries: a new one, or the one that is there, if its settings are the same.
+        """The campaign of a folder with these queries: a new one, or the one that is there with the same settings.
 
         What was typed into its files so far is taken into the store first.
         """
@@ -278,37 +285,58 @@ class Campaign:
         new, unknown, unreadable = self._read(exports)
         self.store.tell(new)
         state = self._export_answers()
-        twice = collect(self.queries, new).duplicates
+        brought = collect(self.queries, new)
         found = collect(state.queries, state.answers, unknown=unknown, unreadable=unreadable)
-        duplicates = list(dict.fromkeys([*found.duplicates, *twice]))
-        return replace(found, duplicates=duplicates)
+        return replace(
+            found,
+            duplicates=list(dict.fromkeys(found.duplicates + brought.duplicates)),
+            contradictions=list(dict.fromkeys(found.contradictions + brought.contradictions)),
+        )
 
     def _read(self, paths: Iterable[str | Path]) -> tuple[list[Answer], list[str], list[str]]:
         """The answers in files, the places of those about no query, and of words that are no answer."""
+        known = dict(zip(self.queries["query"], self.queries["label"]))
         by_time: dict[Any, list[tuple[str, str]]] = {}
-        for row in self.queries.to_dict("records"):
-            place = _moment(row["recording"], row["onset"], row["offset"])
-            by_time.setdefault(place, []).append((row["label"], row["query"]))
-        known = set(self.queries["query"])
+        for query, name, onset, offset, label in self.queries[list(COLUMNS[:5])].itertuples(index=False):
+            by_time.setdefault(_moment(name, onset, offset), []).append((label, query))
         new: list[Answer] = []
         unknown: list[str] = []
         unreadable: list[str] = []
-        own, others = set(self._typed()), list(map(Path, paths))
-        with inputs_kept():  # the campaign's own files are taken in, and may then be written again
-            returned = read_returned([path for path in others if path in own])
-        for one in [*returned, *read_returned([path for path in others if path not in own])]:
-            query = one.query
-            if not query:
-                near = by_time.get(_moment(one.recording, one.onset, one.offset), [])
-                mine = [name for label, name in near if label == one.label or len(near) == 1]
-                query = mine[0] if mine else ""
-            if query not in known:
-                if one.word or one.query:
-                    unknown.append(f"{one.place}: {one.query or 'no query id'}")
-            elif np.isinf(one.present):
-                unreadable.append(f"{one.place}: {one.word!r}")
-            elif one.word:
-                new.append(Answer(query, one.present, one.annotator, one.seconds, one.answered, self._name(one.file)))
+        own = set(self._typed())
+        for path in map(Path, paths):
+            # The campaign's own files are taken in, and may then be written again.
+            with inputs_kept() if path in own else nullcontext():
+                found, _, _ = parse(path, format=None, label=None, columns=None, on_error="skip", progress=False,
+                                    answers=True)  # fmt: skip
+            for rows in found:
+                if not rows.weak:
+                    raise InvalidInput(f"{rows.source.name}: holds events, and no answers to queries")
+                file = rows.source.name
+                unreadable += [f"{file}, {_line(at)}: {words}" for at, _, words in rows.source.problems]
+                frame = pd.DataFrame(rows.data)
+                choices: dict[Any, list[str]] = {}
+                if "annotation" in frame:
+                    choices = frame.groupby(["query", "annotation"])["label"].agg(list).to_dict()
+                for at, row in zip(rows.places, frame.to_dict("records")):
+                    query = str(row.get("query") or "")
+                    if query not in known and (clip := _CLIP.search(f"/{row['recording']}")):
+                        query = clip.group(1)
+                    if query not in known and not _ID.fullmatch(query):
+                        near = by_time.get(_moment(row["recording"], row["onset"], row["offset"]), [])
+                        mine = [name for label, name in near if label == row["label"] or len(near) == 1]
+                        query = mine[0] if mine else query
+                    if query not in known:
+                        unknown.append(f"{file}, {_line(at)}: {query or 'no query id'}")
+                        continue
+                    present = row["present"]
+                    if "annotation" in row and row["label"] != known[query]:
+                        present, word = _choice(row, choices[(query, row["annotation"])])
+                        if word is not None:
+                            unreadable += [f"{file}, {_line(at)}: {word!r}"] if word else []
+                            continue
+                    clock = next((str(row[name]) for name in _CLOCKS if row.get(name)), "")
+                    new.append(Answer(query, present, str(row.get("annotator") or ""),
+                                      float(row.get("seconds", np.nan)), clock, self._name(file)))  # fmt: skip
         return new, unknown, unreadable
 
     def _name(self, path: str | Path) -> str:
@@ -407,6 +435,38 @@ class Campaign:
 def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
     """A segment by its file's name and milliseconds, for answers that come without a query's id."""
     return Path(str(recording)).name, np.round(onset, 3), np.round(offset, 3)
+
+
+def _parsed(path: Path) -> list[Rows]:
+    """What the readers of formats find in a file (or in the files of a folder), as answers."""
+    kinds = {"clips.csv": "clips", "raven": "raven", "audacity": "audacity"}
+    likely = kinds.get(path.name) or kinds.get(path.parent.name)
+    how: dict[str, Any] = {"label": None, "columns": None, "on_error": "skip", "progress": False, "answers": True}
+    found, _, _ = parse(path, format=likely, **how)
+    if all(rows.weak for rows in found):
+        return found
+    try:  # a table of clips in which one word is no answer is still one
+        return parse(path, format="clips", **how)[0]
+    except InvalidInput:
+        raise InvalidInput(f"{path}: holds events, and no answers to queries") from None
+
+
+def _choice(row: Mapping[str, Any], offered: list[str]) -> tuple[float, str | None]:
+    """The answer of a row of Label Studio with another label than its query's, or why it is none ("": it says nothing).
+
+    Where all choices are answers, the row is the question's; where one is something else, every choice has a row.
+    """
+    readable = [label for label in offered if answer_of(label) not in (None, UNREADABLE)]
+    if not readable:
+        return row["present"], None if len(offered) == 1 and row["label"] != REGION else row["label"]
+    if row["present"] != 1:
+        return np.nan, ""
+    word = answer_of(row["label"])
+    return (np.nan, row["label"]) if word is None or word == UNREADABLE else (word, None)
+
+
+def _line(place: int | str) -> str:
+    return f"line {place}" if isinstance(place, int) else place
 
 
 def _answers_text(answers: Answers) -> bytes:
