@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import weakly as wk
 from weakly.adaptive import Method, store
-from weakly.adaptive.campaign import Campaign, collect
+from weakly.adaptive.answers import collect
+from weakly.adaptive.campaign import Campaign
 from weakly.adaptive.store import Answer, Store
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
