@@ -104,6 +104,11 @@ def normal(name: str) -> tuple[str, str]:
     return base, unit
 
 
+def looks_like_ids(base: str) -> bool:
+    """Whether a normalised name is that of an id, a name, a file or a number, and not one that is known to be none."""
+    return base not in _ASIDE and bool(_IDLIKE.search(base))
+
+
 @dataclass
 class Roles:
     """Which column plays which part; ``None`` recording means the file's own name."""

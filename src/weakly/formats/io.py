@@ -241,7 +241,7 @@ def _late(
         if not words.endswith("?"):
             words += (
                 "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end, "
-                "'skip' leaves them out"
+                "'skip' (--on-error skip) leaves them out"
             )
         raise InvalidInput(
             f"{rows.source.at(place)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
@@ -339,7 +339,7 @@ def read(
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
     table, late = _late(table, lengths, on_error, notes, found)
-    _frames(table, notes)
+    touching_frames(table, notes)
     names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
     account["skipped"], account["events"] = (
@@ -368,7 +368,7 @@ def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], n
     return n
 
 
-def _frames(table: pd.DataFrame, notes: list[str]) -> None:
+def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
     """Say that equally long events that touch are taken as one: they may be frames."""
     if len(table) < 4 or "weak" in table:
         return

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .columns import Roles, is_events, normal, roles_of, sentence, suited
+from .columns import Roles, is_events, looks_like_ids, normal, roles_of, sentence, suited
 from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
 from .registry import Format
 from .source import Source, quoted
@@ -168,6 +168,10 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             }
     rows.checked()
     lengths_agree(rows, lengths)
+    for name in roles.unused:
+        if looks_like_ids(normal(name)[0]):
+            words = f"{quoted(name)} ({len(set(table.columns[name]))} values) is not used; --columns recording={name} if it is"
+            source.signs.append(("unused column", f"{source.name}: {words} the recording"))
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
     names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
     rows.say(sentence(roles, recordings=len(names), labels=len(set(rows.data["label"])), annotators=people, unit=unit))
@@ -203,6 +207,8 @@ def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect 
         onset, offset = _dated(table, roles, recording, end, kinds, dialect)
         return onset, offset, "dates"
     scales: dict[str, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
+    if "rate" in source.columns:  # told, whatever the names say
+        scales = dict.fromkeys(scales, np.nan)
     if any(scale != scale for scale in scales.values()):
         rate = _rate(table, roles)
         scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
@@ -210,6 +216,8 @@ def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect 
     onset, offset = (_scaled(values, scales[role]) for values, role in ((onset, "onset"), (offset, end)))
     if end == "length":
         offset = ending(onset, offset)
+    if "rate" in source.columns:
+        return onset, offset, f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
     unit = next((units[role] for role in ("onset", end) if units[role] and UNITS[units[role]] != 1.0), "seconds")
     if unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
         source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
@@ -291,7 +299,8 @@ def _answered(table: Table, roles: Roles, rows: Rows) -> Any:
     if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
         told = rows.data["label"]
         numbers_ = values.astype(np.float64).tolist()
-        values = [f"{v:g}" if v == v else "?" if label else "" for v, label in zip(numbers_, told)]
+        timed = np.isfinite(rows.data["onset"]).tolist()
+        values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
     said, none = answers_of(values)
     for i in np.flatnonzero(np.isinf(said)).tolist():
         words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"
