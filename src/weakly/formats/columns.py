@@ -47,7 +47,7 @@ NAMES: dict[str, str] = {
     "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start "
     "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset start_sample begin_sample first xmin "
     "start_datetime begin_datetime start_date_time anfang beginn debut début inicio início start_in time timestamp",
-    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end t_end "
+    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end end_timestamp stop_timestamp t_end "
     "tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time ende fin fim einde",
     "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
     "duración duração lengte",
@@ -83,6 +83,10 @@ _TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 _ASIDE = set(
     ["notes", "note", "comment", "comments", "remark", "remarks", "memo", "split", "subset", "fold", "set", "partition", "site", "location", "station", "date", "day", "month", "year", "hour", "channel", "channels", "view", "selection", "stim_file", "stimulus", "response_time", "quality", "snr", "latitude", "longitude", "lat", "lon", "sex", "age", "version", "created_at", "updated_at", "updated", "modifiers", "hed", "sample", "channel_id", "hydrophone", "weather", "comment_start", "comment_stop", "test_status", "behavior_type", "behavioral_category"]
 )
+# Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
+_BITS = {"presence", "detected", "vote", "verdict"}
+# Of these, a place or a day may tell recordings apart if nothing else does.
+_PLACES = set("site location station date day hydrophone".split())
 _MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 _IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
 
@@ -213,7 +217,9 @@ def _is_rate(text: str) -> bool:
 
 def _times(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str, str]) -> None:
     def choose(role: str) -> str | None:
-        for name in suited(free, role):
+        unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
+        counted = unit in UNITS and UNITS[unit] != UNITS[unit]
+        for name in sorted(suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)):
             if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
                 return name
         return None
@@ -262,11 +268,8 @@ def _answer(found: Roles, free: list[str]) -> None:
     for name in suited(free, "present"):
         sure = normal(name)[0] in ("present", "answer", "is_present")
         values = found.table.columns[name]
-        if (sure and not isinstance(values, np.ndarray)) or is_vocabulary([str(value) for value in values]):
-            found.names["present"] = name
-            free.remove(name)
-            return
-        if sure and values.dtype.kind in "fiub":
+        words = normal(name)[0] not in _BITS
+        if sure or (not isinstance(values, np.ndarray) and is_vocabulary(values, words=words)):
             found.names["present"] = name
             free.remove(name)
             return
@@ -370,6 +373,8 @@ def _share(values: Sequence[str], pattern: re.Pattern[str]) -> float:
 def _like_ids(found: Roles, name: str, kinds: dict[str, str]) -> bool:
     """Whether a column could name recordings: several values, not one per row like a row number, not a measurement."""
     base, values = normal(name)[0], found.table.columns[name]
+    if base in _PLACES and len(set(values)) > 1:
+        return True
     if base in _ASIDE or kinds[name] in ("", "clock", "date") or isinstance(values, np.ndarray):
         return False
     some = set(values)

@@ -95,7 +95,7 @@ def _answers(source: Source) -> bool:
             return True
         at = names.index(name)
         rows = [line.split(source.delimiter) for line in source.head[1:]]
-        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)]):
+        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)], words=True):
             return True
     return False
 

@@ -111,6 +111,10 @@ def read(source: Source) -> Rows:
 def _questions(rows: Rows) -> None:
     """Turn labels that are questions into answers; which words belong to the label is seen from all of them."""
     parts = [split_answer(text) for text in rows.data["label"]]
+    known = sorted({label for (_, label, _), text in zip(parts, rows.data["label"]) if "?" in text and label}, key=len)[::-1]
+    for i, text in enumerate(rows.data["label"]):  # "dog note absent": other texts tell that the label is dog
+        asked = next((label for label in known if f" {label} " in f" {text} "), None) if "?" not in text else None
+        parts[i] = split_answer(text, asked) if asked else parts[i]
     words = {text.lower() for _, _, text in parts}
     if len(parts) > 1 and len(words) == 1 and "" not in words:  # "no call?" everywhere: the word is the label's
         whole = {" ".join(text.split()) for text in rows.data["label"]}
