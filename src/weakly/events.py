@@ -160,7 +160,7 @@ class _Table:
             own = _texts(frame[name])
             _known(f"where {name}", str(value), sorted(set(own)))
             hit = np.array([text == str(value) for text in own], dtype=bool)
-            if name not in ("label", "annotator") and frame.groupby("recording")[name].nunique(dropna=False).max() == 1:
+            if name not in ("label", "annotator", "present") and frame.groupby("recording")[name].nunique(dropna=False).max() == 1:
                 gone = set(frame["recording"][~hit])
                 listing = listing[[str(each) not in gone for each in listing.index]]
                 if gone:
@@ -658,8 +658,16 @@ class Answers(_Table):
         where: Mapping[str, str] | None = None,
         merge: Mapping[str, Sequence[str]] | None = None,
     ) -> Answers:
-        """The answers about some classes, of some annotators, with some values in other columns; as for events."""
+        """The answers about some classes, of some annotators, with some values in other columns; as for events.
+
+        Of merged classes, one that is present makes the answer "present", and else one that is unsure "unsure".
+        """
         frame, listing, notes = self._chosen(label, annotator, where, merge)
+        if merge:
+            keys = [name for name in ("recording", "onset", "offset", "label", "annotator", "query") if name in frame]
+            order = frame["present"].map({1.0: 0, 0.0: 2}).fillna(1)
+            frame = frame.assign(_order=order).sort_values("_order", kind="stable").drop_duplicates(keys)
+            frame = frame.sort_index().drop(columns="_order").reset_index(drop=True)
         return Answers(frame, listing, source=replace(self.source, notes=notes))
 
     def __repr__(self) -> str:

@@ -31,7 +31,10 @@ RECORDING_LENGTH = typer.Option(
     None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
 )
 EXAMINED = typer.Option(
-    None, "--examined", metavar="FILE", help="What was annotated: a UEM file or a table of recordings, times, annotators."
+    None,
+    "--examined",
+    metavar="FILE",
+    help="What was annotated: a UEM file or a table of recordings, times, annotators.",
 )
 
 

@@ -81,7 +81,58 @@ _WORDS: dict[str, dict[str, int]] = {
 _TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 # Columns that are never the recording nor the label, whatever is in them.
 _ASIDE = set(
-    ["notes", "note", "comment", "comments", "remark", "remarks", "memo", "split", "subset", "fold", "set", "partition", "site", "location", "station", "date", "day", "month", "year", "hour", "channel", "channels", "view", "selection", "stim_file", "stimulus", "response_time", "quality", "snr", "latitude", "longitude", "lat", "lon", "sex", "age", "version", "created_at", "updated_at", "updated", "modifiers", "hed", "sample", "channel_id", "hydrophone", "weather", "comment_start", "comment_stop", "test_status", "behavior_type", "behavioral_category"]
+    [
+        "notes",
+        "note",
+        "comment",
+        "comments",
+        "remark",
+        "remarks",
+        "memo",
+        "split",
+        "subset",
+        "fold",
+        "set",
+        "partition",
+        "site",
+        "location",
+        "station",
+        "date",
+        "day",
+        "month",
+        "year",
+        "hour",
+        "channel",
+        "channels",
+        "view",
+        "selection",
+        "stim_file",
+        "stimulus",
+        "response_time",
+        "quality",
+        "snr",
+        "latitude",
+        "longitude",
+        "lat",
+        "lon",
+        "sex",
+        "age",
+        "version",
+        "created_at",
+        "updated_at",
+        "updated",
+        "modifiers",
+        "hed",
+        "sample",
+        "channel_id",
+        "hydrophone",
+        "weather",
+        "comment_start",
+        "comment_stop",
+        "test_status",
+        "behavior_type",
+        "behavioral_category",
+    ]
 )
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 _BITS = {"presence", "detected", "vote", "verdict"}
@@ -219,7 +270,9 @@ def _times(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str
     def choose(role: str) -> str | None:
         unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
         counted = unit in UNITS and UNITS[unit] != UNITS[unit]
-        for name in sorted(suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)):
+        for name in sorted(
+            suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)
+        ):
             if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
                 return name
         return None
@@ -282,8 +335,8 @@ def _codes(values: Sequence[Any]) -> np.ndarray:
 
 def _decides(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether each value of one goes with a single value of the other."""
-    pairs = np.unique(np.column_stack((one, other)), axis=0)
-    return len(pairs) == len(np.unique(one))
+    pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
+    return len(pairs) == int(one.max(initial=-1)) + 1
 
 
 def _onsets(found: Roles) -> np.ndarray | None:
@@ -414,6 +467,8 @@ def _backwards(found: Roles, label: str | None) -> bool:
 def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
     """The candidate that tells the others; refused where only two together would tell recordings apart."""
     source = found.table.source
+    if len(candidates) == 1:
+        return next(iter(candidates))
     codes = {name: _codes(values) for name, (_, values) in candidates.items()}
     best_tier = min(tier for tier, _ in candidates.values())
     same = [name for name, (tier, _) in candidates.items() if tier == best_tier]

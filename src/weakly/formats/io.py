@@ -392,6 +392,10 @@ def _selected(result: Any, label: str | None, found: Sequence[Rows], **more: Any
     if label is not None and not len(result) and not result.labels:
         label = None
     chosen = {name: value for name, value in more.items() if value}
+    if "where" in chosen:  # by the file's own names too
+        there = result.to_frame().columns
+        known = {old: new for rows in found for old, new in rows.aliases.items()}
+        chosen["where"] = {n if n in there else known.get(n, n): v for n, v in chosen["where"].items()}
     return result if label is None and not chosen else result.select(label, **chosen)
 
 

@@ -163,6 +163,7 @@ def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: 
     rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
     wanted = dict(where) | ({"label": label} if label is not None and label in rows.data["label"] else {})
     for name, value in wanted.items():
+        name = name if name in rows.data else rows.aliases.get(name, name)
         if name in rows.data:
             rows.keep(np.array([str(own) == value for own in rows.data[name]], dtype=bool), why="not selected")
     if annotator and "annotator" in rows.data:
@@ -175,7 +176,9 @@ def _kinds(rows: Rows) -> list[Finding]:
     name, weak = rows.source.name, rows.data.get("weak")
     if weak is not None and weak.any() and not weak.all():
         words = "rows about whole files among boxes; --where is_box=1 (or is_box=0) takes one kind"
-        found.append(Finding(name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words))
+        found.append(
+            Finding(name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words)
+        )
     if rows.weak or not len(rows):
         return found
     people = dict.fromkeys(rows.data.get("annotator", ()))

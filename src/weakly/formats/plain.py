@@ -148,7 +148,7 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     data.update({(dialect.renamed if dialect else {}).get(name, name): values for name, values in others.items()})
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
-    rows = Rows(source, data, table.lines)
+    rows = Rows(source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data})
     _lengths_and_idle(table, roles, rows, blank)
     waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}

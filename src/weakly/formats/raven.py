@@ -97,7 +97,9 @@ def label_column(table: Table, said: str | None = None) -> str | None:
 
 def read(source: Source) -> Rows:
     """The selections of one table."""
-    quotes = bool(source.head) and source.head[0].lstrip().startswith('"')  # a spreadsheet may have put quotes around everything
+    quotes = bool(source.head) and source.head[0].lstrip().startswith(
+        '"'
+    )  # a spreadsheet may have put quotes around everything
     table = Table.read(source, delimiter="\t", quotes=quotes)
     begin, end = table.need(BEGIN), table.need(END)
     first, last = table.numbers(begin), table.numbers(end)

@@ -37,6 +37,7 @@ class Rows:
     blank: set[int | str] = field(default_factory=set)  # places that say "annotated, nothing there"
     merged: dict[str, set[int | str]] = field(default_factory=dict)  # places that say nothing of their own, by reason
     reading: str = ""  # one line: what was taken as what
+    aliases: dict[str, str] = field(default_factory=dict)  # the file's name of a column: ours
 
     def __len__(self) -> int:
         return len(self.places)

@@ -111,7 +111,9 @@ def read(source: Source) -> Rows:
 def _questions(rows: Rows) -> None:
     """Turn labels that are questions into answers; which words belong to the label is seen from all of them."""
     parts = [split_answer(text) for text in rows.data["label"]]
-    known = sorted({label for (_, label, _), text in zip(parts, rows.data["label"]) if "?" in text and label}, key=len)[::-1]
+    known = sorted({label for (_, label, _), text in zip(parts, rows.data["label"]) if "?" in text and label}, key=len)[
+        ::-1
+    ]
     for i, text in enumerate(rows.data["label"]):  # "dog note absent": other texts tell that the label is dog
         asked = next((label for label in known if f" {label} " in f" {text} "), None) if "?" not in text else None
         parts[i] = split_answer(text, asked) if asked else parts[i]
@@ -281,7 +283,23 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
 
 
-_OTHERS = set(["SPKR-INFO", "LEXEME", "NON-LEX", "NON-SPEECH", "FILLER", "EDIT", "SU", "IP", "CB", "A/P", "NOSCORE", "NO_RT_METADATA", "SEGMENT"])
+_OTHERS = set(
+    [
+        "SPKR-INFO",
+        "LEXEME",
+        "NON-LEX",
+        "NON-SPEECH",
+        "FILLER",
+        "EDIT",
+        "SU",
+        "IP",
+        "CB",
+        "A/P",
+        "NOSCORE",
+        "NO_RT_METADATA",
+        "SEGMENT",
+    ]
+)
 
 
 def sniff_rttm(source: Source) -> bool:
