@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Choosing rows, cutting at the end, lengths and examined stretches, folders, binary files, and other libraries' objects."""
 
 import json
@@ -13,6 +14,7 @@ from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import main
 from weakly.events import Answers, Events
 from weakly.formats import check, read, read_answers, read_examined, read_lengths, write
+from weakly.results import to_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.errors.AssumptionWarning")
 HEAD = "file,start,end,species,rater,split\n"
@@ -343,7 +345,9 @@ def test_commands_share_one_parser(capsys, table, tmp_path):
     uem.write_text("a 1 0 2.5\n")
     code, out_text, _ = run(capsys, "evaluate", table, "--segment-length", "1", "--presence-criterion", "0.5",
                             "--examined", uem, "--json")  # fmt: skip
-    assert json.loads(out_text)["overall"][0]["n_queries"] == pytest.approx(3.5)
+    part = wk.evaluate(read(table, examined=uem).within(), segment_length=1.0, presence_criterion=0.5)
+    assert json.loads(out_text)["rows"] == json.loads(to_json(part))["rows"]
+    assert json.loads(out_text)["rows"] != json.loads(run(capsys, *evaluate[:6], "--json")[1])["rows"]
     code, _, err = run(
         capsys, "evaluate", table, "--segment-length", "1", "--presence-criterion", "0.5", "--where", "x"
     )

@@ -44,17 +44,21 @@ _TIERS = (_FILES, _IDS, _PEOPLE, _WEAK)
 
 NAMES: dict[str, str] = {
     "recording": " ".join(_TIERS),
-    "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start "
-    "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset start_sample begin_sample first xmin "
+    "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time "
+    "time_start "
+    "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset "
+    "start_sample begin_sample first xmin "
     "start_datetime begin_datetime start_date_time anfang beginn debut début inicio início start_in time timestamp",
-    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end end_timestamp stop_timestamp t_end "
+    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end "
+    "end_timestamp stop_timestamp t_end "
     "tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time ende fin fim einde",
     "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
     "duración duração lengte",
     "label": "class_name event_label label label_name class species common_name species_name annotation behavior "
     "behaviour trial_type event_type event_class event_name event action action_name action_class action_label "
     "activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags category "
-    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id speaker_name "
+    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
+    "speaker_name "
     "state stage sleep_stage phase label_id labels type target verb code klasse art espece espèce especie étiquette "
     "etiqueta bezeichnung soort value text sound name",
     "annotator": "annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler "
@@ -80,64 +84,17 @@ _WORDS: dict[str, dict[str, int]] = {
 }
 _TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 # Columns that are never the recording nor the label, whatever is in them.
-_ASIDE = set(
-    [
-        "notes",
-        "note",
-        "comment",
-        "comments",
-        "remark",
-        "remarks",
-        "memo",
-        "split",
-        "subset",
-        "fold",
-        "set",
-        "partition",
-        "site",
-        "location",
-        "station",
-        "date",
-        "day",
-        "month",
-        "year",
-        "hour",
-        "channel",
-        "channels",
-        "view",
-        "selection",
-        "stim_file",
-        "stimulus",
-        "response_time",
-        "quality",
-        "snr",
-        "latitude",
-        "longitude",
-        "lat",
-        "lon",
-        "sex",
-        "age",
-        "version",
-        "created_at",
-        "updated_at",
-        "updated",
-        "modifiers",
-        "hed",
-        "sample",
-        "channel_id",
-        "hydrophone",
-        "weather",
-        "comment_start",
-        "comment_stop",
-        "test_status",
-        "behavior_type",
-        "behavioral_category",
-    ]
+_ASIDE_NAMES = (
+    "notes note comment comments remark remarks memo split subset fold set partition site location station date day "
+    "month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude "
+    "lat lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather "
+    "comment_start comment_stop test_status behavior_type behavioral_category"
 )
+_ASIDE = frozenset(_ASIDE_NAMES.split())
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 _BITS = {"presence", "detected", "vote", "verdict"}
 # Of these, a place or a day may tell recordings apart if nothing else does.
-_PLACES = set("site location station date day hydrophone".split())
+_PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
 _MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 _IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
 
@@ -368,7 +325,7 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         values = table.columns[name]
         tier = _TIER.get(normal(name)[0], 1)
         distinct = len(set(values))
-        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 0 or distinct == 1 and "" in values)):
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 0 or (distinct == 1 and "" in values))):
             continue
         if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
             continue  # a row number
@@ -405,13 +362,12 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
             return
     if ids or files:
         name = (files or ids)[0]
-        others = f", or {quoted(ids[1])}" if len(ids) > 1 else ""
+        others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
         raise InvalidInput(
-            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({len(set(table.columns[name]))} "
-            f"values){others} could: say recording={name} in columns (--columns recording={name}), or recording=@file "
-            "if the whole file is one recording"
+            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
+            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file if the whole file is one recording"
         )
-    if _backwards(found, (best or [None])[0]):
+    if _backwards(found, best[0] if best else None):
         raise InvalidInput(
             f"{source.name}: no column names the recordings and the times go backwards, so there may be several; say "
             "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"

@@ -1,4 +1,4 @@
-"""JSON documents: JAMS, ActivityNet and its cousins (THUMOS, MultiTHUMOS, Charades), AOEF (whombat), lists of records."""
+"""JSON documents: JAMS, ActivityNet and its cousins (THUMOS, MultiTHUMOS, Charades), AOEF, lists of records."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def write_videos(events: Events, path: Path) -> list[str]:
     for name, length, done in zip(listing.index, listing["length"], listing["annotated"]):
         if not done:
             continue
-        mine = groups.get(name, np.empty(0, np.int64)).tolist()
+        mine = [int(i) for i in groups.get(name, [])]
         entry: dict[str, Any] = {} if length != length else {"duration": length}
         entry["subset"] = subset[mine[0]] if mine else ""
         entry["annotations"] = [
@@ -290,7 +290,8 @@ def sniff_aoef(source: Source) -> bool:
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
     """Start, end, low and high frequency of a geometry."""
-    kind, at = (geometry.get("type"), geometry.get("coordinates")) if isinstance(geometry, dict) else (None, None)
+    kind: Any = geometry.get("type") if isinstance(geometry, dict) else None
+    at: Any = geometry.get("coordinates") if isinstance(geometry, dict) else None
     try:
         if kind == "BoundingBox":
             return float(at[0]), float(at[2]), float(at[1]), float(at[3])

@@ -151,11 +151,9 @@ def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
             full = f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./")
             rows.data["recording"] = [full] * len(rows)
             rows.empty, rows.unannotated = [full] * len(rows.empty), [full] * len(rows.unannotated)
-            rows.lengths = {full: length for length in rows.lengths.values()}
+            rows.lengths = dict(zip([full], rows.lengths.values()))
     first = quoted(next(iter(twice)), most=60)
-    notes.append(
-        f"{counted(len(twice), 'name')} of files in several folders (first {first}): recordings are called with the folder"
-    )
+    notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
 
 def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
@@ -226,7 +224,7 @@ def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -
 def _late(
     table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[Rows]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """The rows within their recordings: those that go past the end raise, are left out (skip) or are cut there (clip)."""
+    """The rows within their recordings: those past the end raise, are left out (skip) or are cut there (clip)."""
     if lengths is None or not len(table):
         return table, {}
     known = table["recording"].map(lengths) if isinstance(lengths, Mapping) else np.full(len(table), lengths)
@@ -302,7 +300,7 @@ def read(
         or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
-        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings there, and counts them.
+        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them.
     where, annotator, merge : as for :meth:`Events.select`: values of other columns, whose rows, classes to be joined.
     examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
     progress : show a bar on a terminal when it takes long.
@@ -382,8 +380,8 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
     touch = same & (np.abs(ordered["onset"].to_numpy()[1:] - ordered["offset"].to_numpy()[:-1]) < 1e-6)
     if touch.sum() > 0.2 * len(table):
         notes.append(
-            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all {length.iloc[0]:g} s long "
-            "(frames?): computations join them to one event"
+            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all "
+            f"{length.iloc[0]:g} s long (frames?): computations join them to one event"
         )
 
 

@@ -302,7 +302,7 @@ def write(events: Events, path: Path) -> list[str]:
     onset, offset, label = frame["onset"].tolist(), frame["offset"].tolist(), frame["label"].tolist()
     who, channel = texts_of(frame, "annotator"), texts_of(frame, "channel")
     for i, (name, length, done) in enumerate(zip(listing.index, listing["length"], listing["annotated"]), 1):
-        mine = groups.get(name, np.empty(0, np.int64)).tolist()
+        mine = [int(i) for i in groups.get(name, [])]
         by: dict[str, list[int]] = {}
         for row in mine:
             by.setdefault(who[row], []).append(row)

@@ -89,7 +89,7 @@ def check(
 ) -> Check:
     """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
 
-    ``columns`` to ``examined`` are as for :func:`weakly.read`; a file among ``path`` that lists lengths is used as such.
+    ``columns`` to ``examined`` are as for :func:`weakly.read`; a file among ``path`` that lists lengths is used so.
     ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
 
     Examples
@@ -187,7 +187,7 @@ def _kinds(rows: Rows) -> list[Finding]:
         same = frame.groupby(["recording", "label"], sort=False)["annotator"].nunique()
         if (same > 1).any():
             first = quoted(next(iter(people)))
-            words = f"recordings and classes with tracks of several of {len(people)} annotators; --annotator {first} takes one"
+            words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
             found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
     notes: list[str] = []
     touching_frames(_frame(rows), notes)

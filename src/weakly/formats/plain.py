@@ -170,11 +170,12 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     lengths_agree(rows, lengths)
     for name in roles.unused:
         if looks_like_ids(normal(name)[0]):
-            words = f"{quoted(name)} ({len(set(table.columns[name]))} values) is not used; --columns recording={name} if it is"
-            source.signs.append(("unused column", f"{source.name}: {words} the recording"))
+            many = len(set(table.columns[name]))
+            words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
+            source.signs.append(("unused column", f"{source.name}: {words}"))
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
-    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
-    rows.say(sentence(roles, recordings=len(names), labels=len(set(rows.data["label"])), annotators=people, unit=unit))
+    n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
+    rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
 
 

@@ -71,7 +71,7 @@ def _answered(rows: Rows, table: Table, said: str) -> None:
         "seconds": np.full(len(table), np.nan),
     }
     rows.data.setdefault("annotator", [""] * len(table))
-    for name in (said, query):
+    for name in filter(None, (said, query)):
         rows.data.pop(name, None)
     if none.any():
         source.note(f"{source.name}: {count(int(none.sum()), 'selection')} not answered yet and left out")

@@ -224,7 +224,8 @@ def _even(
     source: Source, rows: list[list[str]], lines: list[int], width: int, short: set[int], first: int
 ) -> tuple[list[list[str]], list[int]]:
     """Rows of one width: missing fields at the end are empty and remembered, too many are a broken row."""
-    even, kept = [], []
+    even: list[list[str]] = []
+    kept: list[int] = []
     for row, line in zip(rows, lines):
         if len(row) > width and any(item.strip() for item in row[width:]):
             source.fail(line, "", f"has {len(row)} fields where there are {width} columns")

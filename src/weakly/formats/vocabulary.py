@@ -73,7 +73,7 @@ def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.b
 
 
 def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
-    """Whether texts are nothing but whole answers (or empty), and at least one is; a clear one, if ``words`` are asked."""
+    """Whether texts are nothing but whole answers (or empty), at least one; a clear one, if ``words`` are asked."""
     said = {value.strip().lower() for value in set(values)} - {""}
     clear = not words or bool(said & _CLEAR)
     return bool(said) and clear and all(re.sub(r"\s+", "_", word) in WORDS for word in said)
