@@ -121,6 +121,8 @@ def _wide(
 ) -> Rows:
     """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
     source = table.source
+    if not classes:
+        raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
         raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
@@ -264,7 +266,7 @@ def read_sonyc(source: Source) -> Rows:
 
     rows = _wide(table, asked, blank=-np.inf, why="must be 1, 0 or -1", said=said)
     rows.data["label"] = [label[: -len("_presence")] for label in rows.data["label"]]
-    line = {place: i for i, place in enumerate(table.lines)}
+    line: dict[int | str, int] = {place: i for i, place in enumerate(table.lines)}
     for name in ("split", "sensor_id"):
         if name in table.columns:
             rows.data[name] = [table.columns[name][line[place]] for place in rows.places]
@@ -299,8 +301,8 @@ def sniff_votes(source: Source) -> bool:
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
     at = [source.header.index(name) for name in found[:2]]
-    return bool(rows) and all(len(row) == len(source.header) and all(is_number(row[i]) or not row[i].strip() for i in at)
-                              for row in rows)  # fmt: skip
+    whole = bool(rows) and all(len(row) == len(source.header) for row in rows)
+    return whole and all(is_number(row[i]) or not row[i].strip() for row in rows for i in at)
 
 
 def read_votes(source: Source) -> Rows:
@@ -321,8 +323,8 @@ def read_votes(source: Source) -> Rows:
     wrong = (first < 0) | (second < 0) | (first % 1 != 0) | (second % 1 != 0) | ~np.isfinite(first + second)
     for i in np.flatnonzero(wrong).tolist():
         source.fail(table.lines[i], yes, "votes must be whole numbers, no fewer than 0 and no more than all votes")
-    first, second = np.where(wrong, 0, first).astype(int), np.where(wrong, 0, second).astype(int)
-    times = first + second
+    first, second = np.where(wrong, 0, first), np.where(wrong, 0, second)
+    times = (first + second).astype(np.int64)
     row = np.repeat(np.arange(len(table)), times)
     turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     data = {"recording": [names[i] for i in row], "onset": onset[row], "offset": offset[row],

@@ -34,7 +34,7 @@ FORMATS: dict[str, Format] = {}
 
 
 def register(*formats: Format, last: bool = False) -> None:
-    """Add formats of your own: they are asked before all others, unless ``last``, so they may be as particular as they like.
+    """Add formats of your own: they are asked before all others, unless ``last``.
 
     A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
     row) and returns ``Rows``; a writer takes events and a path and returns what the format could not hold, in words.
@@ -94,8 +94,8 @@ def _by_columns(item: Format, source: Source) -> Format:
     given = source.columns
     if not given or item.name in ("csv", "tsv", "records") or (item.name == "raven" and set(given) == {"label"}):
         return item
-    parts = [part.strip() for role, name in given.items() if name.lower() not in source.names for part in name.split("+")
-             if role != "rate" and part != "@file"]  # fmt: skip
+    other = [name for role, name in given.items() if role != "rate" and name.lower() not in source.names]
+    parts = [part.strip() for name in other for part in name.split("+") if part != "@file"]
     missing = [name for name in parts if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
