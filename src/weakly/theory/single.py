@@ -30,7 +30,7 @@ def overlap_accuracy(
     presence_criterion: Any = None,
     rule: Any = None,
     annotator: Any = None,
-    weighting: str = "event",
+    weighting: str = "segment",
 ) -> Any:
     r"""Expected accuracy of a segment's label, given that the segment meets an event.
 

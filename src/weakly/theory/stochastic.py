@@ -36,7 +36,7 @@ def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:
 
 
 def overlap_accuracy_profile(
-    lengths: Any, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "event"
+    lengths: Any, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "segment"
 ) -> Floats:
     r"""The table of accuracies given overlap, one row per segment length and one column per presence criterion.
 
