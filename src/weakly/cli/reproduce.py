@@ -77,7 +77,7 @@ def reproduce(
             print_table(listed[["name", "verdict", "erratum", *(["measured"] if verbose else [])]])
             typer.echo()
         shown = f"{len(found.pictures)} figures, {len(found.tables)} tables in {found.seconds:.1f} s"
-        typer.echo(shown if out is not None else f"{shown}; --out DIR writes them, with every sentence and number")
+        typer.echo(shown if out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
         if out is not None:
             wrote(out / "index.html")
     if found.changed:

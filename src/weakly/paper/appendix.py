@@ -109,9 +109,9 @@ def offsets(data: Data) -> Picture:
     caption = (
         "Flat (dashed) is what Theorem 1 assumes. The first two columns are: segments a tenth of the median event and "
         "as long as it. The third, ten times as long, is flat for barks and not for baby cries, whose segments are "
-        "nearly as long as the clip: what bends it is the end of the clip, not the events. The test is Kuiper's, on the "
-        "onset modulo the segment length, which is uniform exactly if the offsets are (E30); events cut by the start "
-        "of their recording are left out."
+        "nearly as long as the clip: what bends it is the end of the clip, not the events. The test is Kuiper's, on "
+        "the onset modulo the segment length, which is uniform exactly if the offsets are (E30); events cut by the "
+        "start of their recording are left out."
     )
     return Picture(
         "offsets",
@@ -153,8 +153,8 @@ def audioset(data: Data) -> Picture:
         right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
     caption = (
         f"The curve and the dashed line meet at γ = {found:.4f} (printed: 0.26). But both are functions of the same "
-        f"list of {sample.n} Animal lengths (right); no annotator's answer enters, so where they meet says nothing about "
-        "annotators (E21): see the next figure."
+        f"list of {sample.n} Animal lengths (right); no annotator's answer enters, so where they meet says nothing "
+        "about annotators (E21): see the next figure."
     )
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
     title = "The criterion of AudioSet, as printed"
@@ -281,11 +281,11 @@ def criterion(data: Data, *, n: int, rng: Any) -> Picture:
         right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
     caption = (
         f"Left, {n} simulated clips of 10 s that meet an event: the recipe (orange) gives about the same number "
-        "whatever the truth (E21), event fractions with the annotators' answers (blue) recover it. Right, what real weak "
-        "labels hold: in DCASE 2017 every clip with an event is labelled present, because strong labels were only made "
-        "for classes that the weak label named, and presences alone cannot identify a criterion. In AudioSet most clips "
-        "with an Animal event lack the label though events lie wholly inside them, which no criterion explains: those "
-        "labels are missing. A number would need answers, present and absent, on clips that cut events."
+        "whatever the truth (E21), event fractions with the annotators' answers (blue) recover it. Right, what real "
+        "weak labels hold: in DCASE 2017 every clip with an event is labelled present, because strong labels were only "
+        "made for classes that the weak label named, and presences alone cannot identify a criterion. In AudioSet most "
+        "clips with an Animal event lack the label though events lie wholly inside them, which no criterion explains: "
+        "those labels are missing. A number would need answers, present and absent, on clips that cut events."
     )
     values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
     source = "; ".join(

@@ -57,7 +57,7 @@ def _orc_count() -> Finding:
     layouts = ([(0, 1), (4, 5)], [(0, 1), (3, 4)], [(1, 2), (3, 4)])
     found = sorted({len(oracle_segments(events, recording_length=5.0)) - 2 * len(events) for events in layouts})
     words = ", ".join(f"2M{k:+d}" if k else "2M" for k in found)
-    return Finding(len(found), 2, f"{words}: an event at one end only gives 2M")
+    return Finding([k in found for k in (-1, 0, 1)], (1, 0, 1), f"{words}: an event at one end only gives 2M")
 
 
 @measures("theorem-1")
@@ -290,12 +290,17 @@ def _2b() -> Finding:
 
 @measures("proof-2c")
 def _2c() -> Finding:
-    g = CRITERIA
-    residual = (4 * g * g + 6 * g + 3) ** 2 - 4 * (4 * g * g + 4 * g + 2) * (1 + g) ** 2
-    worst = _largest(residual - (2 * g + 1) ** 2)
-    ahead = best_overlap_accuracy(presence_criterion=g) - 1 / (1 + g)
-    words = f"the squares differ by (2γ + 1)^2 within {worst:.1g}; f* exceeds 1/(1 + γ) by {ahead.min():.2g} or more"
-    return Finding(max(worst, -float(ahead.min())), 0.0, words)
+    g, root = CRITERIA, 2 * np.sqrt(4 * CRITERIA**2 + 4 * CRITERIA + 2)
+    share = (4 * g * g + 6 * g + 3) / (1 + g)
+    ahead = best_overlap_accuracy(presence_criterion=g) - overlap_accuracy(
+        event_length=1.0, segment_length=g, presence_criterion=g
+    )
+    off = _largest(ahead - g * (share - root)), _largest((share**2 - root**2) * (1 + g) ** 2 - (2 * g + 1) ** 2)
+    words = (
+        f"f* exceeds f(γ d_e) by {ahead.min():.2g} or more; both steps agree within {max(off):.1g}, and the squares "
+        "differ by (2γ + 1)^2 / (1 + γ)^2"
+    )
+    return Finding(off, (0.0, 0.0), words)
 
 
 @measures("proof-2f")

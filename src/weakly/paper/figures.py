@@ -168,8 +168,8 @@ def protocol_figure(protocol: Protocol, rng: Any) -> Picture:
     caption = (
         "Three reasons why points and theory differ. Left, one 1 s event, γ = 0.5: the simulation averages each "
         "recording first and so estimates the orange curve, whose maximum (star) lies at 1.0 s and not at 0.81 s "
-        "(E12). Middle: the largest of 200 noisy means is too high, the more so the fewer the recordings (E13). Right, 50 "
-        "events of 1 s, γ = 0.01: the segment lengths of the paper step over the peak (E14)."
+        "(E12). Middle: the largest of 200 noisy means is too high, the more so the fewer the recordings (E13). Right, "
+        "50 events of 1 s, γ = 0.01: the segment lengths of the paper step over the peak (E14)."
     )
     title = "Why the simulation and the theory differ"
     return Picture("protocol", "beside Figures 6 to 12", title, caption, figure, values=values)
@@ -242,11 +242,12 @@ def relative_cost(*, as_code: bool, overestimation: float, **changed: Any) -> An
 def break_evens(x: str) -> dict[str, float]:
     """Where FIX and ORC cost the same, over the number of events or the recording length, for each overestimation."""
     width = optimal_segment_length(event_length=1.0, presence_criterion=COST_DEFAULTS["presence_criterion"])
+    how = {"segment_length": width, "overestimation": np.asarray(OVERESTIMATION)}
     if x == "n_events":
-        find, rest = break_even_events, {"recording_length": COST_DEFAULTS["recording_length"]}
+        found = break_even_events(recording_length=COST_DEFAULTS["recording_length"], **how)
     else:
-        find, rest = break_even_recording_length, {"n_events": COST_DEFAULTS["n_events"]}
-    return {f"s = {s}": float(find(segment_length=width, overestimation=s, **rest)) for s in OVERESTIMATION}
+        found = break_even_recording_length(n_events=COST_DEFAULTS["n_events"], **how)
+    return {f"s = {s}": float(value) for s, value in zip(OVERESTIMATION, found)}
 
 
 #: Name -> the axis, its values, the number, the finding and what to see.
@@ -305,7 +306,7 @@ def cost_figure(name: str) -> Picture:
             ax.minorticks_off()
         ax.plot([], [], color="#555555", label="as in the text, $B = s(2M+1)$")
         ax.plot([], [], color="#555555", ls=(0, (2, 2)), lw=1, label="as in the scripts, $B = 2sM+1$")
-        ax.legend(loc="upper right", fontsize=8.5)
+        ax.legend(loc="best", fontsize=8.5)
     shown = ", ".join(f"{value:.4g} ({key})" for key, value in crossing.items())
     settings = ", ".join(f"{SYMBOLS[key].latex} = {value:g}" for key, value in COST_DEFAULTS.items() if key != x)
     caption = (

@@ -32,7 +32,7 @@ _STYLE = """
   font-weight: 600; font-size: .85rem; }
 .claim { border-left: 5px solid var(--verdict); background: var(--soft); margin: .7rem 0; padding: .5rem .9rem; }
 .claim p { margin: .3rem 0; } .claim blockquote { margin: .4rem 0; font-style: italic; }
-.claim math { font-style: normal; }
+.claim math { font-style: normal; font-size: 1.05em; } .printed mfrac { math-style: normal; }
 .claim .meta { font-size: .85rem; opacity: .85; } .claim[hidden] { display: none; }
 .filter { display: flex; flex-wrap: wrap; gap: .4rem .5rem; align-items: center; position: sticky; top: 0; z-index: 1;
   background: Canvas; padding: .6rem 0; border-bottom: 1px solid var(--line); }
@@ -201,7 +201,8 @@ def _claim(row: Checked) -> str:
         f'<article class="claim {kind}" id="{claim.name}" data-verdict={kind} data-category={claim.category}>'
         f'<p><span class="pill">{_ICONS[row.verdict]} {row.verdict}</span> <span class="meta">{escape(claim.where)} · '
         f"{claim.category}{erratum}</span></p>{said}"
-        f"<p><b>Printed:</b> {markup(claim.printed)}</p><p><b>Measured:</b> {_linked(words(row.finding.words))}.</p>"
+        f"<p class=printed><b>Printed:</b> {markup(claim.printed)}</p>"
+        f"<p><b>Measured:</b> {_linked(words(row.finding.words))}.</p>"
         f'<p class="meta">Tolerance, {TOLERANCES[claim.tolerance]}.</p></article>'
     )
 

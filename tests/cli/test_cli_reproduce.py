@@ -7,7 +7,8 @@ import pytest
 
 from weakly import paper
 from weakly.cli import main
-from weakly.paper.claims import results
+from weakly.paper import claims_results, page
+from weakly.paper.claims import CATEGORIES, all_claims
 from weakly.paper.scenarios import Protocol
 
 
@@ -30,8 +31,11 @@ def test_a_quick_run_ends_well(everything):
     out, code = everything
     assert code == 0
     claims = json.loads((out / "claims.json").read_text())
-    assert len(claims) == len(paper.CLAIMS)
+    assert len(claims) == len(all_claims())
     assert all(row["verdict"] == row["recorded_verdict"] for row in claims)
+    told = {"name", "category", "where", "sentence", "printed", "measured", "value", "tolerance", "verdict", "erratum"}
+    assert all(set(row) == told | {"recorded_verdict"} for row in claims)
+    assert {row["category"] for row in claims} == set(CATEGORIES)
 
 
 def test_every_figure_is_there_twice_and_shows_something(everything):
@@ -50,12 +54,17 @@ def test_every_figure_is_there_twice_and_shows_something(everything):
 
 def test_the_page_holds_it_all_in_order(everything):
     out, _ = everything
-    page = (out / "index.html").read_text()
-    places = [page.index(f'<figure id="{name}">') for name in paper.FIGURES]
+    page_text = (out / "index.html").read_text()
+    places = [page_text.index(f'<figure id="{name}">') for name in paper.FIGURES]
     assert places == sorted(places)
-    assert "http" not in page.replace("http://www.w3.org", "").replace("https://matplotlib.org", "")
-    for word in ("Table 1", "Table 2", "does not hold (E23)", "facts shipped with weakly", "A quick run", "CC BY 4.0"):
-        assert word in page
+    assert "http" not in page_text.replace("http://www.w3.org", "").replace("https://matplotlib.org", "")
+    for word in ("Table 1", "Table 2", "facts shipped with weakly", "A quick run", "CC BY 4.0"):
+        assert word in page_text
+    for erratum in page.errata():
+        assert f'id="{erratum}"' in page_text
+    for claim in all_claims():
+        assert f'id="{claim.name}"' in page_text
+        assert not claim.erratum or f'href="#{claim.erratum}"' in page_text
     assert (out / "tables" / "datasets.csv").read_text().count("\n") == 5
 
 
@@ -63,7 +72,7 @@ def test_one_json_document_and_nothing_else(capfd):
     assert reproduce("--quick", "--only", "cost_events", "--only", "tables", "--json") == 0
     found = json.loads(capfd.readouterr().out)
     assert [figure["name"] for figure in found["figures"]] == ["cost_events"]
-    assert found["figures"][0]["values"]["break_even_events"]["s = 2"] == pytest.approx(30.4016994375)
+    assert found["figures"][0]["values"]["break_even_n_events"]["s = 2"] == pytest.approx(30.4016994375)
     assert [table["number"] for table in found["tables"]] == ["Table 1", "Table 2"]
     assert found["claims"] == []
 
@@ -82,12 +91,14 @@ def test_missing_data_is_one_line(capfd, tmp_path):
 
 
 def test_a_changed_verdict_ends_with_one(capfd, monkeypatch):
-    monkeypatch.setattr(results, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
-    monkeypatch.setattr(paper, "CLAIMS", [each for each in paper.CLAIMS if each.name in ("f-star-half", "orc-count")])
+    few = [each for each in all_claims() if each.name in ("f-star-half", "orc-count")]
+    monkeypatch.setattr(claims_results, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(paper, "all_claims", lambda: few)
     assert reproduce("--only", "claims") == 1
     out = capfd.readouterr()
     assert "verdicts differ from the record: f-star-half" in out.err
-    assert "Of 2 quantitative claims 0 hold" in out.out
+    assert out.out.startswith("Of 2 claims 0 hold")  # the answer first
+    assert max(map(len, out.out.splitlines())) <= 80
 
 
 def test_real_lengths_are_used_and_named(real_data, capfd):
@@ -101,11 +112,16 @@ def test_real_lengths_are_used_and_named(real_data, capfd):
     assert exact["segment_length"][2] == pytest.approx(0.306, abs=5e-4)
 
 
-def test_the_result_object(monkeypatch):
-    monkeypatch.setattr(paper, "CLAIMS", paper.CLAIMS[:8])
+def test_the_result_object(monkeypatch, tmp_path):
+    few = all_claims()[:8]
+    monkeypatch.setattr(paper, "all_claims", lambda: few)
     found = paper.reproduce(only=["orc", "claims"])
-    assert found.to_frame().shape == (8, 9)
+    assert found.to_frame()["name"].tolist() == [each.name for each in few]
     assert found.changed == ()
+    assert found.settings["only"] == ("orc", "claims")
+    assert sum(found.counts["all"].values()) == 8
+    assert found.to_dict()["counts"] == found.counts
     assert found.plot().patches
+    assert found.report(tmp_path / "again").read_text().count("<article") == 8
     with pytest.raises(ValueError, match="only must be a list of names"):
         paper.reproduce(only="orc")

@@ -8,15 +8,21 @@ import pytest
 
 from weakly.lengths import Lengths
 from weakly.paper import reproduce
-from weakly.paper.dense import dense_optimum
-from weakly.paper.estimators import best_numerical, peak, per_recording_profile
 from weakly.paper.facts import gather
-from weakly.paper.protocol import deviation, selection_bias
 from weakly.paper.scenarios import PAPER, QUICK, SCENARIOS, Case, Protocol, scenario
-from weakly.paper.simulations import follow_protocol, run, swapped_length
+from weakly.paper.simulations import (
+    best_numerical,
+    dense_optimum,
+    deviation,
+    follow_protocol,
+    peak,
+    per_recording_profile,
+    run,
+    selection_bias,
+    swapped_length,
+)
 from weakly.simulation import simulate
-from weakly.theory import optimal_segment_length, overlap_accuracy
-from weakly.theory.ratio import overlap_accuracy_per_recording
+from weakly.theory import optimal_segment_length, overlap_accuracy, overlap_accuracy_per_recording
 
 ONE = Case("1 s", Lengths.fixed(1.0))
 
@@ -34,7 +40,7 @@ def test_every_scenario_names_its_law_by_its_values():
     data = gather()
     labels = {name: [case.label for case in scenario(name, data).cases] for name in SCENARIOS}
     assert labels["normal_variance"] == ["normal(3, 0.1)", "normal(3, 1)", "normal(3, 0.5)"]
-    assert [case.origin for case in scenario("normal_mean", data).cases] == ["text and code", "text", "code"]
+    assert [case.origin for case in scenario("normal_mean", data).cases] == ["text and code", "text", "scripts"]
     assert [scenario(name, data).n_events for name in ("uniform_10", "uniform_30", "uniform_50")] == [10, 30, 50]
     for case in scenario("normal_mean", data).cases:
         assert case.label == f"normal({case.lengths.mean:.2g}, {case.lengths.std:.1g})"
@@ -101,7 +107,7 @@ def test_equation_13_and_its_maximum():
     )
     length, accuracy = best_numerical(law, criteria, n=2000)
     assert (accuracy >= slow.max(axis=0) - 1e-6).all()
-    here = overlap_accuracy(event_length=law, segment_length=length, presence_criterion=criteria)
+    here = overlap_accuracy(event_length=law, segment_length=length, presence_criterion=criteria, weighting="event")
     assert accuracy == pytest.approx(here, abs=2e-3)
 
 

@@ -136,7 +136,7 @@ def test_e10_the_printed_spread_matters():
     with pytest.warns(UserWarning, match="below zero"):
         printed = Lengths.law(stats.norm(3, 1))
     for law, value in ((drawn, 0.7543), (printed, 0.7187)):
-        found = f(law, best(law, 0.5, weighting="event"), 0.5)
+        found = f(law, best(law, 0.5, weighting="event"), 0.5, weighting="event")
         assert found == pytest.approx(value, abs=1.5e-3)
     assert f_star(0.5) - value > 0.04
 
@@ -217,15 +217,21 @@ def test_e18_break_even_has_no_cost_share():
     assert (1 - 0) * total + 0 * queries == (1 - 0) * total + 0 * 21
 
 
-def test_e19_finite_cost_at_one_tenth():
+def test_e19_infinite_only_for_an_accuracy_of_one():
     queries = th.optimal_query_count(recording_length=100, event_length=1, presence_criterion=0.1)
     assert queries == pytest.approx(681.02, abs=5e-3)
     assert (0.5 * 100 + 0.5 * queries) / (0.5 * 100 + 0.5 * 3) == pytest.approx(7.58, abs=5e-3)
+    assert f_star(0.1) == pytest.approx(0.9276, abs=5e-5)
+    g = 10.0 ** -np.arange(1, 9)
+    grow = th.optimal_query_count(recording_length=100, event_length=1, presence_criterion=g)
+    assert (np.diff(f_star(g)) > 0).all()
+    assert 1 - f_star(g[-1]) < 1e-7
+    assert grow[1:] / grow[:-1] == pytest.approx(10, rel=0.2)  # ten times as near to 1, ten times the queries
 
 
 def test_e20_event_and_segment_weights():
     law = Lengths.sample([0.5, 1, 4])
-    event, segment = f(law, 0.9, 0.5), f(law, 0.9, 0.5, weighting="segment")
+    event, segment = f(law, 0.9, 0.5, weighting="event"), f(law, 0.9, 0.5)
     values = np.array([0.5, 1, 4])
     share = (values + 0.9) / (values + 0.9).sum()
     assert event == pytest.approx(np.mean(f(values, 0.9, 0.5)), abs=1e-14)
@@ -237,7 +243,8 @@ def test_e20_on_real_lengths(real_data):
     law = Lengths.sample(np.load(real_data / "nigens" / "baby_event_lengths.npy"))
     one, other = best(law, 0.5, weighting="event"), best(law, 0.5)
     assert (one, other) == pytest.approx((1.117, 1.393), abs=2e-3)
-    assert (f(law, one, 0.5), f(law, other, 0.5, weighting="segment")) == pytest.approx((0.5660, 0.5900), abs=3e-4)
+    assert f(law, one, 0.5, weighting="event") == pytest.approx(0.5660, abs=3e-4)
+    assert f(law, other, 0.5) == pytest.approx(0.5900, abs=3e-4)
 
 
 def authors_criterion(x, clip=10.0):
@@ -308,6 +315,11 @@ def test_e24_dense_recordings_do_not_follow_the_rule():
         assert rule == pytest.approx(at_rule, abs=2e-3)
         assert reached == pytest.approx(top, abs=2e-3)
         assert f_star(g) - reached > 0.05
+    thirty = {"event_length": 1, "event_rate": 30 / 99, "presence_criterion": 0.5}
+    assert th.dense_recordings(segment_length=1.093, **thirty).overlap_accuracy == pytest.approx(0.7102, abs=5e-5)
+    assert th.dense_recordings(segment_length=best(1, 0.5), **thirty).overlap_accuracy == pytest.approx(
+        0.6615, abs=5e-5
+    )
 
 
 def test_e25_absence_is_correct_without_overlap():
@@ -416,7 +428,7 @@ def test_e35_ties_do_not_depend_on_rounding():
 
 
 def test_every_erratum_names_a_test_that_exists():
-    text = (Path(__file__).parents[1] / "ERRATA.md").read_text()
+    text = (Path(__file__).parents[2] / "ERRATA.md").read_text()
     here = Path(__file__).read_text()
     for number in range(1, 36):
         section = re.search(rf"^## E{number}\b.*?(?=^## |\Z)", text, re.S | re.M)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from weakly.annotator import segment_accuracy
-from weakly.paper import costs, illustrations, proofs, tables
+from weakly.annotator import PresenceRule, segment_accuracy
+from weakly.paper import drawings, figures, page
 from weakly.theory import overlap_accuracy
 
 
 def test_the_first_figure_tells_its_story():
-    values = illustrations.weak_labeling().values
+    values = drawings.weak_labeling().values
     assert [row["n_queries"] for row in values.values()] == [7, 7, 30, 60]
     assert values["ORC, B = 7"]["overlap_accuracy"] == 1.0
     found = [values[f"FIX, B = {count}"] for count in (7, 30, 60)]
@@ -21,19 +21,19 @@ def test_scores_follow_the_definition():
     import reference
     from weakly.intervals import fixed_segments
 
-    events = [tuple(event) for event in illustrations.EVENTS.tolist()]
+    events = [tuple(event) for event in drawings.EVENTS.tolist()]
     for count in (7, 30, 60):
-        width = illustrations.RECORDING_LENGTH / count
-        segments = fixed_segments(recording_length=illustrations.RECORDING_LENGTH, segment_length=width)
-        found = illustrations.scores(segments, illustrations.EVENTS, 0.5)
-        slow = reference.score(events, illustrations.RECORDING_LENGTH, width, criterion=0.5)
+        width = drawings.RECORDING_LENGTH / count
+        segments = fixed_segments(recording_length=drawings.RECORDING_LENGTH, segment_length=width)
+        found = drawings.scores(segments, drawings.EVENTS, 0.5)
+        slow = reference.score(events, drawings.RECORDING_LENGTH, width, criterion=0.5)
         assert found["overlap_accuracy"] == pytest.approx(slow["fit"] / slow["n_overlapping"], abs=1e-9)
         assert found["event_recall"] == pytest.approx(slow["n_found"] / 3)
         assert found["present"].sum() == slow["n_present"]
 
 
 def test_the_area_of_the_proof_is_theorem_1():
-    area = illustrations.proof_idea().values["area"]
+    area = drawings.proof_idea().values["area"]
     assert area / 2 == pytest.approx(
         overlap_accuracy(event_length=1, segment_length=1, presence_criterion=0.5), abs=1e-6
     )
@@ -41,9 +41,9 @@ def test_the_area_of_the_proof_is_theorem_1():
 
 @pytest.mark.parametrize("case", ["i", "ii"])
 def test_states_are_where_the_accuracy_bends(case):
-    d, q, g = proofs.CASES[case]
+    d, q, g = drawings.CASES[case]
     assert (d >= q) == (case == "i")
-    rows = proofs.states(event_length=d, segment_length=q, presence_criterion=g)
+    rows = drawings.states(event_length=d, segment_length=q, presence_criterion=g)
     for k in range(5):
         (start, _, left), (end, right, _) = rows[k], rows[k + 1]
         t = np.linspace(start, end, 7)[1:-1]
@@ -51,26 +51,32 @@ def test_states_are_where_the_accuracy_bends(case):
         assert f == pytest.approx(np.interp(t, [start, end], [left, right]), abs=1e-9)
 
 
-def test_infeasible_means_no_presence_at_all():
-    d, q, g = proofs.INFEASIBLE
-    assert q < g * d
+def test_where_the_criterion_is_out_of_reach_nothing_is_ever_present():
+    d, q, g = drawings.INFEASIBLE
+    t = np.linspace(0, d + q, 4001)
+    event = np.stack((t - d, t), axis=-1)
+    assert not PresenceRule.fraction(g).is_present(event=event, segment=np.array([0.0, q])).any()
+    assert PresenceRule.fraction(q / d).is_present(event=event, segment=np.array([0.0, q])).any()  # just within reach
+    assert drawings.infeasible().values["t"] == [0.0, q, d, d + q]
 
 
 def test_costs_in_text_and_code_differ_where_events_are_overestimated():
-    assert costs.ratio(as_code=True, overestimation=1) == pytest.approx(costs.ratio(as_code=False, overestimation=1))
-    text, code = (costs.ratio(as_code=flag, overestimation=8, n_events=10) for flag in (False, True))
+    assert figures.relative_cost(as_code=True, overestimation=1) == pytest.approx(
+        figures.relative_cost(as_code=False, overestimation=1)
+    )
+    text, code = (figures.relative_cost(as_code=flag, overestimation=8, n_events=10) for flag in (False, True))
     fix = 50 + 50 / 0.8090169944
     assert text == pytest.approx(fix / (50 + 0.5 * 168), rel=1e-9)
     assert code == pytest.approx(fix / (50 + 0.5 * 161), rel=1e-9)
 
 
 def test_break_evens_are_on_the_figure():
-    found = costs.cost_events().values["break_even_events"]
+    found = figures.cost_figure("cost_events").values["break_even_n_events"]
     assert list(found.values()) == pytest.approx([61.3033988750, 30.4016994375, 14.9508497187, 7.2254248594], abs=1e-9)
 
 
 def test_the_tables():
-    one, two = tables.datasets().frame, tables.expressions().frame
+    one, two = page.datasets().frame, page.expressions().frame
     assert one["segment_length (s)"].tolist() == [4.0, 10.0, 10.0, 10.0]
     assert one["best for events of (s)"].iloc[1] == pytest.approx(10 / 0.8090169944)
     assert len(two) == 8
