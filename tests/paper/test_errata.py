@@ -43,21 +43,21 @@ def test_e1_denominator_in_delta():
     delta, g = 0.8, 0.5
     printed = ((2 * g + 1) * delta - 2 * g**2) / (g * (1 + g))
     assert printed == pytest.approx(1.4667, abs=1e-4)  # an accuracy above one
-    assert th.overlap_accuracy_at_ratio(length_ratio=delta, presence_criterion=g) == pytest.approx(0.7639, abs=1e-4)
+    assert f(1, delta, g) == pytest.approx(0.7639, abs=1e-4)
 
 
 def test_e2_root_in_delta():
     for g, wrong, right in ((0.5, 0.6453, 0.8090), (1.0, 1.4120, 1.7208)):
         printed = g * (2 * g + np.sqrt(2 * g**2 + 2 * g + 1)) / (2 * g + 1)
         assert printed == pytest.approx(wrong, abs=6e-4)
-        assert th.optimal_length_ratio(presence_criterion=g) == pytest.approx(right, abs=5e-5)
+        assert best(1, g) == pytest.approx(right, abs=5e-5)
         assert f(1, printed, g) < f_star(g) - 0.003
 
 
 def test_e3_event_length_inside_the_expectation():
     q, g, m, total, ratios = 0.8, 0.5, 3, 60, np.array([0.5, 2.0])
-    right = th.recording_accuracy_at_ratio(
-        length_ratio=Lengths.sample(ratios),
+    right = th.recording_accuracy(
+        event_length=Lengths.sample(q / ratios),
         segment_length=q,
         presence_criterion=g,
         n_events=m,

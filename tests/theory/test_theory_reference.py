@@ -11,7 +11,7 @@ THREE = Lengths.sample([0.5, 1, 4])
 
 
 def f(d, q, g):
-    return th.overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g)
+    return th.overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g, weighting="event")
 
 
 def best(d, g, **more):
@@ -140,7 +140,9 @@ def test_exact_values():
     assert th.best_overlap_accuracy(presence_criterion=0.5) == pytest.approx(3 - root(5), abs=1e-15)
     assert th.best_overlap_accuracy(presence_criterion=1) == pytest.approx(7 - 2 * root(10), abs=1e-15)
     assert th.best_overlap_accuracy(presence_criterion=0.7) == pytest.approx(0.72, abs=1e-15)
-    assert th.optimal_length_ratio(presence_criterion=0.5) == pytest.approx((1 + root(5)) / 4, abs=1e-15)
+    assert th.optimal_segment_length(event_length=1, presence_criterion=0.5) == pytest.approx(
+        (1 + root(5)) / 4, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize(

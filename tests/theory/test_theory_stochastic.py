@@ -1,6 +1,7 @@
 """Laws of lengths: expectations, profiles, exact optima, searches."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import integrate, stats
 
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
 from weakly import theory as th
+from weakly.theory.optimum import maximise
 
 SAMPLES = hnp.arrays(float, st.integers(1, 12), elements=st.floats(0.05, 20))
 CRITERION = st.floats(0.02, 1)
@@ -31,8 +33,8 @@ def test_a_sample_is_the_mean_over_its_values(values, q, g):
     law = Lengths.sample(values)
     ask = {"event_length": law, "segment_length": q, "presence_criterion": g}
     each = {**ask, "event_length": values}
-    assert th.overlap_accuracy(**ask) == pytest.approx(slow_mean(values, q, g), abs=1e-11)
-    assert th.overlap_accuracy(**ask, weighting="segment") == pytest.approx(slow_pooled(values, q, g), abs=1e-11)
+    assert th.overlap_accuracy(**ask, weighting="event") == pytest.approx(slow_mean(values, q, g), abs=1e-11)
+    assert th.overlap_accuracy(**ask) == pytest.approx(slow_pooled(values, q, g), abs=1e-11)
     assert th.event_recall(**ask) == pytest.approx(np.mean(th.event_recall(**each)), abs=1e-11)
     assert th.wrong_time(**ask) == pytest.approx(np.mean(th.wrong_time(**each)), abs=1e-10)
     counts = th.expected_present_segments(**each)
@@ -50,7 +52,7 @@ def test_no_segment_length_beats_the_exact_optimum(values, g, objective):
 
     def score(q):
         if objective == "overlap":
-            return th.overlap_accuracy(event_length=law, segment_length=q, presence_criterion=g, weighting="segment")
+            return th.overlap_accuracy(event_length=law, segment_length=q, presence_criterion=g)
         return -th.wrong_time(event_length=law, segment_length=q, presence_criterion=g)
 
     grid = np.concatenate((np.geomspace(0.5 * g * values.min(), 5 * values.max(), 400), g * values))
@@ -63,8 +65,9 @@ def test_no_segment_length_beats_the_event_weighted_optimum(values, g):
     law = Lengths.sample(values)
     best = th.optimal_segment_length(event_length=law, presence_criterion=g, weighting="event")
     grid = np.concatenate((np.geomspace(0.5 * g * values.min(), 5 * values.max(), 300), g * values))
-    reached = th.overlap_accuracy(event_length=law, segment_length=best, presence_criterion=g)
-    assert reached >= np.max(th.overlap_accuracy(event_length=law, segment_length=grid, presence_criterion=g)) - 1e-12
+    ask = {"event_length": law, "presence_criterion": g, "weighting": "event"}
+    reached = th.overlap_accuracy(segment_length=best, **ask)
+    assert reached >= np.max(th.overlap_accuracy(segment_length=grid, **ask)) - 1e-12
     assert reached <= th.best_overlap_accuracy(presence_criterion=g) + 1e-12
 
 
@@ -92,7 +95,8 @@ def test_a_law_is_its_integral(law, q, g):
     one = {"segment_length": q, "presence_criterion": g}
     accuracy = expect(lambda d: th.overlap_accuracy(event_length=d, **one))
     wrong = expect(lambda d: th.wrong_time(event_length=d, **one))
-    assert th.overlap_accuracy(event_length=lengths, **one) == pytest.approx(accuracy, abs=1e-10)
+    assert th.overlap_accuracy(event_length=lengths, **one, weighting="event") == pytest.approx(accuracy, abs=1e-10)
+    assert th.overlap_accuracy(event_length=lengths, **one) == pytest.approx(1 - wrong / (law.mean() + q), abs=1e-9)
     assert th.wrong_time(event_length=lengths, **one) == pytest.approx(wrong, abs=1e-9)
 
 
@@ -104,7 +108,7 @@ def test_the_exponential_law_has_a_closed_form():
     p0, m1 = 1 - np.exp(-x), 1 - np.exp(-x) * (1 + x)
     near = np.exp(q) * (exp1(q) - exp1(q + x))
     closed = kappa * p0 - 2 * g * g * m1 / q - kappa * q * near + q * np.exp(q) * exp1(q + x)
-    ours = th.overlap_accuracy(event_length=stats.expon(), segment_length=q, presence_criterion=g)
+    ours = th.overlap_accuracy(event_length=stats.expon(), segment_length=q, presence_criterion=g, weighting="event")
     assert ours == pytest.approx(closed, abs=1e-13)
 
 
@@ -148,11 +152,11 @@ def test_ties_of_a_sample_count_as_present():
 def test_rules_over_laws(rule):
     ask = {"segment_length": [0.5, 1.5], "rule": rule}
     values = np.array([0.3, 0.45, 2.0, 5.0])
-    sample = th.overlap_accuracy(event_length=Lengths.sample(values), **ask)
+    sample = th.overlap_accuracy(event_length=Lengths.sample(values), **ask, weighting="event")
     assert sample == pytest.approx(th.overlap_accuracy(event_length=values[:, None], **ask).mean(axis=0), abs=1e-13)
     law = Lengths.law(stats.uniform(0.2, 3))
     u = (np.arange(200_000) + 0.5) / 200_000 * 3 + 0.2
-    for function in (th.overlap_accuracy, th.wrong_time, th.event_recall):
+    for function in (partial(th.overlap_accuracy, weighting="event"), th.wrong_time, th.event_recall):
         slow = function(event_length=u[:, None], **ask).mean(axis=0)
         assert function(event_length=law, **ask) == pytest.approx(slow, abs=2e-5)
 
@@ -189,7 +193,7 @@ def test_annotators_over_laws():
     who = Annotator.beta(2, 3, guess_rate=0.02)
     values = np.array([0.4, 1.0, 3.0])
     ask = {"segment_length": 0.9, "annotator": who}
-    for function in (th.overlap_accuracy, th.wrong_time, th.event_recall):
+    for function in (partial(th.overlap_accuracy, weighting="event"), th.wrong_time, th.event_recall):
         each = function(event_length=values, **ask)
         assert function(event_length=Lengths.sample(values), **ask) == pytest.approx(each.mean(), abs=1e-13)
 
@@ -208,3 +212,28 @@ def test_a_lapse_may_be_flipped_back():
     met = 0.8 * 0.9 + 0.2 * 0.1
     # An event of 1 s and segments of 2 s: half of it is always in one of them, and never in two.
     assert th.event_recall(event_length=1.0, segment_length=2.0, annotator=who) == pytest.approx(met, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighting", [{}, {"weighting": "event"}])
+def test_the_optimum_is_the_peak_of_the_accuracy_of_the_same_name(weighting):
+    """Two defaults once differed: the optimum of [0.3, 1, 8] was 4.66 s where the accuracy peaked at 0.60 s."""
+    ask = {"event_length": Lengths.sample([0.3, 1.0, 8.0]), "presence_criterion": 0.5, **weighting}
+    fine = np.linspace(0.05, 12, 24_001)
+    peak = fine[np.argmax(th.overlap_accuracy(segment_length=fine, **ask))]
+    assert th.optimal_segment_length(**ask) == pytest.approx(peak, abs=1e-3)
+    assert peak == pytest.approx(0.6 if weighting else 4.66, abs=0.01)
+
+
+def test_the_highest_point_of_a_grid_need_not_be_on_the_highest_hump():
+    """A narrow high hump between grid points, a broad lower one on them: the search must look at both."""
+    points = np.geomspace(0.1, 10.0, 385)
+    between = np.sqrt(points[100] * points[101])
+
+    def two_humps(x):
+        x = np.asarray(x)
+        return np.maximum(0.9 - np.abs(np.log(x / points[300])) / 5, 1.0 - 20 * np.abs(np.log(x / between)))
+
+    assert two_humps(points[100:102]).max() < two_humps(points).max() == 0.9
+    where, value = maximise(two_humps, 0.1, 10.0)
+    assert where == pytest.approx(between, rel=1e-6)
+    assert value == pytest.approx(1.0, abs=1e-5)

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..symbols import check, choice
-from ..theory.bisection import optimal_start_level
+from ..theory import optimal_start_level
 from .base import Asked, Labels, Recording, answers_by_segment
 
 CHILDREN = ("halves", "overlapping", "rescue")

@@ -158,7 +158,7 @@ def reproduce(
     Examples
     --------
     >>> run = reproduce(only=["cost_events", "tables"])
-    >>> round(run.pictures[0].values["break_even_events"]["s = 8"], 4)
+    >>> round(run.pictures[0].values["break_even_n_events"]["s = 8"], 4)
     7.2254
     """
     started = time.perf_counter()

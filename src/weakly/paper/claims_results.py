@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..cost import break_even_events, break_even_recording_length, cost_ratio
 from ..lengths import Lengths
 from ..theory import (
     best_overlap_accuracy,
+    break_even_events,
+    break_even_recording_length,
+    cost_ratio,
     optimal_query_count,
     optimal_segment_length,
     overlap_accuracy,

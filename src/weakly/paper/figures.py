@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import plot
-from ..cost import break_even_events, break_even_recording_length, cost_ratio
 from ..lengths import Lengths
 from ..symbols import SYMBOLS
 from ..theory import (
     best_overlap_accuracy,
+    break_even_events,
+    break_even_recording_length,
+    cost_ratio,
     optimal_segment_length,
     overlap_accuracy,
     overlap_accuracy_per_recording,
