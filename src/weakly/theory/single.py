@@ -17,13 +17,15 @@ from numpy.typing import ArrayLike
 from ..annotator import TIE
 from ..errors import AssumptionWarning, InvalidInput
 from ..lengths import Lengths
+from ..observer import Observer
 from ..symbols import check, choice
-from .core import Floats, Seconds, Who, cells, expected, lengths_or_numbers, noticeable, out
+from .core import Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
+from .core import recall as chance_found
 
 
-def _ask(event_length: Any, segment_length: Any, who: Who) -> Seconds:
+def _ask(event_length: Any, segment_length: Any, who: Observer) -> Seconds:
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    return expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+    return expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
 
 
 def overlap_accuracy(
@@ -63,20 +65,20 @@ def overlap_accuracy(
     >>> overlap_accuracy(event_length=1, segment_length=[0.3, 0.8], presence_criterion=0.5).round(4).tolist()
     [0.2308, 0.7639]
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     weighting = choice("weighting", weighting, ("event", "segment"))
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if isinstance(d, Lengths) and weighting == "event":
         if who.criterion is not None:
             return out(event_weighted(d, q, who.criterion))
         return out(cells(d, q, who, right_share))
-    found = expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+    found = expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
     return out(1 - found.wrong / (found.event + found.segment))
 
 
-def right_share(d: Floats, q: Floats, who: Who) -> Floats:
+def right_share(d: Floats, q: Floats, who: Observer) -> Floats:
     """Theorem 1 for one who answers, whoever it is."""
-    found = who.seconds(d, q)
+    found = seconds(who, d, q)
     return 1 - found.wrong / (found.event + found.segment)
 
 
@@ -163,7 +165,7 @@ def recording_accuracy(
     ...     recording_length=100), 6)
     0.9575
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     count = np.asarray(check("n_events", n_events), dtype=np.float64)
     total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
     rho = np.asarray(check("flip_rate", flip_rate), dtype=np.float64)
@@ -200,7 +202,13 @@ def wrong_time(
     >>> wrong_time(event_length=1, segment_length=1, presence_criterion=0.5)
     0.5
     """
-    return out(_ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator)).wrong)
+    return out(
+        _ask(
+            event_length,
+            segment_length,
+            Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
+        ).wrong
+    )
 
 
 def precision(
@@ -220,7 +228,9 @@ def precision(
     >>> precision(event_length=1, segment_length=1, presence_criterion=0.5)
     0.75
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     some = found.present > 0
     return out(np.where(some, found.true / np.where(some, found.present, 1.0), np.nan))
 
@@ -241,7 +251,9 @@ def recall(
     >>> round(recall(event_length=1, segment_length=0.8, presence_criterion=0.5), 6)
     0.6875
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     return out(found.true / found.event)
 
 
@@ -263,12 +275,12 @@ def event_recall(
     >>> round(event_recall(event_length=1, segment_length=1.534247, presence_criterion=0.9), 4)
     0.4786
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if not isinstance(d, Lengths):
-        return out(who.recall(d, q) + 0.0 * (d + q))
+        return out(chance_found(who, d, q) + 0.0 * (d + q))
     if who.criterion is None:
-        return out(cells(d, q, who, lambda each, width, one: one.recall(each, width)))
+        return out(cells(d, q, who, lambda each, width, one: chance_found(one, each, width)))
     p0, m1, _ = d.partial_moments(noticeable(d, q, who.criterion))
     return out(np.clip(p0 - np.maximum(0.0, 2 * who.criterion - 1) * m1 / q, 0.0, 1.0))
 
@@ -289,7 +301,9 @@ def expected_present_segments(
     >>> expected_present_segments(event_length=1, segment_length=2, presence_criterion=0.25)
     1.25
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     return out(found.present / found.segment)
 
 
@@ -322,7 +336,7 @@ def overlap_accuracy_per_recording(*, event_length: Any, segment_length: Any, pr
     >>> round(overlap_accuracy_per_recording(event_length=1, segment_length=1.3, presence_criterion=0.7), 6)
     0.721893
     """
-    who = Who.of(presence_criterion, None, None)
+    who = Observer.of(presence_criterion=presence_criterion)
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if isinstance(d, Lengths):
         return out(cells(d, q, who, _per_recording, bends=_multiples))
@@ -333,7 +347,7 @@ def _multiples(width: float, longest: float) -> list[float]:
     return list(width * np.arange(1, min(longest / width, 400) + 1))
 
 
-def _per_recording(d: Floats, q: Floats, who: Who) -> Floats:
+def _per_recording(d: Floats, q: Floats, who: Observer) -> Floats:
     assert who.criterion is not None
     g, ratio = who.criterion, np.asarray(q / d, dtype=np.float64)
     whole = np.floor(1 / ratio * (1 + 1e-15))
@@ -402,5 +416,5 @@ def overlap_accuracy_profile(
     g = np.atleast_1d(np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64)).ravel()[None, :]
     if choice("weighting", weighting, ("event", "segment")) == "event":
         return event_weighted(law, q, g)
-    found = expected(law, q, Who(criterion=g))
+    found = expected(law, q, Observer(criterion=g))
     return np.asarray(1 - found.wrong / (found.event + found.segment), dtype=np.float64)
