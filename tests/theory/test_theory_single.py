@@ -204,7 +204,7 @@ def test_exactly_one_may_answer():
         th.recall(event_length=1, segment_length=1, presence_criterion=0.5, rule=PresenceRule.any())
     with pytest.raises(InvalidInput, match="rule must be a PresenceRule"):
         th.recall(event_length=1, segment_length=1, rule="any")
-    with pytest.raises(InvalidInput, match="annotator must be an? Annotator"):
+    with pytest.raises(InvalidInput, match=r"annotator must be an? Annotator"):
         th.recall(event_length=1, segment_length=1, annotator=0.5)
 
 
