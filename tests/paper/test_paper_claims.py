@@ -21,11 +21,13 @@ from weakly.paper.claims import (
     count_words,
     counts,
     judge,
+    markup,
     measures,
+    text,
+    words,
 )
 from weakly.paper.facts import gather, shipped
 from weakly.paper.scenarios import Protocol, normal
-from weakly.paper.typeset import markup, text, words
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = all_claims()

@@ -15,7 +15,7 @@ from ..lengths import Lengths
 from ..symbols import SYMBOLS
 from ..theory import overlap_accuracy
 from .facts import Data, Sample, shipped, shipped_counts
-from .figures import Picture, panels
+from .figures import Picture, panels, picture
 from .scenarios import OFFSET_RATIOS
 
 AUDIOSET_LENGTH = 10.0  # seconds per clip
@@ -106,22 +106,7 @@ def offsets(data: Data) -> Picture:
         for ax in axes[-1]:
             ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
         axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
-    caption = (
-        "Flat (dashed) is what Theorem 1 assumes. The first two columns are: segments a tenth of the median event and "
-        "as long as it. The third, ten times as long, is flat for barks and not for baby cries, whose segments are "
-        "nearly as long as the clip: what bends it is the end of the clip, not the events. The test is Kuiper's, on "
-        "the onset modulo the segment length, which is uniform exactly if the offsets are (E30); events cut by the "
-        "start of their recording are left out."
-    )
-    return Picture(
-        "offsets",
-        "Figure 19",
-        "Offsets are uniform unless segments are as long as the clips",
-        caption,
-        figure,
-        source,
-        values,
-    )
+    return picture("offsets", figure, data=source, values=values)
 
 
 def _p_words(cell: Offsets) -> str:
@@ -151,14 +136,8 @@ def audioset(data: Data) -> Picture:
         left.legend(loc="lower right")
         right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=_weights(sample), color=plot.EVENT)
         right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
-    caption = (
-        f"The curve and the dashed line meet at γ = {found:.4f} (printed: 0.26). But both are functions of the same "
-        f"list of {sample.n} Animal lengths (right); no annotator's answer enters, so where they meet says nothing "
-        "about annotators (E21): see the next figure."
-    )
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
-    title = "The criterion of AudioSet, as printed"
-    return Picture("audioset", "Figure 20", title, caption, figure, sample.source, values)
+    return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
 
 
 def recipe(sample: Sample) -> float:
@@ -279,17 +258,8 @@ def criterion(data: Data, *, n: int, rng: Any) -> Picture:
         right.set(xlabel="(clip, class) pairs", xlim=(0, max(held) * 1.35))
         right.grid(visible=False, axis="y")
         right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
-    caption = (
-        f"Left, {n} simulated clips of 10 s that meet an event: the recipe (orange) gives about the same number "
-        "whatever the truth (E21), event fractions with the annotators' answers (blue) recover it. Right, what real "
-        "weak labels hold: in DCASE 2017 every clip with an event is labelled present, because strong labels were only "
-        "made for classes that the weak label named, and presences alone cannot identify a criterion. In AudioSet most "
-        "clips with an Animal event lack the label though events lie wholly inside them, which no criterion explains: "
-        "those labels are missing. A number would need answers, present and absent, on clips that cut events."
-    )
     values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
     source = "; ".join(
         dict.fromkeys(("given: " if row["given"] else "facts shipped with weakly: ") + row["data"] for row in rows)
     )
-    title = "Answers identify the criterion, the recipe does not"
-    return Picture("criterion", "beside Figure 20", title, caption, figure, source, values)
+    return picture("criterion", figure, data=source, values=values, n=n)

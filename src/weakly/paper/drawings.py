@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import plot
 from ..annotator import PresenceRule, segment_accuracy
 from ..intervals import as_intervals, covered, fixed_segments, oracle_segments
-from .figures import Picture, panels
+from .figures import Picture, panels, picture
 
 #: Three events in half a minute, chosen so that 60 segments are too short for two of them.
 RECORDING_LENGTH = 30.0
@@ -61,13 +61,7 @@ def weak_labeling() -> Picture:
             ax.annotate(words, (1.01, k), xycoords=("axes fraction", "data"), va="center", fontsize=9)
         head = "accuracy\ngiven overlap,\nevents noticed"
         ax.annotate(head, (1.01, 4), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    caption = (
-        f"Three events (green) and the segments that ORC and FIX ask about, with presence criterion {CRITERION:g}; "
-        "present segments are orange. Few long segments blur the events, more of them follow the events better, and "
-        "60 segments are so short that two of the three events never show half of themselves in one segment and are "
-        "lost. To the right: the accuracy of the segments that meet an event, and the share of events noticed."
-    )
-    return Picture("weak_labeling", "Figure 1", "Weak labels from ORC and FIX", caption, figure, values=values)
+    return picture("weak_labeling", figure, values=values, criterion=CRITERION)
 
 
 def _named(ax: Any, segments: NDArray[np.float64], height: float) -> None:
@@ -85,12 +79,8 @@ def orc() -> Picture:
         rows = {"events": (EVENTS, plot.EVENT), "ORC labels": (segments, colours)}
         plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
         _named(ax, segments, 0.0)
-    caption = (
-        "ORC asks about the three events and the four gaps between them: seven segments, every label right. "
-        "An event at the start or the end of the recording saves a gap, so M events need 2M - 1, 2M or 2M + 1 segments."
-    )
     values = {"n_queries": len(segments), "overlap_accuracy": found["overlap_accuracy"]}
-    return Picture("orc", "Figure 2", "ORC weak labeling", caption, figure, values=values)
+    return picture("orc", figure, values=values)
 
 
 def fix() -> Picture:
@@ -105,13 +95,8 @@ def fix() -> Picture:
         for i, (start, end) in enumerate(segments):
             share = found["segment_accuracy"][i]
             ax.text((start + end) / 2, 0.0, f"$q_{i}$\n$F$ = {share:.2f}", ha="center", va="center", fontsize=9)
-    caption = (
-        f"FIX cuts the recording into seven equal segments. With presence criterion {CRITERION:g} the orange ones are "
-        "called present; F is the share of each segment that its label gets right. How segments and events happen to "
-        "lie decides the accuracy."
-    )
     values = {key: found[key] for key in ("n_queries", "overlap_accuracy", "recording_accuracy", "event_recall")}
-    return Picture("fix", "Figure 3", "FIX weak labeling", caption, figure, values=values)
+    return picture("fix", figure, values=values, criterion=CRITERION)
 
 
 def _accuracy_of_end(t: NDArray[np.float64], *, d_e: float, segment: tuple[float, float], criterion: float) -> Any:
@@ -143,13 +128,8 @@ def proof_idea() -> Picture:
             bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
         bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
         bottom.set(ylim=(0, 1.08), xlabel="end time $t$ of the event (s)", ylabel="accuracy $F(e_t, q_2, \\gamma)$")
-    caption = (
-        "An event of length d_e may end at any time t (above). The share of segment q_2 that its label gets right "
-        "(below) leaves 1 only while the two overlap, for d_e + d_q seconds of t; the orange area A divided by that "
-        f"width is Theorem 1. Drawn for d_e = d_q = 1 s and presence criterion {criterion:g}."
-    )
     area = float(np.trapezoid(accuracy[overlap], t[overlap]))
-    return Picture("proof_idea", "Figure 4", "The idea of the proof", caption, figure, values={"area": area})
+    return picture("proof_idea", figure, values={"area": area}, criterion=criterion)
 
 
 def multiple_events() -> Picture:
@@ -180,12 +160,7 @@ def multiple_events() -> Picture:
         bottom.set_xticks([d_q, 2, 4, 6, total], ["$d_q$", "2", "4", "6", "$T$"])
         bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
         bottom.set_ylabel("accuracy of $q_t$")
-    caption = (
-        "Two events stay where they are and the segment q_t = (t - d_q, t) moves, for t from d_q to T (the "
-        "printed range from 0 to T - d_q would start before the recording, E27). As long as events are at least "
-        "d_q apart each contributes the same area A, and the average over both is Theorem 1 again."
-    )
-    return Picture("multiple_events", "Figure 5", "Several events far apart", caption, figure, values={"events": 2})
+    return picture("multiple_events", figure, values={"events": 2})
 
 
 CASES = {"i": (1.5, 1.0, 0.4), "ii": (1.0, 1.6, 0.4)}  # d_e, d_q, criterion
@@ -237,15 +212,7 @@ def accuracy_functions() -> Picture:
             )
             ax.set(xlabel="end time $t$ of the event", ylim=(0, 1.06))
         axes[0].set_ylabel(r"accuracy $F(e_t, q, \gamma)$")
-    caption = (
-        "The share of segment q = (0, d_q) that its label gets right while an event ends at t, where the criterion can "
-        "be met (d_q ≥ γ d_e). It falls while too little of the event is heard, jumps at t_1 when the label turns "
-        "to present, rises to its ceiling at t_2, and comes back the same way. Theorem 1 is the sum of the areas "
-        "2 A_1 + 2 A_2 + A_3 over d_e + d_q."
-    )
-    return Picture(
-        "accuracy_functions", "Figure 15", "Accuracy over t, cases (i) and (ii)", caption, figure, values=values
-    )
+    return picture("accuracy_functions", figure, values=values)
 
 
 def infeasible() -> Picture:
@@ -260,14 +227,7 @@ def infeasible() -> Picture:
             ax.text((t[k] + t[k + 1]) / 2 + (0.12 if k else -0.12), 0.15, f"${area}$", ha="center")
         ax.set(xlabel="end time $t$ of the event", ylabel=r"accuracy $F(e_t, q, \gamma)$", ylim=(0, 1.06))
         ax.set_title(f"$d_e$ = {d:g} s, $d_q$ = {q:g} s, $\\gamma$ = {g:g}", fontsize=10)
-    caption = (
-        "When a segment is too short to hold the needed share of the event (d_q < γ d_e) every label is "
-        "absent, and a segment inside the event is wholly wrong. What remains is 2 A_1 / (d_e + d_q) = d_q / "
-        "(d_e + d_q)."
-    )
-    return Picture(
-        "infeasible", "Figure 16", "Accuracy over t, criterion out of reach", caption, figure, values={"t": t}
-    )
+    return picture("infeasible", figure, values={"t": t})
 
 
 def case(which: str, number: str) -> Picture:
@@ -289,15 +249,8 @@ def case(which: str, number: str) -> Picture:
             ax.grid(visible=False)
         axes[-1].set_xlabel("time (s), from the start of the segment")
     relation = "at least as long as" if d >= q else "shorter than"
-    caption = (
-        "Where the event e_t (green) and the segment q (orange) lie at the states t_0 to t_3 when the event is "
-        f"{relation} the segment (d_e = {d:g} s, d_q = {q:g} s, γ = {g:g}); the dotted line is t. At t_1 the "
-        "label turns from absent to present and the accuracy F jumps. The way out, t_4 and t_5, is the mirror image."
-    )
     values = {f"t_{k}": row[0] for k, row in enumerate(rows)}
-    return Picture(
-        f"case_{which}", number, f"Where event and segment lie, case ({which})", caption, figure, values=values
-    )
+    return picture(f"case_{which}", figure, values=values, relation=relation, d=d, q=q, g=g)
 
 
 #: Name of the figure -> how to draw it.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +50,20 @@ class Picture:
         return {name: getattr(self, name) for name in words}
 
 
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
+
+
+def picture(
+    name: str, figure: Figure, *, data: str = COMPUTED, values: Any = None, more: str = "", **filled: Any
+) -> Picture:
+    """The figure with its words from ``figures.toml``, their {names} filled in."""
+    words = _words()[name]
+    caption = words["caption"].format(**filled) + more
+    return Picture(name, words["number"], words["title"], caption, figure, data, values or {})
+
+
 def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how: Any) -> tuple[Figure, Any]:
     """A new figure in the house style and its axes, drawn without a window system."""
     from matplotlib.figure import Figure
@@ -81,9 +97,8 @@ def simulation_figure(scenario: Scenario, runs: list[Run], protocol: Protocol) -
         axes[-1][0].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
         _legend(figure)
     data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
-    caption = f"{scenario.words} {scenario.see} {_difference(runs)}{_quick(protocol)}"
     values = {found.label: found.to_dict() for found in runs}
-    return Picture(scenario.name, scenario.number, scenario.title, caption, figure, data, values)
+    return picture(scenario.name, figure, data=data, values=values, more=f" {_difference(runs)}{_quick(protocol)}")
 
 
 def _row(row: Any, found: Run, fine: Floats) -> None:
@@ -167,14 +182,7 @@ def protocol_figure(protocol: Protocol, rng: Any) -> Picture:
         values |= _grid(right)
         for ax, title in zip((left, middle, right), ("another quantity", "a maximum of noisy means", "a coarse grid")):
             ax.set_title(title, fontsize=10)
-    caption = (
-        "Three reasons why points and theory differ. Left, one 1 s event, γ = 0.5: the simulation averages each "
-        "recording first and so estimates the orange curve, whose maximum (star) lies at 1.0 s and not at 0.81 s "
-        "(E12). Middle: the largest of 200 noisy means is too high, the more so the fewer the recordings (E13). Right, "
-        "50 events of 1 s, γ = 0.01: the segment lengths of the paper step over the peak (E14)."
-    )
-    title = "Why the simulation and the theory differ"
-    return Picture("protocol", "beside Figures 6 to 12", title, caption, figure, values=values)
+    return picture("protocol", figure, values=values)
 
 
 def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
@@ -252,46 +260,19 @@ def break_evens(x: str) -> dict[str, float]:
     return {f"s = {s}": float(value) for s, value in zip(OVERESTIMATION, found)}
 
 
-#: Name -> the axis, its values, the number, the finding and what to see.
-COSTS: dict[str, tuple[str, Floats, str, str, str]] = {
-    "cost_criterion": (
-        "presence_criterion",
-        np.linspace(0.1, 1.0, 181),
-        "Figure 13",
-        "Sensitive annotators make FIX dear",
-        "All curves rise to the left: with a small γ the best segments are short, which takes many queries (681 at "
-        "γ = 0.1, for an accuracy of 0.93); only an accuracy of 1 would take infinitely many (E19).",
-    ),
-    "cost_share": (
-        "query_cost_share",
-        np.linspace(0.0, 1.0, 201),
-        "Figure 13",
-        "The price of a query scales the difference, never its sign",
-        "No curve crosses the dashed line: both methods hear the whole recording, so which is cheaper cannot depend on "
-        "r (E18). At r = 0 they cost the same.",
-    ),
-    "cost_events": (
-        "n_events",
-        np.linspace(1, 100, 397),
-        "Figure 14",
-        "ORC is cheaper when events are few",
-        "The dots mark where the costs are equal: {}. Left of its dot ORC is cheaper, so with s = 8 FIX wins from 8 "
-        "events on (E17).",
-    ),
-    "cost_length": (
-        "recording_length",
-        np.linspace(2, 100, 491),
-        "Figure 14",
-        "In short recordings ORC loses its advantage",
-        "With one event, FIX is cheaper left of the dots: below {}.",
-    ),
+#: Name -> the axis and its values.
+COSTS: dict[str, tuple[str, Floats]] = {
+    "cost_criterion": ("presence_criterion", np.linspace(0.1, 1.0, 181)),
+    "cost_share": ("query_cost_share", np.linspace(0.0, 1.0, 201)),
+    "cost_events": ("n_events", np.linspace(1, 100, 397)),
+    "cost_length": ("recording_length", np.linspace(2, 100, 491)),
 }
 
 
 def cost_figure(name: str) -> Picture:
     """One of the four cost figures."""
-    x, values, number, title, see = COSTS[name]
-    crossing = break_evens(x) if "{}" in see else {}
+    x, values = COSTS[name]
+    crossing = break_evens(x) if x in ("n_events", "recording_length") else {}
     figure, ax = panels(size=(6.8, 4.0))
     with plot.style():
         for colour, s in zip(plot.COLOURS, OVERESTIMATION):
@@ -311,12 +292,8 @@ def cost_figure(name: str) -> Picture:
         ax.legend(loc="best", fontsize=8.5)
     shown = ", ".join(f"{value:.4g} ({key})" for key, value in crossing.items())
     settings = ", ".join(f"{SYMBOLS[key].latex} = {value:g}" for key, value in COST_DEFAULTS.items() if key != x)
-    caption = (
-        f"{see.format(shown)} Above the dashed line FIX costs more. Elsewhere "
-        f"{settings.replace(chr(92) + 'gamma', 'γ')}, d_e = 1 s; dotted: s as the scripts use it (E16)."
-    )
     numbers = {f"break_even_{x}": crossing} if crossing else {}
-    return Picture(name, number, title, caption, figure, values=numbers)
+    return picture(name, figure, values=numbers, crossing=shown, settings=settings.replace(chr(92) + "gamma", "γ"))
 
 
 def adaptive_figures(*, quick: bool, seed: int, folders: Sequence[str | Path] = ()) -> Iterator[Picture]:
@@ -335,14 +312,13 @@ def adaptive_figures(*, quick: bool, seed: int, folders: Sequence[str | Path] = 
     verdict = (
         f" Less wrong time than fixed segments at the same number of queries: {'; '.join(parts)}." if parts else ""
     )
-    for x, words in (("n_queries", "the number of queries"), ("cost", "the cost, with r = 0.5")):
-        caption = (
-            f"Wrong time, event recall and accuracy given overlap over {words}: fixed and overlapping segments, change "
-            f"points with and without learning from the answers, bisection, and ORC, which knows the events.{verdict}"
-        )
+    methods = (
+        "fixed and overlapping segments, change points with and without learning from the answers, bisection, and ORC, "
+        f"which knows the events.{verdict}"
+    )
+    values = {"rows": found.to_frame().to_dict(orient="records")}
+    for x in ("n_queries", "cost"):
         figure = found.figure(x=x)
         width, height = figure.get_size_inches()
         figure.set_size_inches(max(10.5, width), height)  # the legend needs room even with one column
-        title = f"Adaptive labeling over {words.partition(',')[0]}"
-        values = {"rows": found.to_frame().to_dict(orient="records")}
-        yield Picture(f"adaptive_{x}", "beyond the paper", title, caption, figure, source, values)
+        yield picture(f"adaptive_{x}", figure, data=source, values=values, methods=methods)

@@ -14,56 +14,15 @@ from .. import plot
 from ..annotator import segment_accuracy
 from ..report import Report
 from ..theory import optimal_segment_length
-from .claims import CATEGORIES, TOLERANCES, VERDICTS, Checked, count_words, counts
+from .claims import CATEGORIES, TOLERANCES, VERDICTS, Checked, count_words, counts, markup, words
 from .drawings import CASES, states
 from .facts import attributions
 from .figures import Picture
 from .scenarios import DATASETS
-from .typeset import markup, words
 
 TITLE = "The Accuracy Cost of Weakness, reproduced"
 _ICONS = dict(zip(VERDICTS, ("✓", "≈", "✗")))
 _CLASSES = dict(zip(VERDICTS, ("holds", "about", "fails")))
-_STYLE = """
-.holds { --verdict: #00704f; } .about { --verdict: #9a5b00; } .fails { --verdict: #b3261e; }
-@media (prefers-color-scheme: dark) {
-  .holds { --verdict: #4cd3a5; } .about { --verdict: #f0b252; } .fails { --verdict: #ff9a8f; } }
-.pill { color: var(--verdict); border: 1px solid; border-radius: 1rem; padding: .1rem .6rem; white-space: nowrap;
-  font-weight: 600; font-size: .85rem; }
-.claim { border-left: 5px solid var(--verdict); background: var(--soft); margin: .7rem 0; padding: .5rem .9rem; }
-.claim p { margin: .3rem 0; } .claim blockquote { margin: .4rem 0; font-style: italic; }
-.claim math { font-style: normal; font-size: 1.05em; } .printed mfrac { math-style: normal; }
-.claim .meta { font-size: .85rem; opacity: .85; } .claim[hidden] { display: none; }
-.filter { display: flex; flex-wrap: wrap; gap: .4rem .5rem; align-items: center; position: sticky; top: 0; z-index: 1;
-  background: Canvas; padding: .6rem 0; border-bottom: 1px solid var(--line); }
-.filter button, .filter input { font: inherit; font-size: .9rem; border: 1px solid var(--line); border-radius: 1rem;
-  background: Canvas; color: CanvasText; padding: .2rem .7rem; cursor: pointer; }
-.filter input { cursor: text; min-width: 10rem; flex: 1; }
-.filter button[aria-pressed=true] { background: CanvasText; color: Canvas; }
-figcaption b { display: block; } section.erratum:target { outline: 2px solid var(--accent); }
-section.erratum { padding: .1rem .6rem; } section.erratum h3 { margin-bottom: .2rem; }
-nav.contents { columns: 2 16rem; font-size: .9rem; }
-@media print { .filter, nav.contents { display: none; } .claim { break-inside: avoid; } }
-"""
-_SCRIPT = """
-const chosen = { verdict: '', category: '' }, word = document.querySelector('.filter input');
-const claims = [...document.querySelectorAll('.claim')], shown = document.querySelector('.filter output');
-function filter() {
-  const text = word.value.toLowerCase(); let n = 0;
-  for (const claim of claims) {
-    const fits = Object.entries(chosen).every(([key, value]) => !value || claim.dataset[key] === value);
-    claim.hidden = !(fits && claim.textContent.toLowerCase().includes(text)); n += !claim.hidden;
-  }
-  shown.textContent = `${n} of ${claims.length}`;
-}
-for (const button of document.querySelectorAll('.filter button')) button.onclick = () => {
-  const { key, value } = button.dataset; chosen[key] = chosen[key] === value ? '' : value;
-  for (const other of document.querySelectorAll(`.filter button[data-key=${key}]`))
-    other.setAttribute('aria-pressed', String(chosen[key] === other.dataset.value));
-  filter();
-};
-word.oninput = filter; filter();
-"""
 
 
 @dataclass(frozen=True)
@@ -164,6 +123,10 @@ def _linked(html: str) -> str:
     return re.sub(r"\bE([1-9]\d?)\b", r'<a href="#E\1">E\1</a>', html)
 
 
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 class _Page(Report):
     """A report with its own markup."""
 
@@ -247,7 +210,7 @@ def write(
     command: str | None,
 ) -> Path:
     """The page, written beside the figures that :func:`save` has put into ``out / "figures"``."""
-    page = _Page(TITLE).raw(f"<style>{_STYLE}</style>")
+    page = _Page(TITLE).raw(f"<style>{_beside('page.css')}</style>")
     page.answer(count_words(pairs(checked)))
     page.symbols(
         "Every figure and table of the paper, drawn anew, and every claim measured. A claim is judged by the tolerance "
@@ -289,5 +252,5 @@ def write(
         small=True,
     )
     if checked:
-        page.raw(f"<script>{_SCRIPT}</script>")
+        page.raw(f"<script>{_beside('page.js')}</script>")
     return page.write(out / "index.html")

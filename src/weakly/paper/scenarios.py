@@ -70,10 +70,6 @@ class Scenario:
     """One simulation figure: its laws and how many events a recording holds."""
 
     name: str
-    number: str
-    title: str
-    words: str
-    see: str  # what to look at
     cases: tuple[Case, ...]
     n_events: int = 1
 
@@ -109,85 +105,23 @@ def _fixed(data: Data) -> tuple[Case, ...]:
     return (Case("1 s", Lengths.fixed(1.0)),)
 
 
-#: Name -> number in the paper, events per recording, the finding, the setting, what to see, and its laws.
-SCENARIOS: dict[str, tuple[str, int, str, str, str, Callable[[Data], tuple[Case, ...]]]] = {
-    "single_event": (
-        "Figure 6",
-        1,
-        "One event: the simulation follows a curve of its own",
-        "One event of 1 s in a recording of 100 s.",
-        "The points lie on the orange curve, not on the grey theory: below it at γ = 0.5, above it around 0.7 (E12). "
-        "The scripts' line for the segment length is straight where the rule bends (E9).",
-        _fixed,
-    ),
-    "normal_mean": (
-        "Figure 7",
-        1,
-        "Normal lengths: the mean moves the segment length, not the accuracy",
-        "One event with a normal length; different means, the same deviation. The text names normal(5, 0.1), the "
-        "scripts draw normal(4, 0.1) under that label (E10): both are shown.",
-        "All rows have the same accuracy; only the segment length scales with the mean.",
-        lambda _: (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "scripts")),
-    ),
-    "normal_variance": (
-        "Figure 8",
-        1,
-        "Normal lengths: the spread matters more than the figure shows",
-        "One event with a normal length; the same mean, different deviations. The text names normal(3, 1), the scripts "
-        "draw normal(3, 0.5) under that label (E10): both are shown.",
-        "Compare the green lines with the grey ones: with the spread that the text names the best accuracy is clearly "
-        "below the theory.",
-        lambda _: (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "scripts")),
-    ),
-    "gamma": (
-        "Figure 9",
-        1,
-        "Gamma lengths: the mean is too short at small criteria, too long at large ones",
-        "One event with a gamma length, shifted by half a second; different shapes, the same scale.",
-        "In the right column the green line crosses the grey rule (E31); the accuracy is always below the theory.",
-        lambda _: (_gamma(0.8), _gamma(0.2)),
-    ),
-    "nigens": (
-        "Figure 10",
-        1,
-        "Real lengths: far below the theory, and which average matters",
-        "One event with the length of a dog's bark or a baby's cry (NIGENS).",
-        "The blue line of equation 13 and the green one differ: the first weighs events alike, the second segments, of "
-        "which long events have more (E20). The dotted line shows how many events are found at all.",
-        lambda data: (_observed("dog", data.dog), _observed("baby", data.baby)),
-    ),
-    "uniform_10": (
-        "beside Figure 11",
-        10,
-        "Ten events per recording: nearly the theory",
-        "Ten events of 1 s; those that overlap become one.",
-        "Already here the best segments are longer than the rule says.",
-        _fixed,
-    ),
-    "uniform_30": (
-        "Figure 11",
-        30,
-        "Thirty events per recording: the theory begins to fail",
-        "Thirty events of 1 s; those that overlap become one.",
-        "The green line lies below the grey one, and the rule's segments are too short (right).",
-        _fixed,
-    ),
-    "uniform_50": (
-        "Figure 12",
-        50,
-        "Fifty events per recording: the rule loses a fifth of the accuracy",
-        "Fifty events of 1 s; those that overlap become one.",
-        "The points drop at the left end because their grid of segment lengths steps over the optimum (E14), which the "
-        "green line has; the rule's segments are far too short (E24).",
-        _fixed,
-    ),
+#: Name -> events per recording, and the laws of their lengths.
+SCENARIOS: dict[str, tuple[int, Callable[[Data], tuple[Case, ...]]]] = {
+    "single_event": (1, _fixed),
+    "normal_mean": (1, lambda _: (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "scripts"))),
+    "normal_variance": (1, lambda _: (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "scripts"))),
+    "gamma": (1, lambda _: (_gamma(0.8), _gamma(0.2))),
+    "nigens": (1, lambda data: (_observed("dog", data.dog), _observed("baby", data.baby))),
+    "uniform_10": (10, _fixed),
+    "uniform_30": (30, _fixed),
+    "uniform_50": (50, _fixed),
 }
 
 
 def scenario(name: str, data: Data) -> Scenario:
     """The scenario of a figure, with the data at hand."""
-    number, n_events, title, words, see, cases = SCENARIOS[choice("scenario", name, tuple(SCENARIOS))]
-    return Scenario(name, number, title, words, see, cases(data), n_events)
+    n_events, cases = SCENARIOS[choice("scenario", name, tuple(SCENARIOS))]
+    return Scenario(name, cases(data), n_events)
 
 
 #: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)

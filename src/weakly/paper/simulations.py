@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..lengths import Lengths
-from ..simulation import World, simulate
+from ..simulation import Simulation, World, simulate
 from ..theory import (
     Dense,
     best_overlap_accuracy,
@@ -113,9 +113,8 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
             event_length=case.lengths, segment_length=rule.segment_length, presence_criterion=criteria
         )
         step = np.log(2000.0) / fine
-        grid = mean * np.exp(
-            step * np.arange(np.floor(np.log(0.003) / step), np.log(6.0) / step)
-        )  # has the kink d_q = d_e
+        first = np.floor(np.log(0.003) / step)
+        grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
         dense = dense_optimum(n_events=n_events, criteria=criteria)
@@ -155,15 +154,7 @@ def follow_protocol(
     cut = protocol.cut(np.minimum(widths, RECORDING_LENGTH))
     mean, error = (np.empty((len(widths), protocol.n_criteria)) for _ in range(2))
     for i, stream in enumerate(np.random.default_rng(rng).spawn(len(widths))):
-        found = simulate(
-            case.lengths,
-            n_events=n_events,
-            recording_length=RECORDING_LENGTH,
-            segment_length=cut[i],
-            presence_criterion=protocol.criteria,
-            n_recordings=protocol.n_recordings,
-            rng=stream,
-        ).tally.metrics()
+        found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
         mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
     return mean, error
 
@@ -176,37 +167,24 @@ def _exact(lengths: Lengths, criteria: Floats) -> Curve:
 
 def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, rng: Any) -> Floats:
     """The mean over recordings of each one's mean accuracy, on a fine grid and the same recordings throughout."""
-    found = simulate(
-        case.lengths,
-        n_events=n_events,
-        recording_length=RECORDING_LENGTH,
-        segment_length=widths,
-        presence_criterion=criteria,
-        n_recordings=n,
-        rng=rng,
-    ).tally.metrics()["overlap_accuracy_per_recording"]
+    found = _simulated(case, n_events, widths, criteria, n, rng).tally.metrics()["overlap_accuracy_per_recording"]
     return np.asarray(found).reshape(len(widths), len(criteria))
 
 
 def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
     if n_events not in GRIDS:
         return {}
-    found = simulate(
-        case.lengths,
-        n_events=n_events,
-        recording_length=RECORDING_LENGTH,
-        segment_length=RECORDING_LENGTH / GRIDS[n_events],
-        presence_criterion=0.5,
-        n_recordings=n,
-        rng=rng,
-    )
-    return {
-        "n_queries": GRIDS[n_events],
-        "overlap_accuracy": found.overlap_accuracy,
-        "overlap_accuracy_se": found.overlap_accuracy_se,
-        "overlap_accuracy_per_recording": found.overlap_accuracy_per_recording,
-        "overlap_accuracy_per_recording_se": found.overlap_accuracy_per_recording_se,
-    }
+    found = _simulated(case, n_events, RECORDING_LENGTH / GRIDS[n_events], 0.5, n, rng)
+    words = ("overlap_accuracy", "overlap_accuracy_per_recording")
+    return {"n_queries": GRIDS[n_events]} | {w + end: getattr(found, w + end) for w in words for end in ("", "_se")}
+
+
+def _simulated(case: Case, n_events: int, widths: Any, criteria: Any, n: int, rng: Any) -> Simulation:
+    """Recordings of the paper: events anywhere, fixed segments of these lengths."""
+    return simulate(
+        case.lengths, n_events=n_events, recording_length=RECORDING_LENGTH, segment_length=widths,
+        presence_criterion=criteria, n_recordings=n, rng=rng,
+    )  # fmt: skip
 
 
 def per_recording_profile(
