@@ -104,8 +104,8 @@ def pairs(checked: tuple[Checked, ...]) -> list[tuple[str, str]]:
 def count_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
     """How many claims of each category hold, hold approximately and do not hold."""
     table = counts(pairs(checked))
-    rows = [{"claims": CATEGORIES.get(name, "all"), **row} for name, row in table.items()]
-    return pd.DataFrame(rows).assign(all=lambda frame: frame[list(VERDICTS)].sum(axis=1))
+    rows = [{"category": name, **row, "all": sum(row.values())} for name, row in table.items()]
+    return pd.DataFrame(rows).assign(which=[CATEGORIES.get(name, "") for name in table])
 
 
 def errata() -> dict[str, tuple[str, str]]:
@@ -236,7 +236,7 @@ def write(
         page.heading("Errata")
         for name, (title, body) in known.items():
             paragraph = re.sub(
-                r"`([^`]*)`", r"<code>\1</code>", words(body.replace("gamma", "γ").replace("delta", "δ"))
+                r"`([^`]*)`", r"<code>\1</code>", words(re.sub(r"\bgamma\b", "γ", re.sub(r"\bdelta\b", "δ", body)))
             )
             page.raw(
                 f'<section class="erratum" id="{name}"><h3>{name} {words(title)}</h3><p>'
