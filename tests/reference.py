@@ -116,19 +116,13 @@ class Panel:
         return h > 0 and any(top <= level + 1e-15 for top in tops)
 
 
-def as_people(who):
-    """A criterion as people without noise; a rule stays None."""
-    return {"criterion": who} if isinstance(who, (int, float)) else who if isinstance(who, dict) else None
-
-
 def answers(events, windows, who):
     """Per state of the panel: its chance, P(present) of each window, and per event which windows satisfy the rule."""
-    people = as_people(who)
-    if people is None:
+    if not isinstance(who, dict):
         noticed = [[satisfies(event, window, who) for window in windows] for event in events]
         yield 1.0, [float(any(row[k] for row in noticed)) for k in range(len(windows))], noticed
         return
-    panel = Panel(people)
+    panel = Panel(who)
     own = [[fraction(event, window) for window in windows] for event in events]
     best = [max([0.0] + [row[k] for row in own]) for k in range(len(windows))]
     for chance, tops in panel.criteria({0.0, *best, *(h for row in own for h in row)}):

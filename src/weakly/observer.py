@@ -1,4 +1,4 @@
-r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator`` in theory, sweeps, grids and plans.
+r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in theory, engine and plans.
 
 An :class:`Observer` is one column of results (or, in theory, a whole array of criteria); :class:`Observers` are the
 columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again what

@@ -282,7 +282,7 @@ def evaluate_files(
     labels = None if label is None else [label]
     who = Observers.of(**{name: asked.get(name) for name in ("presence_criterion", "rule", "annotator")})
     looks = 2 if label is None and any(one.low > 0 for one in who) else 1
-    for look in range(looks):
+    for _look in range(looks):
         chunks = [(str(file), reading or {}, labels, asked) for file in files]
         results = in_order(_part, chunks, executor=executor, progress=progress, label="evaluating files")
         found = list(zip(files, results))

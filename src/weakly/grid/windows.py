@@ -49,7 +49,8 @@ INSIDE = int(Edge.INSIDE)
 
 def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
     """The measures of every recording (R, columns, RAW) and (R, BASE)."""
-    assert how.hop is not None and how.votes is not None
+    assert how.hop is not None
+    assert how.votes is not None
     w, n, hop = float(segment_length), len(timelines), how.hop
     raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
