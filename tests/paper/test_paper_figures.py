@@ -26,7 +26,7 @@ def test_scores_follow_the_definition():
         width = drawings.RECORDING_LENGTH / count
         segments = fixed_segments(recording_length=drawings.RECORDING_LENGTH, segment_length=width)
         found = drawings.scores(segments, drawings.EVENTS, 0.5)
-        slow = reference.score(events, drawings.RECORDING_LENGTH, width, criterion=0.5)
+        slow = reference.score(events, drawings.RECORDING_LENGTH, width, 0.5)
         assert found["overlap_accuracy"] == pytest.approx(slow["fit"] / slow["n_overlapping"], abs=1e-9)
         assert found["event_recall"] == pytest.approx(slow["n_found"] / 3)
         assert found["present"].sum() == slow["n_present"]
