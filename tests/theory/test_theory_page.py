@@ -42,8 +42,8 @@ def test_formulas_and_roles_become_markdown():
     pytest.importorskip("griffe")
     convert = runpy.run_path(str(ROOT / "docs" / "docstrings.py"))["markdown"]
     text = convert(
-        "It is.\n\n.. math::\n    a \\\\\n    + b\n\nwith :math:`c`, a :class:`~weakly.Lengths`, :func:`the plan <plan>` "
-        "[1]_.\n\n"
+        "It is.\n\n.. math::\n    a \\\\\n    + b\n\nwith :math:`c`, a :class:`~weakly.Lengths`, "
+        ":func:`the plan <plan>` [1]_.\n\n"
         "Parameters\n----------\nx : words\n    and more\n\nNotes\n-----\ny : z\n"
     )
     assert "$$\na \\\\\n+ b\n$$" in text

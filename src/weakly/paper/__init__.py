@@ -79,7 +79,7 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Claims, the numbers behind every figure, tables and settings, in plain numbers."""
-        return plain(
+        found: dict[str, Any] = plain(
             {
                 "summary": self.summary,
                 "counts": self.counts,
@@ -92,6 +92,7 @@ class Reproduction:
                 "files": [str(file) for file in self.files],
             }
         )
+        return found
 
     def to_frame(self) -> Any:
         """One row per claim."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -254,7 +255,7 @@ def case(which: str, number: str) -> Picture:
 
 
 #: Name of the figure -> how to draw it.
-DRAWINGS = {
+DRAWINGS: dict[str, Callable[[], Picture]] = {
     "weak_labeling": weak_labeling,
     "orc": orc,
     "fix": fix,

@@ -184,8 +184,8 @@ def save(picture: Picture, folder: Path) -> list[Path]:
         if engine is not None:
             engine.execute(figure)
             figure.set_layout_engine("none")
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     return [png, svg]
 
 

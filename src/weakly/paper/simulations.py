@@ -73,7 +73,7 @@ class Run:
 
 def swapped_length(*, mean: float, criteria: Floats) -> Floats:
     """Theorem 2 with event length and criterion exchanged, as the authors' plotting code calls it (E9)."""
-    return criteria * mean * (2 * mean + np.sqrt(4 * mean**2 + 4 * mean + 2)) / (2 * mean + 1)
+    return criteria * (mean * (2 * mean + math.sqrt(4 * mean**2 + 4 * mean + 2)) / (2 * mean + 1))
 
 
 def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) -> Floats:

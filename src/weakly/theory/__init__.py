@@ -10,6 +10,7 @@ recordings and in finite ones), :mod:`.windows` (overlapping segments), :mod:`.b
 0.7639
 """
 
+from ..windows import windows_per_cell
 from .aggregates import criterion_from_present_share, present_share
 from .boxes import box_overlap_accuracy, box_recall, box_wrong_volume, optimal_box_ratio
 from .costs import (
@@ -40,13 +41,7 @@ from .single import (
     recording_accuracy,
     wrong_time,
 )
-from .windows import (
-    optimal_votes,
-    overlapping_cell_accuracy,
-    overlapping_wrong_time,
-    soft_wrong_time,
-    windows_per_cell,
-)
+from .windows import optimal_votes, overlapping_cell_accuracy, overlapping_wrong_time, soft_wrong_time
 
 __all__ = [
     "Crowded",

@@ -300,7 +300,7 @@ def bisection_listened(
     depth, first = _depth(levels, start_level)
     total = float(check("recording_length", recording_length))
     present = _present_per_level(recording_length, event_length, presence_criterion, depth)
-    return total + sum(count * total / 2**level for level, count in enumerate(present) if level >= first)
+    return total + sum(count * total / 2.0**level for level, count in enumerate(present) if level >= first)
 
 
 def optimal_start_level(*, recording_length: Any, n_events: Any, query_cost_share: Any, levels: int) -> int:
