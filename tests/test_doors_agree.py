@@ -221,7 +221,7 @@ def recordings(draw, most=3):
 
 RULES = (
     *(("fraction", 0.5), ("seconds", 0.25), ("any",), ("coverage", 0.5), ("shorter", 0.7), ("margin", 0.4)),
-    *(("margin", 2.0), ("either", ("seconds", 0.5), ("fraction", 0.5))),
+    *(("margin", 2.0), ("either", ("seconds", 0.5), ("fraction", 0.5)), ("either", ("margin", 1.0), ("seconds", 0.5))),
 )
 CERTAIN = (*(0.05, 0.3, 0.5, 0.77, 1.0), *RULES)
 NOISY = (
@@ -338,6 +338,11 @@ def test_simulation_is_the_mean_of_evaluations(who, how):
         error = getattr(found, f"{name}_se")
         assert abs(getattr(found, name) - wanted[name]) <= 5 * error + 2e-4, name
     assert found.n_queries / 1500 == pytest.approx(wanted["n_queries"] / n, rel=1e-9)
+
+
+def test_windows_that_notice_events_in_another_order_than_these_come():
+    rule = ("either", ("margin", 1.0), ("seconds", 0.5))  # the second event is noticed before the first
+    agree(World((([(3.0, 3.1), (3.2, 3.8)], 10.0),), 3.0, rule))
 
 
 def test_the_contradictions_that_were():

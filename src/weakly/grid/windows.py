@@ -116,7 +116,7 @@ def _measure(
         if np.isfinite(start):
             _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, raw, base)
             continue
-        cuts = _phases(events, x0, lengths[r], hop, k * hop)
+        cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
         for i in range(cuts.shape[0] - 1):
             step = cuts[i + 1] - cuts[i]
             if step > 1e-12 * hop:
@@ -126,13 +126,13 @@ def _measure(
 
 
 @kernel
-def _phases(events: Any, need: Any, length: float, hop: float, w: float) -> Any:
+def _phases(events: Any, need: Any, length: float, hop: float, w: float, smooth: bool) -> Any:
     """The phases in (0, hop) at which something changes, sorted, with both ends."""
     out = np.empty(6 * events.shape[0] + 3)
     g = 0
     for i in range(events.shape[0]):
         a, b = events[i, 0], events[i, 1]
-        middle = (a + b - w) / 2  # two windows hold equal parts of the event
+        middle = (a + b - w) / 2 if smooth else np.inf  # two windows hold equal parts of the event
         for x in (a, b, a - w + need[i], b - need[i], middle, middle + hop / 2):
             if np.isfinite(x):
                 out[g] = x - np.floor(x / hop) * hop
@@ -176,6 +176,8 @@ def _noticing(a: float, b: float, need: float, start: float, first: int, last: i
 @kernel
 def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int, needed: Any) -> int:
     """The fewest present windows among low to high that make some cell present; 0 if they are too few for any."""
+    if low >= first + k - 1 and high <= last - k + 1:  # away from the ends all cells need the same
+        return needed[k] if min(k, high - low + 1) >= needed[k] else 0
     found = 0
     for i in range(low, min(cells, high + k)):
         covering = min(last, i) - max(first, i - k + 1) + 1
@@ -186,29 +188,13 @@ def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int,
 
 
 @kernel
-def _event_found(
-    e: int,
-    events: Any,
-    need: Any,
-    start: float,
-    first: int,
-    last: int,
-    cells: int,
-    grid: Any,
-    answers: Any,
-    law: Any,
-    best: Any,
+def _found_by_law(
+    a: float, b: float, low: int, high: int, start: float, asked: Any, grid: Any, needed: Any, law: Any, best: Any
 ) -> float:
-    """The chance that the event is found; ``best`` are the largest event fractions of all windows, for a law."""
-    k, hop = grid[0], grid[1]
-    a, b = events[e, 0], events[e, 1]
-    if not np.isfinite(need[e]):
-        return 0.0
-    low, high = _noticing(a, b, need[e], start, first, last, grid)
+    """The chance that the event is found by windows low to high, if criteria have a law; ``best`` are the largest event
+    fractions of all windows."""
+    k, hop, (cells, first, last) = grid[0], grid[1], asked
     n = max(0, high - low + 1)
-    if law[0].shape[0] == 0:
-        votes = _least_votes(low, high, cells, first, last, k, answers[0])
-        return float(answers[2][votes, min(n, answers[2].shape[1] - 1)]) if votes > 0 else 0.0
     own, most, count, least = np.empty(n), np.empty(n), np.ones(n), np.zeros(n, np.int64)
     for j in range(n):
         left = start + (low + j) * hop
@@ -220,7 +206,7 @@ def _event_found(
             j0 += 1
         while own[j1] < own[j]:
             j1 -= 1
-        least[j] = _least_votes(low + j0, low + j1, cells, first, last, k, answers[0])
+        least[j] = _least_votes(low + j0, low + j1, cells, first, last, k, needed)
     return float(panels.found(own, most, count, law[2], least))
 
 
@@ -240,7 +226,7 @@ def _at(
 ) -> None:
     """Add one recording on the grid that begins at ``start`` in (-hop, 0], with a weight."""
     k, hop, _, _, _ = grid
-    needed, table, _, low, high = answers
+    needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
     met, best = np.zeros(max(cells, last + 1)), np.zeros(max(cells, last + 1))
@@ -261,8 +247,14 @@ def _at(
                 if smooth:
                     left = start + j * hop
                     best[j] = max(best[j], min(1.0, (min(b, left + w) - max(a, left)) / d))
-    for e in range(events.shape[0]):
-        found += _event_found(e, events, need, start, first, last, cells, grid, answers, law, best)
+            if not smooth and j1 >= j0:
+                votes = _least_votes(j0, j1, cells, first, last, k, needed)
+                found += tails[votes, min(j1 - j0 + 1, tails.shape[1] - 1)] if votes > 0 else 0.0
+    if smooth:
+        for e in range(events.shape[0]):
+            a, b = events[e, 0], events[e, 1]
+            j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
     present, chances = 0.0, np.empty(1)
     for j in range(first, last + 1):
         if smooth:
