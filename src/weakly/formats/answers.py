@@ -84,7 +84,7 @@ def _wide(
 ) -> Rows:
     """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
     source = table.source
-    if not classes:
+    if not classes and len(table):
         raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
