@@ -328,7 +328,7 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         values = table.columns[name]
         tier = _TIER.get(normal(name)[0], 1)
         distinct = len(set(values))
-        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 0 or (distinct == 1 and "" in values))):
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
             continue
         if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
             continue  # a row number
