@@ -27,6 +27,7 @@ ROOMS = (
     "grid",
     "evaluation",
     "simulation",
+    "inference",
     "cost",
     "audio",
     "adaptive",
