@@ -26,6 +26,7 @@ _HOME = {
     "formats": ("read", "read_answers", "write"),
     "evaluation": ("evaluate", "Evaluation"),
     "simulation": ("simulate", "Simulation"),
+    "inference": ("infer", "Inference"),
     "cost": ("Cost",),
     "planning": ("plan", "Plan"),
     "auditing": ("audit", "Audit"),
