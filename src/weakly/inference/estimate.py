@@ -3,8 +3,8 @@ r"""The rate of events and their law of lengths, from the answers of many record
 Maximum likelihood over all recordings (empirical Bayes). The expected counts of the posterior (events by length and by
 which end cuts them, empty steps: the E step of EM) give the exact gradient of the log-likelihood,
 :math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search needs a dozen passes where EM
-needs hundreds. Uncertainty is that of drawing other recordings: a bootstrap of their gradients through one Newton step; with
-fewer than MANY recordings the curvature of the likelihood stands in.
+needs hundreds. Uncertainty is that of drawing other recordings: a bootstrap of their gradients through one Newton
+step; with fewer than MANY recordings the curvature of the likelihood stands in.
 
 A law of lengths that is left out is lognormal. So that the optimum exists when the answers say little, weak priors
 pull: half an event more (Jeffreys), the logarithm of the mean length towards the middle of the segment lengths with a
