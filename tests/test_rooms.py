@@ -32,6 +32,7 @@ ROOMS = (
     "grid",
     "evaluation",
     "simulation",
+    "inference",
     "audio",
     "adaptive",
     "auditing",
