@@ -86,6 +86,8 @@ def evaluate(
         raise InvalidInput("give --presence-criterion or --rule (or --compare-rules)")
     if presence_criterion is not None and rule is not None:
         raise InvalidInput("give --presence-criterion or --rule, not both")
+    if labels is not None and edge not in ("truncate", "inside"):
+        raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
     reading = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
@@ -208,7 +210,9 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
                     [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
                 )
     for name in ("table", "flipped", "vanished"):
-        parts = [getattr(one, name).assign(segment_length=one.segment_length) for one in found["comparisons"]]
+        parts = [
+            getattr(one, name).assign(segment_length=one.settings["segment_length"]) for one in found["comparisons"]
+        ]
         if parts:
             tables["rules" if name == "table" else name] = pd.concat(parts, ignore_index=True)
     return tables
@@ -240,7 +244,7 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
         "overall": "All classes",
         "best": f"Best segment length, by {objective.replace('_', ' ')}",
         "rules": "Rules of the tools, clips from "
-        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].phase:g}")
+        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].settings['phase']:g}")
         + " s",
     }
     for name, title in titles.items():
@@ -271,7 +275,10 @@ def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
             figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
     if found["comparisons"]:
         axes = found["comparisons"][0].plot()
-        figures["rules"] = (axes.figure, f"Rules of the tools at {found['comparisons'][0].segment_length:g} s.")
+        figures["rules"] = (
+            axes.figure,
+            f"Rules of the tools at {found['comparisons'][0].settings['segment_length']:g} s.",
+        )
     return figures
 
 
@@ -341,10 +348,6 @@ def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target:
         )
     how = {"rule": rules[0]} if "rule" in asked else {"presence_criterion": rules[0]}
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
-    if asked["edge"] not in ("truncate", "inside"):
-        raise InvalidInput(
-            f"--labels needs --edge truncate or inside, got {asked['edge']}: clips end with their recording"
-        )
     how |= {"phase": start, "hop": asked["hop"], "edge": asked["edge"]}
     made = clip_labels(events, segment_length=lengths[0], label=label, **how)
     if target.suffix.lower() in (".csv", ".tsv"):

@@ -19,7 +19,7 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from .columns import normal, roles_of, sentence, suited
 from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
-from .plain import rows_of, times_of
+from .plain import recordings_of, rows_of, times_of
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import Rows, Table
@@ -121,15 +121,14 @@ def _wide(
 ) -> Rows:
     """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
     source = table.source
-    if not classes:
+    if not classes and len(table):
         raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
         raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
     others = [name for name in table.names if name not in classes]
     roles = roles_of(Table(source, others, [table.columns[name] for name in others], table.lines))
-    names = [value.strip() for value in table.columns[roles.names["recording"]]] if "recording" in roles.names else (
-        [source.stem()] * len(table))  # fmt: skip
+    names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     n, k = len(table), len(classes)
     present = np.full((n, k), np.inf)
@@ -245,9 +244,8 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
     save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
     found = losses(events, empty=False)
-    spaced = any(name != name.strip() for name in events.recordings.index)
-    if spaced or any(label != label.strip() or label in _FEWSHOT for label in labels):
-        found.append("names and labels that begin or end with a space, or are called like a column")
+    if any(label != label.strip() or label in _FEWSHOT for label in labels):
+        found.append("labels that begin or end with a space, or are called like a column")
     return found
 
 
@@ -314,8 +312,7 @@ def read_votes(source: Source) -> Rows:
     yes, other, whole = found
     rest = [name for name in table.names if name not in (yes, other)]
     roles = roles_of(Table(source, rest, [table.columns[name] for name in rest], table.lines))
-    file = roles.get("recording")
-    names = [value.strip() for value in table.columns[file]] if file else [source.stem()] * len(table)
+    names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     label = table.columns[roles.names["label"]] if "label" in roles.names else [source.label or "event"] * len(table)
     first, second = np.nan_to_num(table.numbers(yes)), np.nan_to_num(table.numbers(other))

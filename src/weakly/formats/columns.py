@@ -164,6 +164,9 @@ def roles_of(table: Table, *, fixed: dict[str, str] | None = None, times: bool =
     """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content."""
     source, found = table.source, Roles(table)
     given = _given(source, table.names)
+    ours = ("recording", "onset", "offset", "label")
+    if set(ours) <= table.columns.keys():  # the table that we write: its other columns may be called anything
+        fixed = {**{name: name for name in ours}, **(fixed or {})}
     found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
@@ -325,7 +328,7 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         values = table.columns[name]
         tier = _TIER.get(normal(name)[0], 1)
         distinct = len(set(values))
-        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 0 or (distinct == 1 and "" in values))):
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
             continue
         if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
             continue  # a row number
@@ -365,7 +368,8 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
         raise InvalidInput(
             f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
-            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file if the whole file is one recording"
+            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
+            "if the whole file is one recording"
         )
     if _backwards(found, best[0] if best else None):
         raise InvalidInput(
@@ -451,8 +455,10 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     """The column of labels: by its name, words before numbers; else the only column of words that is left."""
     if "label" in found.names:
         return
-    named = [name for name in suited(free, "label") if kinds[name] in ("text", "number")]
-    words = [name for name in named if kinds[name] == "text"]
+    named = [
+        name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(found.table.columns[name])
+    ]
+    words = [name for name in named if kinds[name] != "number"]
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not chosen:
         left = [

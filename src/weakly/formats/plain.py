@@ -126,7 +126,7 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             there = ", ".join(f"{word}={name}" for word, name in roles.names.items())
             raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
     own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
-    recording = _recordings(table, roles, own)
+    recording = recordings_of(table, roles, own)
     onset, offset, unit = times_of(table, roles, recording, dialect)
     label_name = roles.get("label")
     label = _texts(table.columns[label_name]) if label_name else [source.label or "event"] * len(table)
@@ -185,14 +185,16 @@ def _texts(values: Any) -> list[str]:
     return list(values)
 
 
-def _recordings(table: Table, roles: Roles, own: str) -> list[str]:
+def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
+    """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
         return ["/".join(part.strip() for part in row) for row in zip(*(_texts(table.columns[n]) for n in roles.parts))]
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
     values = _texts(table.columns[name])
-    return values if name == "recording" else [value.strip() for value in values]  # ours is exact
+    spaced = all(value[:1] == " " for value in values)  # ", " between the fields
+    return [value.strip() for value in values] if spaced else values
 
 
 def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect | None = None) -> tuple[Any, Any, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
+from ..results import counted
 from ..symbols import choice
 from .source import KINDS, Source, column_of, quoted
 from .table import Rows
@@ -108,6 +109,11 @@ def _reason(source: Source) -> str:
     first = source.head[0] if source.head else ""
     if first.lstrip().startswith(("{", "[")):
         return f"is {_json(source)}of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
+    widths = [len(line.split(source.delimiter)) for line in source.head]
+    other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
+    if other is not None:
+        told = f"its line {quoted(source.head[other])} has {counted(widths[other], 'field')}"
+        return f"{told} where the first has {widths[0]}; another separator, or cut short?"
     lower = [name.lower() for name in source.header]
     if is_lengths(source):
         return "lists the lengths of recordings and no events; give it as recording_length"
