@@ -78,7 +78,7 @@ def evaluate(
     report: Path = REPORT,
 ) -> None:
     """Evaluate and print."""
-    from ..evaluation.optimum import OBJECTIVES
+    from ..evaluation.result import OBJECTIVES
     from ..symbols import choice
 
     choice("objective", objective, OBJECTIVES)
@@ -86,6 +86,8 @@ def evaluate(
         raise InvalidInput("give --presence-criterion or --rule (or --compare-rules)")
     if presence_criterion is not None and rule is not None:
         raise InvalidInput("give --presence-criterion or --rule, not both")
+    if labels is not None and edge not in ("truncate", "inside"):
+        raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
     reading = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
@@ -147,7 +149,7 @@ def _at_once(
     from ..evaluation import evaluate as make
     from ..evaluation.assumptions import check_assumptions, sentences
     from ..evaluation.clips import compare_rules
-    from ..evaluation.optimum import lengths_to_try
+    from ..evaluation.result import lengths_to_try
     from ..parallel import open_executor
 
     examined = reading.pop("examined", None)
@@ -177,7 +179,7 @@ def _by_parts(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
-    from ..evaluation.parts import evaluate_files
+    from ..evaluation.evaluate import evaluate_files
     from ..formats.io import files_of
     from ..parallel import open_executor
 
@@ -193,7 +195,7 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..evaluation.optimum import best
+    from ..evaluation.result import best
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
@@ -208,7 +210,9 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
                     [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
                 )
     for name in ("table", "flipped", "vanished"):
-        parts = [getattr(one, name).assign(segment_length=one.segment_length) for one in found["comparisons"]]
+        parts = [
+            getattr(one, name).assign(segment_length=one.settings["segment_length"]) for one in found["comparisons"]
+        ]
         if parts:
             tables["rules" if name == "table" else name] = pd.concat(parts, ignore_index=True)
     return tables
@@ -240,7 +244,7 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
         "overall": "All classes",
         "best": f"Best segment length, by {objective.replace('_', ' ')}",
         "rules": "Rules of the tools, clips from "
-        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].phase:g}")
+        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].settings['phase']:g}")
         + " s",
     }
     for name, title in titles.items():
@@ -271,7 +275,10 @@ def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
             figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
     if found["comparisons"]:
         axes = found["comparisons"][0].plot()
-        figures["rules"] = (axes.figure, f"Rules of the tools at {found['comparisons'][0].segment_length:g} s.")
+        figures["rules"] = (
+            axes.figure,
+            f"Rules of the tools at {found['comparisons'][0].settings['segment_length']:g} s.",
+        )
     return figures
 
 
@@ -341,8 +348,8 @@ def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target:
         )
     how = {"rule": rules[0]} if "rule" in asked else {"presence_criterion": rules[0]}
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
-    edge = asked["edge"] if asked["edge"] in ("truncate", "inside") else "truncate"
-    made = clip_labels(events, segment_length=lengths[0], phase=start, hop=asked["hop"], edge=edge, label=label, **how)
+    how |= {"phase": start, "hop": asked["hop"], "edge": asked["edge"]}
+    made = clip_labels(events, segment_length=lengths[0], label=label, **how)
     if target.suffix.lower() in (".csv", ".tsv"):
         targets = [(target, "clips" if target.suffix.lower() == ".csv" else "dcase-weak")]
     else:

@@ -75,6 +75,43 @@ def write_clip_events(events: Events, path: Path) -> list[str]:
     return found + write_clips(answers, path)
 
 
+_QUERY, _SAID = ("query", "query_id"), ("answer", "annotation", "present", "choice")
+
+
+def sniff_by_query(source: Source) -> bool:
+    """Answers by the ids of queries, without a recording."""
+    named = source.names
+    return bool(named & set(_QUERY) and named & set(_SAID)) and not suited(source.header, "recording")
+
+
+def read_by_query(source: Source) -> Rows:
+    """The answers to queries that a campaign knows; the query stands for the recording."""
+    table = Table.read(source)
+    query, said = (next(column_of(table.names, name) for name in names if column_of(table.names, name)) for names in (
+        _QUERY, _SAID))  # fmt: skip
+    words = table.columns[said]
+    known = [answer_of(word) for word in words]
+    present = np.array([np.nan if value is None else value for value in known], dtype=np.float64)
+    for i in np.flatnonzero(np.isinf(present)).tolist():
+        source.fail(table.lines[i], said, f"{quoted(words[i])} must be yes, no, unsure or empty")
+    ids = [value.strip() for value in table.columns[query]]
+    none = np.full(len(table), np.nan)
+    data: dict[str, Any] = {"recording": ids, "onset": none, "offset": none.copy(), "label": [""] * len(table),
+                            "present": present, "query": list(ids)}  # fmt: skip
+    for role, names in (("label", ("label",)), ("annotator", ("annotator", "completed_by"))):
+        column = next((column_of(table.names, name) for name in names if column_of(table.names, name)), None)
+        default = (source.label or "event") if role == "label" else ""
+        data[role] = list(table.columns[column]) if column else [default] * len(table)
+    seconds = column_of(table.names, "seconds") or column_of(table.names, "lead_time")
+    data["seconds"] = table.numbers(seconds) if seconds else none.copy()
+    more = [name for name in table.names if name not in (*data, query, said)]
+    data.update({name: list(table.columns[name]) for name in more})
+    rows = Rows(source, data, table.lines)
+    blank = np.array([value is None for value in known], dtype=bool)
+    rows.keep(~np.isinf(present) & ~blank, why="not answered yet")
+    return rows.checked().say(f"query = {query} ({len(set(ids))}), answer = {said}")
+
+
 def _bits(values: Sequence[str]) -> bool:
     return {value.strip().lower() for value in set(values)} <= {"0", "1", "0.0", "1.0", "false", "true", ""}
 
@@ -375,6 +412,7 @@ READERS = (
     Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes),
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips, read_clips,
            write_clip_events, write_clips, endings=(".csv",)),
+    Format("query-answers", "answers by the id of a campaign's query (query, answer)", sniff_by_query, read_by_query),
     Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)",
            sniff_wide, read_wide, None, write_wide),
 )  # fmt: skip

@@ -228,7 +228,8 @@ def answers(source: Source) -> Rows:
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
-    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation")
+    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
+               "answered")  # fmt: skip
     data: dict[str, Any] = {name: [] for name in columns}
     places: list[int | str] = []
     rows = Rows(source, data, places)
@@ -261,10 +262,13 @@ def answers(source: Source) -> Rows:
         for label, present in said_of.items():
             who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
             asked = str(task.get("id", "") if query is None else query)
-            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")))
+            when = str(item.get("updated_at") or item.get("created_at") or "")
+            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
             for column, value in zip(columns, values):
                 data[column].append(value)
             places.append(where)
+    if not any(data["answered"]):
+        del data["answered"]
     for column in ("onset", "offset", "present", "seconds"):
         data[column] = np.array(data[column], dtype=np.float64)
     data["seconds"][np.isinf(data["seconds"])] = np.nan
