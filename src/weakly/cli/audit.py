@@ -114,12 +114,11 @@ def _pairs(texts: list[str]) -> dict[str, str]:
 
 def _save(made: Any, out: Path) -> None:
     from .. import plot
-    from ..auditing import pictures
     from ..files import atomic_write
     from ..results import to_json
 
     out.mkdir(parents=True, exist_ok=True)
-    paths = [path for kind in pictures.kinds(made) for path in plot.save(made.plot(kind=kind).figure, out / kind)]
+    paths = [path for kind in made.kinds for path in plot.save(made.plot(kind=kind).figure, out / kind)]
     for name, table in made.tables().items():
         with atomic_write(out / f"{name}.csv") as file:
             file.write(table.to_csv(index=False))

@@ -7,7 +7,7 @@ theorems), :mod:`.optimum` (the best segment length), :mod:`.stochastic` (sample
 share).
 """
 
-from .aggregates import criterion_from_present_share, present_share
+from .aggregates import present_share
 from .bisection import bisection_listened, bisection_queries, optimal_start_level
 from .bounds import critical_event_rate, ideal_criterion, overlap_accuracy_bound
 from .boxes import box_overlap_accuracy, box_recall, box_wrong_volume, optimal_box_ratio
@@ -50,7 +50,6 @@ __all__ = [
     "box_recall",
     "box_wrong_volume",
     "clump_cdf",
-    "criterion_from_present_share",
     "critical_event_rate",
     "crowded_recordings",
     "dense_recordings",
