@@ -111,8 +111,9 @@ def audit(
     collar, share_of_length : tolerances of the event-based F1.
     where : keep only the rows whose column has this value, such as ``{"split": "train"}``; of the answers if they have
         the column, else of the strong annotations.
-    examined : who looked at what: "all" (everybody at every recording), recordings, (annotator, recording) pairs, or a
-        mapping from either to stretches in seconds (None: the whole recording). It tells "looked and found nothing"
+    examined : who looked at what: "all" (everybody at every recording), recordings, (annotator, recording) pairs, a
+        mapping from either to stretches in seconds (None: the whole recording), or a table (recording, annotator,
+        onset, offset). It tells "looked and found nothing"
         from "never looked"; left out, the audit says what it assumes and shows both extremes.
     rng : for the bootstrap of the paper's recipe.
 
@@ -135,9 +136,11 @@ def audit(
     if recording_length is not None:
         recording_length = float(check("recording_length", recording_length))
     widths = [float(x) for x in np.atleast_1d(check("segment_length", resolutions, called="resolutions"))]
-    looked = Examined.of(examined)
     truth = None if strong is None else _with_length(_events(strong), recording_length)
     said = None if given is None else _answers(given)
+    if examined is None:  # a reader may know it
+        examined = next((v for v in (getattr(x, "examined", None) for x in (truth, said)) if v is not None), None)
+    looked = Examined.of(examined)
     for column, value in (where or {}).items():
         truth, said = _chosen(truth, said, column, value)
     parts: dict[str, Any] = {

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..parallel import kernel
+from ..compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _PRIOR = 4.0  # as if so many answers without a guess, and without a lapse, had 
 _SCALE = 0.3  # of the half-normal prior of the spread, as a share of the largest
 _NEAR = 32  # distinct shares on either side of the hard criterion that are kept apart
 _MANY = 64  # groups of the others
-FEWEST_CLUSTERS = 5  # below which nothing can be said about how clusters differ
+FEWEST_CLUSTERS = 3  # below which nothing can be said about how clusters differ
 _SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 
 
@@ -159,23 +159,23 @@ def hard(groups: Groups) -> Surface:
 def soft(family: str, groups: Groups, *, power: float = 1.0) -> Surface:
     """A law with some spread: first everywhere, then where the posterior's mass lies, until that is seen well."""
     scale, most = (_SCALE, np.sqrt(WIDEST)) if family == "beta" else (_SCALE / 4, 0.3)
-    mean, spread = np.linspace(0.02, 0.98, 25), np.geomspace(3e-3, most, 12)
-    for stage in range(7):
+    mean, spread = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8)
+    for stage in range(6):
         m, s = (v.ravel() for v in np.meshgrid(mean, spread, indexing="ij"))
         prior = np.outer(np.gradient(mean), np.gradient(spread)).ravel() * np.exp(-((s / scale) ** 2) / 2) / scale / 1.2
         found = _surface(family, groups, m, s, prior)
         share = found.mass(power, float(found.value.max())).reshape(len(mean), len(spread))
         seen = [1 / float(((side / share.sum()) ** 2).sum()) for side in (share.sum(axis=1), share.sum(axis=0))]
-        if stage >= 2 and min(seen) > 3:
+        if stage and min(seen) > 3:
             break
         ends = []
         for axis, x in ((1, mean), (0, spread)):
             mass = np.cumsum(share.sum(axis=axis)) / share.sum()
             low = max(int(np.searchsorted(mass, 2e-4)) - 1, 0)
             ends.append((low, x[low], x[min(int(np.searchsorted(mass, 1 - 2e-4)) + 1, len(x) - 1)]))
-        mean = np.linspace(*ends[0][1:], 33)
+        mean = np.linspace(*ends[0][1:], 25)
         low, least, most = ends[1]
-        spread = np.geomspace(most / 100, most, 12) if low == 0 else np.linspace(least, most, 12)
+        spread = np.geomspace(most / 60, most, 9) if low == 0 else np.linspace(least, most, 9)
     return found
 
 

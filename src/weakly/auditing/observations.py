@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
 from ..intervals import as_intervals, merge
-from ..parallel import kernel
 from ..symbols import choice
 
 UNLISTED = ("absent", "unknown")
@@ -93,6 +93,8 @@ class Examined:
     def of(cls, value: Any) -> Examined | None:
         """From "all", {recording: stretches}, {(annotator, recording): stretches}, pairs, or a list of recordings.
 
+        A data frame has a column recording and may have annotator ("": everybody), onset and offset (NaN: all of it).
+
         >>> sorted(Examined.of([("ann", "a"), ("ben", "b")]).by)
         ['ann', 'ben']
         """
@@ -101,6 +103,8 @@ class Examined:
         if isinstance(value, str):
             choice("examined", value, ("all",))
             return cls({}, True)
+        if isinstance(value, pd.DataFrame):
+            value = _stretches(value)
         items = value.items() if isinstance(value, Mapping) else ((key, None) for key in value)
         by: dict[str, dict[str, NDArray[np.float64] | None]] = {}
         for key, stretches in items:
@@ -117,6 +121,18 @@ class Examined:
     def recordings(self, annotators: Iterable[str]) -> set[str]:
         """What somebody of these, or everybody, looked at."""
         return {name for who in {"", *annotators} for name in self.by.get(who, {})}
+
+
+def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
+    if "recording" not in frame:
+        raise InvalidInput(f"examined needs a column 'recording'; there are {', '.join(map(str, frame.columns))}")
+    frame = frame.assign(**{name: value for name, value in (("annotator", ""), ("onset", np.nan), ("offset", np.nan))
+                            if name not in frame})  # fmt: skip
+    found: dict[tuple[str, str], Any] = {}
+    for (who, name), rows in frame.assign(annotator=frame["annotator"].fillna("")).groupby(["annotator", "recording"]):
+        whole = rows[["onset", "offset"]].isna().any(axis=None)
+        found[str(who), str(name)] = None if whole else rows[["onset", "offset"]].to_numpy(np.float64)
+    return found
 
 
 @dataclass(frozen=True)
@@ -299,9 +315,8 @@ def completed(answers: Answers, examined: Examined) -> Answers:
 def _inside(frame: pd.DataFrame, stretches: Mapping[str, NDArray[np.float64] | None]) -> NDArray[np.bool_]:
     """Which segments lie in one examined stretch."""
     good = np.zeros(len(frame), dtype=bool)
-    place = {name: rows for name, rows in frame.reset_index(drop=True).groupby("recording").indices.items()}
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
-    for name, rows in place.items():
+    for name, rows in frame.groupby("recording").indices.items():
         cut = stretches.get(str(name), np.empty((0, 2)))
         if cut is None:
             good[rows] = True

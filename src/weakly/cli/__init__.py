@@ -9,7 +9,9 @@ from typing import Any
 
 import typer
 
+from .. import __version__
 from ..errors import WeaklyError
+from ..files import inputs_kept
 
 app = typer.Typer(
     name="weakly",
@@ -28,9 +30,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"weakly {version('weakly')}")
+        typer.echo(f"weakly {__version__}")
         raise typer.Exit()
 
 
@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     warnings.showwarning = _say_warning  # type: ignore[assignment]
     try:
-        code = app(args=arguments, prog_name="weakly", standalone_mode=False)
+        with inputs_kept():
+            code = app(args=arguments, prog_name="weakly", standalone_mode=False)
         if code == 130:  # some releases of typer turn the interruption into this code
             raise KeyboardInterrupt
     except _UsageError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 import typer
@@ -14,16 +16,41 @@ from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
 Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged.
-A condition in --fail-on that holds makes the exit code 1.
+A condition in --fail-on that holds makes the exit code 1. --examined tells who looked at what, so that "looked and
+found nothing" is not taken for "never looked": all, or a table with the columns recording and, if need be, annotator,
+onset, offset.
 
 Examples:
 
   weakly audit --strong strong.tsv --weak weak.csv
 
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
+
+  weakly audit --strong strong.tsv --weak weak.csv --examined all --unlisted absent --card card.md
 """
-_MOST = 40  # rows on a terminal
-_IN_FILES = ("overlap_accuracy_per_recording", "n_overlapping", "event_seconds")  # columns for --json, --out, --report
+_MOST = 25  # rows on a terminal
+#: Columns for a terminal, under short names; --json, --out and --report have them all.
+_SHOWN = {
+    "label": "label",
+    "n_present": "n_present",
+    "n_phantom": "n_phantom",
+    "n_missed": "n_missed",
+    "precision": "precision",
+    "recall": "recall",
+    "event_recall": "events",
+    "presence_criterion": "criterion",
+    "alpha": "alpha",
+    "agreement": "agreement",
+    "n_annotators": "n_annot.",
+    "units": "units",
+    "unanimous": "unanimous",
+    "split": "split",
+    "n_events": "n_events",
+    "n_recordings": "n_recordings",
+    "mean_length": "mean_length",
+    "median_length": "median_length",
+    "coverage": "coverage",
+}
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
@@ -50,8 +77,10 @@ def audit(
     format: str = typer.Option(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
+    examined: str = typer.Option(None, "--examined", help="Who looked at what: all, or a table of recordings."),
     on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
     fail_on: list[str] = _FAIL_ON,
+    card: Path = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file."),
     seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
@@ -77,21 +106,25 @@ def audit(
         collar=collar,
         share_of_length=share_of_length,
         where=_pairs(where or []),
+        examined=_examined(examined),
         rng=seed,
     )
+    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(f"- {finding.text}")
-        typer.echo("")
+            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
         table = made.to_frame()
-        if len(table):
-            known = [name for name in table if name not in _IN_FILES and table[name].notna().any()]
-            print_table(table[known].head(_MOST))
+        names = [name for name in _SHOWN if name in table and table[name].notna().any()][:8]
+        if names:
+            typer.echo("")
+            print_table(table[names].head(_MOST).rename(columns=_SHOWN))
         if len(table) > _MOST:
             typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
+    if card is not None:
+        wrote(made.write_card(card))
     if out is not None:
         _save(made, out)
     if report is not None:
@@ -110,6 +143,17 @@ def _pairs(texts: list[str]) -> dict[str, str]:
             raise InvalidInput(f"--where must look like split=train, got {text!r}")
         found[left.strip()] = right.strip()
     return found
+
+
+def _examined(text: str | None) -> Any:
+    if text is None or text == "all":
+        return text
+    import pandas as pd
+
+    try:
+        return pd.read_csv(text, sep=None, engine="python", dtype={"recording": str, "annotator": str})
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"--examined must be all or a table of recordings: {text}: {error}") from error
 
 
 def _save(made: Any, out: Path) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
+from ..compiled import kernel
 from ..events import Timelines
-from ..parallel import kernel
 
 Floats = NDArray[np.float64]
 
