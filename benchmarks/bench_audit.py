@@ -12,7 +12,6 @@ from weakly.auditing.ceiling import segment_counts
 from weakly.auditing.criterion import criterion_from_share, estimate_criterion
 from weakly.theory import present_share
 
-
 #: Who answers: what varies the criterion (nothing, every event, every recording, every answer), how far (sd), guesses
 #: and lapses.
 TRUTHS = {
@@ -26,7 +25,11 @@ TRUTHS = {
 
 
 def answers(rng: Any, truth: str, *, n: int, criterion: float) -> tuple[Any, Any, Any]:
-    """Event fraction, answer and recording of n clips: seconds of recordings with two events each, on a random grid."""
+    """Event fraction, answer and recording of n clips: seconds of recordings with two events each, on a random grid.
+
+    An event cut in two gives the shares h and 1 - h: at a criterion of 0.5 clean answers would always lie evenly about
+    it, and any interval would hold it.
+    """
     varies, sd, guess, lapse = TRUTHS[truth]
 
     def draw(size: int) -> Any:
@@ -56,7 +59,7 @@ def answers(rng: Any, truth: str, *, n: int, criterion: float) -> tuple[Any, Any
 
 
 def coverage(
-    truth: str, *, n: int, runs: int, criterion: float = 0.5, method: str = "law"
+    truth: str, *, n: int, runs: int, criterion: float = 0.4, method: str = "law"
 ) -> tuple[float, float, float]:
     """Of the runs that give a number the share whose interval holds the mean criterion; the share that give none; the
     median width."""
@@ -127,9 +130,10 @@ def run(*, runs: int = 300) -> list[dict[str, Any]]:
     for truth in TRUTHS:
         for n in (50, 200, 1000):
             found, silent, width = coverage(truth, n=n, runs=runs)
+            more = f"(cannot tell {silent:.2f}, width {width:.3f})"
             rows.append(
                 {
-                    "what": f"coverage of the law's mean: {truth}; {n} clips (cannot tell {silent:.2f}, width {width:.3f})",
+                    "what": f"coverage of the law's mean: {truth}; {n} clips {more}",
                     "ours": found,
                     "theirs": 0.95,
                     "ratio": found / 0.95,
@@ -165,8 +169,8 @@ def run(*, runs: int = 300) -> list[dict[str, Any]]:
         spent[n] = time.perf_counter() - start
     growth = spent[1_000_000] / 10 / spent[100_000]
     rows.append(
-        {"what": "law from 10^6 answers (s); per answer beside 10^5", "ours": spent[1_000_000], "theirs": spent[100_000],
-         "ratio": growth, "target": "<= 1.5", "met": growth <= 1.5}
+        {"what": "law from 10^6 answers (s); per answer beside 10^5", "ours": spent[1_000_000],
+         "theirs": spent[100_000], "ratio": growth, "target": "<= 1.5", "met": growth <= 1.5}
     )  # fmt: skip
     ours, theirs = speed_of_f1()
     rows.append(

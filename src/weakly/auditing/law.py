@@ -264,11 +264,11 @@ def _quantiles(parts: list[tuple[Surface, Array]]) -> tuple[float, float, float]
 
 def _rate(value: float, variance: float) -> tuple[float, float, float]:
     """A rate with Jeffreys' interval for as many answers as its variance is worth."""
-    from scipy.stats import beta
+    from scipy.special import btdtri
 
     p = min(max(value, 0.01), 0.99)
     n = max(p * (1 - p) / max(variance, 1e-12) - 1, 0.5)
-    low, high = beta.ppf([0.025, 0.975], n * value + 0.5, n * (1 - value) + 0.5)
+    low, high = btdtri(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
     return value, float(low) if n * value > 0.5 else 0.0, float(high)
 
 
@@ -298,7 +298,7 @@ def design_effect(
     weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[NDArray[np.int64]]
 ) -> tuple[float, float]:
     """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are."""
-    from scipy.stats import norm, t
+    from scipy.special import stdtrit
 
     psi = np.where(y > 0.5, weights[1][groups.of], weights[0][groups.of])
     plain = float((psi**2).sum())
@@ -310,7 +310,7 @@ def design_effect(
         sums = np.bincount(code, weights=psi)
         extra += max(float((sums**2).sum()) * count / (count - 1) / plain - 1, 0.0)
         fewest = min(fewest, count)
-    return 1 + extra, float(t.ppf(0.975, fewest - 1) / norm.ppf(0.975)) if np.isfinite(fewest) else 1.0
+    return 1 + extra, float(stdtrit(fewest - 1, 0.975)) / 1.959963984540054 if np.isfinite(fewest) else 1.0
 
 
 def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:

@@ -284,7 +284,8 @@ def silent_rows(answers: Answers, examined: Examined | None, known: Iterable[Any
     """
     frame = answers.to_frame()
     had = set(zip(frame["annotator"], frame["recording"]))
-    silent = {("", str(name)) for name in answers.recordings.index if name not in set(frame["recording"])}
+    named = set(frame["recording"])
+    silent = {("", str(name)) for name in answers.recordings.index if name not in named}
     if examined is not None:
         people = sorted(set(frame["annotator"])) or [""]
         for who in people:
