@@ -254,7 +254,7 @@ def test_everything_can_be_written_down(tmp_path):
     assert "## Presence criterion" in card
     assert json.loads(found.write_card(tmp_path / "card.json").read_text())["events"]["event_recall"] <= 1
     assert "<b>dog</b>" not in found.write_card(tmp_path / "card.html").read_text()
-    with pytest.raises(wk.InvalidInput, match="ends in .md, .html or .json"):
+    with pytest.raises(wk.InvalidInput, match="a card is a file"):
         found.write_card(tmp_path / "card.pdf")
     weights = [finding.weight for finding in found.findings]
     assert weights == sorted(weights, reverse=True)
@@ -331,7 +331,7 @@ def test_recordings_in_which_the_strong_annotator_found_nothing_hold_phantoms():
     for examined in (
         "all",
         ["a", "b", "c", "d"],
-        {name: None for name in "abcd"},
+        dict.fromkeys("abcd"),
         {name: [(0, 10)] for name in "abcd"},
     ):
         told = wk.audit(strong=strong, weak=weak, examined=examined, recording_length=10.0)

@@ -29,14 +29,14 @@ CUTOFF = 6.0
 #: How to fit: a law of criteria (the headline), one hard threshold, a logistic curve; all with guesses and lapses.
 METHODS = ("law", "threshold", "logistic")
 _NAN = (math.nan, math.nan)
-_TELLS = {"presence_criterion": 0.5, "spread": 0.25, "guess_rate": 0.25, "lapse_rate": 0.25}  # widest known interval
+_TELLS = {"presence_criterion": 0.7, "spread": 0.25, "guess_rate": 0.25, "lapse_rate": 0.25}  # widest known interval
 
 
 @dataclass(frozen=True)
 class CriterionEstimate:
     """A presence criterion with its 95 % interval; both NaN where the data cannot identify it, and ``reason`` says why.
 
-    ``presence_criterion`` is the mean of the law of criteria, ``spread`` its standard deviation (0: one hard criterion);
+    ``presence_criterion`` is the mean of the law of criteria, ``spread`` its standard deviation (0: a hard criterion);
     ``identified`` says of each number whether the answers can tell it. ``scale`` is ``event`` where the criterion is a
     share of the event (the paper's gamma) and ``segment`` where it is a share of the segment. ``aic`` compares fits of
     the same answers (smaller is better); ``design_effect`` is how much clusters widen the variance.

@@ -1,4 +1,4 @@
-"""What an audit found, in words, the most important first; and the label card: the same for a README or a data sheet."""
+"""What an audit found, in words, the most important first; and the label card: the same for a README or data sheet."""
 
 from __future__ import annotations
 
@@ -146,8 +146,9 @@ def _criterion(audit: Audit) -> list[Finding]:
             best, next_ = fits.iloc[0], fits.iloc[1]
             margin = next_["aic"] - best["aic"]
             words = "fits best" if margin > 2 else f"and {_FITS[next_['method']]} fit about equally well"
-            text = f"{word(label)}: of a law of criteria, one hard threshold and a logistic curve, {_FITS[best['method']]} "
-            found.append(Finding(0.06, "fit", f"{text}{words} (AIC lower by {margin:.1f} than the next)."))
+            text = f"{word(label)}: of a law of criteria, one hard threshold and a logistic curve, "
+            text += f"{_FITS[best['method']]} {words}"
+            found.append(Finding(0.06, "fit", f"{text} (AIC lower by {margin:.1f} than the next)."))
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
@@ -215,8 +216,8 @@ def _votes(audit: Audit) -> list[Finding]:
     had = float(np.median(audit.aggregated.labels["n_answers"]))
     now = int(min(max(round(had), 1), len(mean) - 1))
     here, more = mean.loc[now], mean.loc[now + 1]
-    text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in {_percent(here['majority_accuracy'])} "
-    text += f"of the labels and weighted votes in {_percent(here['weighted_accuracy'])}; one vote more brings "
+    text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
+    text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in {_percent(here['weighted_accuracy'])}; one vote more brings "
     text += f"{100 * more['gain']:.1f} percentage points"
     if np.isfinite(more["seconds_per_gain"]):
         text += f", at {more['seconds_per_gain']:,.0f} s of work per label put right"
@@ -237,7 +238,7 @@ def _ceiling(audit: Audit) -> list[Finding]:
             1 - float(total[segment[0]]),
             "ceiling",
             f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
-            "their errors scores 1. A score above that of the exact model rewards errors of the labels, not better events.",
+            "their errors scores 1. A score above that of the exact model rewards the labels' errors, not better events.",
         )
     ]
 

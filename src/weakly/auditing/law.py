@@ -2,7 +2,7 @@ r"""Gamma as a law: how the chance of "present" rises with the share of the even
 
 .. math:: P(\text{present} \mid h) = g_0 + (1 - g_0 - \ell)\, G(h), \qquad P(\text{present} \mid 0) = g_0
 
-G is the law of the presence criterion over answers: a Beta law with a mean and a spread (its limit is one hard criterion
+G is the law of the presence criterion over answers: a Beta law with mean and spread (its limit is one hard criterion
 for all), or a logistic curve. A segment without an event informs the guess rate and nothing else.
 
 The interval of the mean is the middle 95 % of its posterior, flat in the mean, half a hard criterion and half a spread

@@ -27,7 +27,7 @@ class Quality:
     ``table``: one row per class and one for all of them pooled (label "all"), with the words of every other result
     (overlap_accuracy, precision and recall of event time, event_recall, wrong_time in seconds per recording, and their
     standard errors) and counts: n_present (segments labelled present), n_phantom (of them, those without an event),
-    n_overlapping (segments that meet an event), n_missed (of them, those labelled absent), n_tied and n_unsure (of them,
+    n_overlapping (segments that meet an event), n_missed (of them, those labelled absent), n_tied, n_unsure (of them,
     those whose votes are split evenly, those where every answer is unsure), n_unlisted (segments that do not list the
     class), coverage (mean share of a present segment that events cover) and event_seconds (the same in seconds).
     ``event_recall`` is of the n_events that a segment was asked about; asked_share is their share of all events.

@@ -38,8 +38,9 @@ class Audit:
     (_low, _high), spread, guess and lapse rates with theirs, ``aic`` to compare fits, whether it is ``identifiable``
     and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
-    labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong annotations), ``aggregated`` (Dawid-Skene),
-    ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the parts. ``findings`` says it in words.
+    labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
+    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
+    other parts. ``findings`` says it in words.
     """
 
     settings: dict[str, Any]
@@ -199,7 +200,7 @@ class Audit:
         return [name for name, rows in _drawn(self).items() if len(rows)]
 
     def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Axes:
-        """A picture: "quality" per class, "detection" curves, "criterion" per class, "agreement", "votes", "lengths"."""
+        """A picture: "detection" curves, "criterion" and "quality" per class, "votes", "agreement" or "lengths"."""
         able = self.kinds
         if kind is not None:
             choice("kind", kind, tuple(_PICTURES))

@@ -55,6 +55,7 @@ _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may 
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
 _WHERE = typer.Option(None, "--where", help="Only rows with this value in a column: split=train.")
+_CARD = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
@@ -80,7 +81,7 @@ def audit(
     examined: str = typer.Option(None, "--examined", help="Who looked at what: all, or a table of recordings."),
     on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
     fail_on: list[str] = _FAIL_ON,
-    card: Path = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file."),
+    card: Path = _CARD,
     seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
