@@ -124,7 +124,8 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
 def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
     """How right labels become with more votes per segment: one row per class and number of votes.
 
-    ``majority_accuracy``: most votes win, a tie is a coin; ``weighted_accuracy``: votes weigh as the fitted rates say; ``gain``: what the last vote added to that; ``seconds_per_gain``: what one more right label cost by it, where
+    ``majority_accuracy``: most votes win, a tie is a coin; ``weighted_accuracy``: votes weigh as the fitted rates say;
+    ``gain``: what the last vote added to that; ``seconds_per_gain``: what one more right label cost by it, where the
     answers carry their time.
 
     Notes

@@ -217,7 +217,8 @@ def _votes(audit: Audit) -> list[Finding]:
     now = int(min(max(round(had), 1), len(mean) - 1))
     here, more = mean.loc[now], mean.loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
-    text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in {_percent(here['weighted_accuracy'])}; one vote more brings "
+    text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
+    text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
     text += f"{100 * more['gain']:.1f} percentage points"
     if np.isfinite(more["seconds_per_gain"]):
         text += f", at {more['seconds_per_gain']:,.0f} s of work per label put right"
@@ -238,7 +239,7 @@ def _ceiling(audit: Audit) -> list[Finding]:
             1 - float(total[segment[0]]),
             "ceiling",
             f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
-            "their errors scores 1. A score above that of the exact model rewards the labels' errors, not better events.",
+            "their errors scores 1. A score above the exact model's rewards the labels' errors, not better events.",
         )
     ]
 

@@ -264,11 +264,11 @@ def _quantiles(parts: list[tuple[Surface, Array]]) -> tuple[float, float, float]
 
 def _rate(value: float, variance: float) -> tuple[float, float, float]:
     """A rate with Jeffreys' interval for as many answers as its variance is worth."""
-    from scipy.special import btdtri
+    from scipy.special import betaincinv
 
     p = min(max(value, 0.01), 0.99)
     n = max(p * (1 - p) / max(variance, 1e-12) - 1, 0.5)
-    low, high = btdtri(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
+    low, high = betaincinv(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
     return value, float(low) if n * value > 0.5 else 0.0, float(high)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
+from ..results import word
 from . import app
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
@@ -29,28 +30,12 @@ Examples:
   weakly audit --strong strong.tsv --weak weak.csv --examined all --unlisted absent --card card.md
 """
 _MOST = 25  # rows on a terminal
-#: Columns for a terminal, under short names; --json, --out and --report have them all.
-_SHOWN = {
-    "label": "label",
-    "n_present": "n_present",
-    "n_phantom": "n_phantom",
-    "n_missed": "n_missed",
-    "precision": "precision",
-    "recall": "recall",
-    "event_recall": "events",
-    "presence_criterion": "criterion",
-    "alpha": "alpha",
-    "agreement": "agreement",
-    "n_annotators": "n_annot.",
-    "units": "units",
-    "unanimous": "unanimous",
-    "split": "split",
-    "n_events": "n_events",
-    "n_recordings": "n_recordings",
-    "mean_length": "mean_length",
-    "median_length": "median_length",
-    "coverage": "coverage",
-}
+#: Columns for a terminal of 80 signs; --json, --out and --report have them all.
+_SHOWN = (
+    ("n_present", "n_phantom", "n_missed", "precision", "event_recall", "presence_criterion"),
+    ("alpha", "agreement", "n_annotators", "units", "unanimous", "split"),
+    ("n_events", "n_recordings", "mean_length", "median_length", "coverage"),
+)
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
@@ -118,10 +103,13 @@ def audit(
         for finding in made.findings:
             typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
         table = made.to_frame()
-        names = [name for name in _SHOWN if name in table and table[name].notna().any()][:8]
-        if names:
+        names = next((list(group) for group in _SHOWN if group[0] in table), [])
+        if len(table):
+            shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(
+                _MOST
+            )
             typer.echo("")
-            print_table(table[names].head(_MOST).rename(columns=_SHOWN))
+            print_table(shown.assign(label=[word(name, most=24) for name in shown["label"]]))
         if len(table) > _MOST:
             typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
     if card is not None:
