@@ -346,7 +346,7 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
     own = asked >= _OWN
     people = {}
     if column == "annotator":
-        for k in np.flatnonzero(own):
+        for k in np.flatnonzero(own).tolist():
             part = seen[unit == k]
             people[str(names[k])] = estimate_criterion(
                 part["event_fraction"], present=part["present"], clusters=[codes_of(part["recording"])]
@@ -354,7 +354,7 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
     few = np.flatnonzero((asked > 0) & ~own)
     if len(few) and len(names) > 1:
         middle, ends = law.pooled(law.grouped(h, y, whole.presence_criterion), y, unit, whole)
-        for k in few:
+        for k in few.tolist():
             people[str(names[k])] = CriterionEstimate(
                 float(middle[k]), (float(ends[k, 0]), float(ends[k, 1])), whole.guess_rate, whole.lapse_rate,
                 "law, drawn to the others", int((unit == k).sum()), True, spread=whole.spread,

@@ -74,7 +74,7 @@ class CriterionEstimate:
         """The annotator that was found, for plan, evaluate, simulate and infer."""
         if not self.identifiable:
             raise InvalidInput(f"there is no annotator to take: {self.reason}")
-        rates = {"guess_rate": self.guess_rate, "lapse_rate": self.lapse_rate}
+        rates: dict[str, Any] = {"guess_rate": self.guess_rate, "lapse_rate": self.lapse_rate}
         rates = {name: 0.0 if math.isnan(rate) else rate for name, rate in rates.items()}
         mean, spread = self.presence_criterion, 0.0 if math.isnan(self.spread) else self.spread
         if spread < 1e-3:

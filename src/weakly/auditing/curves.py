@@ -32,7 +32,9 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
     known = ~np.isnan(present)
     x, y, code = event[known], present[known], codes_of(np.asarray(recordings)[known])
     met = x > 0
-    edges = np.unique(np.quantile(x[met], np.linspace(0, 1, _BINS + 1), method="inverted_cdf")) if met.any() else []
+    edges: Any = (
+        np.unique(np.quantile(x[met], np.linspace(0, 1, _BINS + 1), method="inverted_cdf")) if met.any() else []
+    )
     place = np.where(met, np.searchsorted(edges[1:-1], x, side="left") + 1 if len(edges) > 2 else 1, 0)
     if 1 < len(edges) <= _BINS and len(np.unique(x[met])) == len(edges):  # few distinct values: one bin each
         place = np.where(met, np.searchsorted(edges, x) + 1, 0)

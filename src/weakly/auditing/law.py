@@ -84,7 +84,7 @@ def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
     hard = (x >= m * (1 - 1e-9)).astype(np.float64)
     with np.errstate(all="ignore"):
         if family == "logistic":
-            soft = expit((x - m) / np.maximum(s, 1e-12))
+            soft: Any = expit((x - m) / np.maximum(s, 1e-12))
         else:
             total = 1 / np.maximum(s, 1e-6) ** 2 - 1
             soft = betainc(m * total, (1 - m) * total, x)
@@ -120,7 +120,7 @@ def grouped(h: Array, y: Array, middle: float) -> Groups:
     of = np.empty(len(h), dtype=np.int64)
     of[order] = code
     n = np.bincount(of).astype(np.float64)
-    return Groups(np.bincount(of, weights=h) / n, n, np.bincount(of, weights=y), of)
+    return Groups(np.bincount(of, weights=h) / n, n, np.bincount(of, weights=y).astype(np.float64), of)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     penalty = _PRIOR * (np.log1p(-best.guess[at]) + np.log(best.hit[at]))
     likelihood = float(best.value[at] - penalty)
     spread = (0.0 if sure > _SURE else float(middle), float(low), float(high))
-    return Fit(mean, spread, *rates, likelihood, sure, float(power * (top - flat)), effect)
+    return Fit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
 
 
 def _spread_of(found: Surface, family: str) -> Array:
@@ -291,7 +291,7 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
     information = (slope * (groups.answers / variance)) @ slope.T + np.diag([1e-6, 100.0, _PRIOR, _PRIOR])
     covariance = np.linalg.inv(information)
     direction = covariance[0] @ (slope / variance)
-    return (-direction * p, direction * (1 - p)), covariance
+    return (np.asarray(-direction * p), np.asarray(direction * (1 - p))), np.asarray(covariance, dtype=np.float64)
 
 
 def design_effect(

@@ -220,13 +220,13 @@ def pair(
     frame = silent_rows(answers, examined, strong.recordings.index)
     listing = strong.recordings[strong.recordings["annotated"]]
     if examined is not None:
-        mine = strong.to_frame()
-        who = set(mine["annotator"].astype(str)) if "annotator" in mine else set()
-        more = set(answers.recordings.index) if examined.everything else examined.recordings(who)
-        more = sorted(set(_matched(pd.Series(sorted(more), dtype=object), listing.index, [])) - set(listing.index))
-        empty = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(more, dtype=object))
-        listing = pd.concat([listing, empty]) if more else listing
-        strong = Events(mine, listing)
+        held = strong.to_frame()
+        who = set(held["annotator"].astype(str)) if "annotator" in held else set()
+        names = set(answers.recordings.index) if examined.everything else examined.recordings(who)
+        more = sorted(set(_matched(pd.Series(sorted(names), dtype=object), listing.index, [])) - set(listing.index))
+        quiet = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(list(map(str, more)), dtype=object))
+        listing = pd.concat([listing, quiet]) if more else listing
+        strong = Events(held, listing)
     frame["recording"] = _matched(frame["recording"], listing.index, notes)
     known = frame["recording"].isin(listing.index)
     if not known.any():

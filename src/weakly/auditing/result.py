@@ -138,7 +138,7 @@ class Audit:
             counts = [
                 name
                 for name in self.quality.table
-                if name.startswith("n_") and name not in ("n_recordings", "n_queries")
+                if str(name).startswith("n_") and name not in ("n_recordings", "n_queries")
             ]
             table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
             if len(self.headline):
