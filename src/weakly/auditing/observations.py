@@ -310,7 +310,7 @@ def completed(answers: Answers, examined: Examined) -> Answers:
     full = full.merge(frame[frame["label"].notna()], on=[*key, "label"], how="left", indicator=True)
     full.loc[full["_merge"] == "left_only", "present"] = 0.0
     full["query"] = full["query"].fillna("")
-    return Answers(full.drop(columns="_merge")[list(frame)], answers.recordings, notes=answers.notes)
+    return Answers(full.drop(columns="_merge")[list(frame)], answers.recordings)
 
 
 def _inside(frame: pd.DataFrame, stretches: Mapping[str, NDArray[np.float64] | None]) -> NDArray[np.bool_]:
