@@ -124,7 +124,7 @@ def test_a_condition_that_holds_fails_the_build(capsys, files):
         (["--strong", "STRONG", "--fail-on", "recall<1"], "needs strong annotations and weak labels"),
         (["--strong", "nowhere.tsv"], "nowhere.tsv"),
         (["--strong", "STRONG", "--label", "Dgo"], "did you mean 'Dog'"),
-        (["--answers", "ANSWERS", "--where", "split"], "--where must look like"),
+        (["--answers", "ANSWERS", "--where", "split"], "--where must be like"),
         (["--answers", "ANSWERS", "--where", "split=train"], "no row has 'train'"),
         (["--strong", "STRONG", "--weak", "WEAK", "--unlisted", "gone"], "unlisted must be one of"),
         (["--strong", "STRONG", "--weak", "WEAK", "--collar", "0"], "collar must be > 0"),
