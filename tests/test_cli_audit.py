@@ -175,7 +175,7 @@ def test_facts_come_out_of_the_command(capsys, real_data):
 def test_a_card_and_who_examined_what(capsys, files, tmp_path):
     strong, weak, _ = files
     arguments = ["audit", "--strong", strong, "--weak", weak, "--recording-length", "10"]
-    code, out, err = run(capsys, *arguments, "--examined", "all", "--card", tmp_path / "card.md")
+    code, _, err = run(capsys, *arguments, "--examined", "all", "--card", tmp_path / "card.md")
     assert (code, "card.md" in err) == (0, True)
     assert (tmp_path / "card.md").read_text().startswith("# Label card")
     looked = tmp_path / "looked.csv"
