@@ -336,7 +336,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["train"]:
         print(train().pivot(index="labels", columns="segment_length", values="f1").round(2))
     elif sys.argv[1:2] == ["recover"]:
-        table = recover(int(sys.argv[2]))
+        table = recover(int(sys.argv[2]), n=int(sys.argv[3]))
         names = ["n_events_inside", "event_seconds_inside", "rate_inside"]
         print(table.groupby(["world", "law", "rate", "criterion", "width", "noise"])[names].mean().to_string())
         print(table[names].mean(), "calibration", calibration(table))

@@ -7,8 +7,9 @@ needs hundreds. Uncertainty is that of drawing other recordings: a bootstrap of 
 step; with fewer than MANY recordings the curvature of the likelihood stands in.
 
 A law of lengths that is left out is lognormal. So that the optimum exists when the answers say little, weak priors
-pull: half an event more (Jeffreys), the logarithm of the mean length towards the middle of the segment lengths with a
-spread of 1.5, that of the shape towards .6 with a spread of .4.
+pull: the logarithm of the rate towards one event per four times the middle length (half a typical segment) with a
+spread of 2, that of the mean length towards the middle length with a spread of 1.5, that of the shape towards .6 with a
+spread of .4.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .posterior import Prepared
 from .renewal import Array, Renewal
 
 MANY = 20  # recordings from which on their differences tell the uncertainty
-_SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD = 0.6, 0.4, 1.5
+_SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD, _RATE_SPREAD = 0.6, 0.4, 1.5, 2.0
 _H = 1e-4
 _FAR = 6.0  # no search beyond e^6 times the start
 
@@ -90,13 +91,12 @@ class Family:
 
     def prior(self, theta: Array) -> tuple[float, Array]:
         """The logarithm of the weak prior, and its gradient."""
-        value, slope = 0.5 * theta[0], np.zeros(len(theta))
-        slope[0] = 0.5
+        pulls = [(math.log(0.25 / self.middle), _RATE_SPREAD)]
         if self.lengths is None:
-            for k, middle, spread in ((1, math.log(self.middle), _MEAN_SPREAD), (2, math.log(_SHAPE), _SHAPE_SPREAD)):
-                value -= ((theta[k] - middle) / spread) ** 2 / 2
-                slope[k] -= (theta[k] - middle) / spread**2
-        return value, slope
+            pulls += [(math.log(self.middle), _MEAN_SPREAD), (math.log(_SHAPE), _SHAPE_SPREAD)]
+        middles, spreads = np.array(pulls).T
+        away = (theta - middles) / spreads
+        return -float(away @ away) / 2, -away / spreads
 
     def scores(self, theta: Array, found: Pass, patterns: Sequence[Prepared]) -> Array:
         """The gradient of each pattern's log-likelihood."""
