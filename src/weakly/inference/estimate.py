@@ -89,12 +89,17 @@ class Family:
         shape = math.exp(theta[2])
         return Lengths.law(lognorm(shape, scale=math.exp(theta[1] - shape**2 / 2)))
 
-    def prior(self, theta: Array) -> tuple[float, Array]:
-        """The logarithm of the weak prior, and its gradient."""
+    @property
+    def pulls(self) -> Array:
+        """Middle and spread of the weak prior of each parameter."""
         pulls = [(math.log(0.25 / self.middle), _RATE_SPREAD)]
         if self.lengths is None:
             pulls += [(math.log(self.middle), _MEAN_SPREAD), (math.log(_SHAPE), _SHAPE_SPREAD)]
-        middles, spreads = np.array(pulls).T
+        return np.array(pulls)
+
+    def prior(self, theta: Array) -> tuple[float, Array]:
+        """The logarithm of the weak prior, and its gradient."""
+        middles, spreads = self.pulls.T
         away = (theta - middles) / spreads
         return -float(away @ away) / 2, -away / spreads
 
@@ -203,19 +208,23 @@ def fit(
         curvature[k] = -(gradients[0] - gradients[1]) / 0.04
         events_slope[:, k] = (sides[0].n_events - sides[1].n_events) / 0.04
         seconds_slope[:, k] = (sides[0].event_seconds - sides[1].event_seconds) / 0.04
-    moves = _moves((curvature + curvature.T) / 2, scores, times, draws=draws, rng=rng)
+    spreads = family.pulls[:, 1]
+    moves = _moves((curvature + curvature.T) / 2, scores, times, spreads, draws=draws, rng=rng)
     return Fit(family, theta, renewal, found, moves, events_slope, seconds_slope)
 
 
-def _moves(curvature: Array, scores: Array, times: Array, *, draws: int, rng: np.random.Generator) -> Array:
-    """Errors of the estimate: recordings drawn again through one Newton step, or the curvature alone."""
+def _moves(
+    curvature: Array, scores: Array, times: Array, spreads: Array, *, draws: int, rng: np.random.Generator
+) -> Array:
+    """Errors of the estimate: recordings (and the weak prior) drawn again through one Newton step, or the curvature."""
     values, vectors = np.linalg.eigh(curvature)
     inverse = (vectors / np.maximum(values, 1e-3)) @ vectors.T
     many = int(times.sum())
     if many < MANY:
         return np.asarray(rng.multivariate_normal(np.zeros(len(curvature)), inverse, draws), dtype=np.float64)
-    again = rng.multinomial(many, times / many, size=draws) - times
-    return np.asarray(again @ scores @ inverse * math.sqrt(many / (many - 1)), dtype=np.float64)
+    again = (rng.multinomial(many, times / many, size=draws) - times) @ scores * math.sqrt(many / (many - 1))
+    again += rng.normal(size=again.shape) / spreads
+    return np.asarray(again @ inverse, dtype=np.float64)
 
 
 def choose_step(segments: Array, lengths: Lengths | None, seconds: float | None) -> float:
