@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 import typer
 
 from ..errors import InvalidInput
-from . import app
+from ..results import word
+from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
 Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged.
-A condition in --fail-on that holds makes the exit code 1.
+A condition in --fail-on that holds makes the exit code 1. --examined tells who looked at what, so that "looked and
+found nothing" is not taken for "never looked": all, or a table with the columns recording and, if need be, annotator,
+onset, offset.
 
 Examples:
 
   weakly audit --strong strong.tsv --weak weak.csv
 
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
+
+  weakly audit --strong strong.tsv --weak weak.csv --examined all --unlisted absent --card card.md
 """
-_MOST = 40  # rows on a terminal
-_IN_FILES = ("overlap_accuracy_per_recording", "n_overlapping", "event_seconds")  # columns for --json, --out, --report
+_MOST = 25  # rows on a terminal
+#: Columns for a terminal of 80 signs; --json, --out and --report have them all.
+_SHOWN = (
+    ("n_present", "n_phantom", "n_missed", "precision", "event_recall", "presence_criterion"),
+    ("alpha", "agreement", "n_annotators", "units", "unanimous", "split"),
+    ("n_events", "n_recordings", "mean_length", "median_length", "coverage"),
+)
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
-_WHERE = typer.Option(None, "--where", help="Only rows with this value in a column: split=train.")
+_CARD = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
@@ -46,12 +58,17 @@ def audit(
     ),
     collar: float = typer.Option(0.2, "--collar", help="Tolerance of the event-based F1, seconds."),
     share_of_length: float = typer.Option(0.2, "--share-of-length", help="Tolerance of offsets, share of the event."),
-    where: list[str] = _WHERE,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    columns: str = selection.COLUMNS,
     format: str = typer.Option(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
-    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    examined: str = typer.Option(None, "--examined", help="Who looked at what: all, a table of recordings, or UEM."),
+    on_error: str = selection.ON_ERROR,
     fail_on: list[str] = _FAIL_ON,
+    card: Path = _CARD,
     seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
@@ -59,39 +76,47 @@ def audit(
 ) -> None:
     """Audit and print."""
     from ..auditing import audit as make
-    from ..formats import read, read_answers
+    from ..formats import read, read_answers, read_examined
 
     if weak and answers:
         raise InvalidInput("give --weak or --answers, not both")
     if not strong and not weak and not answers:
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
-    alone = None if given else format
+    how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
+    alone = how if not given else {"on_error": on_error, "merge": how["merge"]}
     made = make(
-        strong=read(strong, format=alone, on_error=on_error, progress=True) if strong else None,
-        weak=read_answers(given, format=format, on_error=on_error, progress=True) if given else None,
+        strong=selection.say(read(strong, progress=True, **alone), quiet=json) if strong else None,
+        weak=selection.say(read_answers(given, progress=True, **how), quiet=json) if given else None,
         label=label,
         unlisted=unlisted,
         recording_length=recording_length,
         resolutions=numbers(resolution, name="--resolution"),
         collar=collar,
         share_of_length=share_of_length,
-        where=_pairs(where or []),
+        where=selection.pairs(where, name="--where", example="split=train"),
+        examined=examined if examined in (None, "all") else read_examined(examined),
         rng=seed,
     )
+    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(f"- {finding.text}")
-        typer.echo("")
+            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
         table = made.to_frame()
+        names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):
-            known = [name for name in table if name not in _IN_FILES and table[name].notna().any()]
-            print_table(table[known].head(_MOST))
+            shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(
+                _MOST
+            )
+            typer.echo("")
+            print_table(shown.assign(label=[word(name, most=24) for name in shown["label"]]))
         if len(table) > _MOST:
             typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
+    if card is not None:
+        wrote(made.write_card(card))
     if out is not None:
         _save(made, out)
     if report is not None:
@@ -102,24 +127,13 @@ def audit(
         raise typer.Exit(1)
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
-    found = {}
-    for text in texts:
-        left, middle, right = text.partition("=")
-        if not (left and middle):
-            raise InvalidInput(f"--where must look like split=train, got {text!r}")
-        found[left.strip()] = right.strip()
-    return found
-
-
 def _save(made: Any, out: Path) -> None:
     from .. import plot
-    from ..auditing import pictures
     from ..files import atomic_write
     from ..results import to_json
 
     out.mkdir(parents=True, exist_ok=True)
-    paths = [path for kind in pictures.kinds(made) for path in plot.save(made.plot(kind=kind).figure, out / kind)]
+    paths = [path for kind in made.kinds for path in plot.save(made.plot(kind=kind).figure, out / kind)]
     for name, table in made.tables().items():
         with atomic_write(out / f"{name}.csv") as file:
             file.write(table.to_csv(index=False))

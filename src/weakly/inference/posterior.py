@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import InvalidInput
-from ..exact.chance import Chance
 from ..intervals import as_intervals
 from ..symbols import check
 from . import kernels
@@ -44,11 +43,21 @@ class Hearing:
             return who
         if isinstance(who, PresenceRule):
             return cls((who,), 0.0, 1.0)
-        chance = Chance.of(who)
+        low, high = (float(p) for p in who.probability(np.array([0.0, 1.0])))
         if rule is not None:
-            return cls((rule,), chance.low, chance.high)
-        criteria, _ = chance.criteria(_NODES)
-        return cls(tuple(PresenceRule.fraction(float(g)) for g in criteria), chance.low, chance.high)
+            return cls((rule,), low, high)
+        if isinstance(who.presence_criterion, float):
+            return cls((PresenceRule.fraction(who.presence_criterion),), low, high)
+        return cls(tuple(PresenceRule.fraction(float(g)) for g in _nodes(who, low, high)), low, high)
+
+
+def _nodes(who: Annotator, low: float, high: float) -> Array:
+    """Equally likely criteria that stand for a law: its quantiles in the middle of equal shares."""
+    h = np.linspace(0.0, 1.0, 4001)
+    rise = who.probability(h) - low if abs(high - low) > 1e-9 else who.criterion_cdf(h)
+    share = np.maximum.accumulate(rise) / max(float(rise[-1]), 1e-300)
+    steep = np.concatenate(([True], np.diff(share) > 0))
+    return np.clip(np.interp((np.arange(_NODES) + 0.5) / _NODES, share[steep], h[steep]), 1e-12, 1.0)
 
 
 @dataclass(frozen=True)
