@@ -113,7 +113,8 @@ def _questions(
             raise InvalidInput(f"{rule.name}: the margin must fit into the segment, got one of {seconds:g} s")
         need[k, 1:] = rule.required_overlap(event_length=events, segment_length=seconds) / grid.step
         covered[k, 1:] = need[k, 1:] <= keys[first, 1] * (1 + 1e-9)
-    start, end = keys[:, 2], keys[:, 2] + keys[:, 1]
+    start, span = (np.asarray(keys[:, k], dtype=np.float64) for k in (2, 1))
+    end = start + span
     least = need.min(axis=1, initial=np.inf)[group.ravel()] if len(keys) else np.empty(0)
     never = np.isinf(least)
     least = np.where(never, 0.0, least)
@@ -240,7 +241,7 @@ class Posterior:
     @cached_property
     def edges(self) -> Array:
         """The ends of the steps in seconds; the last one is the recording's."""
-        ends = self.renewal.step * np.arange(self.chain.n + 1)
+        ends: Array = self.renewal.step * np.arange(self.chain.n + 1, dtype=np.float64)
         ends[-1] = self.recording_length
         return ends
 
@@ -470,7 +471,7 @@ def expected_wrong_time(
         rule = hearing.rules[generator.integers(len(hearing.rules))]
         met = np.zeros(len(spans), bool)
         if len(events):
-            met = rule.is_present(event=events[None, :], segment=spans[:, None]).any(axis=1)
+            met[:] = rule.is_present(event=events[None, :], segment=spans[:, None]).any(axis=1)
         said = generator.random(len(spans)) < np.where(met, hearing.high, hearing.low)
         ready = posterior(spans, said, renewal=renewal, recording_length=recording_length, annotator=hearing)
         found[k] = ready.wrong_time
