@@ -27,6 +27,7 @@ COMMANDS = (
     "audit",
     "queries",
     "answers",
+    "infer",
     "convert",
     "check",
     "reproduce",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .formats import read_answers as read_answers
     from .formats import write as write
     from .inference import Inference as Inference
-    from .inference import infer as infer
+    from .inference import infer as infer  # type: ignore[no-redef]
     from .lengths import Lengths as Lengths
     from .planning import Plan as Plan
     from .planning import plan as plan  # type: ignore[no-redef]
