@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput
+from ..events import Events, Timelines
+from ..intervals import as_intervals, merge
 from ..lengths import Lengths
 
 Floats = NDArray[np.float64]
@@ -18,13 +21,15 @@ Floats = NDArray[np.float64]
 class Pilot:
     """The timelines of every class, and the lengths of all their events."""
 
-    timelines: dict[str, Any]
+    timelines: dict[str, Timelines]
     values: Floats
     censored: NDArray[np.bool_]
     n_unknown: int  # recordings whose length the annotations do not say
+    n_joined: int  # events that touch or overlap one of their class, and became one with it
+    n_touching: int  # of these, those that begin where another ends
 
     @classmethod
-    def of(cls, events: Any, label: str | None, recording_length: float | None = None) -> Pilot:
+    def of(cls, events: Events, label: str | None, recording_length: float | None = None) -> Pilot:
         """The pilot from Events, of one class or of all; ``recording_length`` where they do not say it."""
         if recording_length is not None and events.recordings["length"].isna().any():
             events = _with_length(events, recording_length)
@@ -35,7 +40,7 @@ class Pilot:
         unknown = int(events.recordings["length"].isna().sum())
         values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
         censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
-        return cls(timelines, values, censored, unknown)
+        return cls(timelines, values, censored, unknown, len(chosen) - len(values), _touching(chosen))
 
     @property
     def extents(self) -> Floats:
@@ -44,7 +49,7 @@ class Pilot:
 
     @property
     def n_events(self) -> int:
-        """Events, all classes together."""
+        """Events, all classes together, what touches or overlaps as one."""
         return int(self.values.size)
 
     def lengths(self, family: str | None) -> Lengths:
@@ -56,26 +61,16 @@ class Pilot:
         noun = "pilot event" if self.n_events == 1 else f"{self.n_events:,} pilot events"
         return Lengths.sample(self.values, weights=weights, name=noun + (f" ({cut:,} cut by an edge)" if cut else ""))
 
-    def part(self, most: int, rng: np.random.Generator) -> dict[str, Any] | None:
-        """The timelines of some recordings, drawn at random, with about so many events; None if there are not more."""
-        from ..events import Timelines
 
-        count = len(self.extents)
-        if self.n_events <= most or count < 20:
-            return None
-        kept = np.zeros(count, dtype=bool)
-        kept[rng.permutation(count)[: max(10, int(count * most / self.n_events))]] = True
-        found = {}
-        for name, each in self.timelines.items():
-            numbers = each.counts
-            starts = np.concatenate(([0], np.cumsum(numbers[kept]))).astype(np.int64)
-            found[name] = Timelines(each.bounds[np.repeat(kept, numbers)], starts, each.lengths[kept])
-        return found
+def _touching(events: Events) -> int:
+    """How many events begin exactly where another of their class and recording ends."""
+    frame = events.to_frame()
+    keys = [frame["recording"].astype(str), frame["label"].astype(str)]
+    ends = set(zip(*keys, frame["offset"].round(6)))
+    return sum(key in ends for key in zip(*keys, frame["onset"].round(6)))
 
 
-def _with_length(events: Any, recording_length: float) -> Any:
-    from ..events import Events
-
+def _with_length(events: Events, recording_length: float) -> Events:
     last = events.extents[events.recordings["length"].isna()]
     if (last > recording_length * (1 + 1e-9)).any():
         name = last.idxmax()
@@ -86,6 +81,41 @@ def _with_length(events: Any, recording_length: float) -> Any:
         )
     known = events.recordings.assign(length=events.recordings["length"].fillna(recording_length))
     return Events(events.to_frame(), known)
+
+
+def within(events: Events, examined: Mapping[str, Any]) -> Events:
+    """The events of the examined stretches alone, each stretch a recording of its own with its own start at 0.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [4.0], "offset": [8.0], "label": ["x"]})
+    >>> cut = within(Events.from_frame(frame, recording_length=100.0), {"a": [(5.0, 15.0)]})
+    >>> cut.to_frame()[["onset", "offset"]].values.tolist(), cut.recordings["length"].tolist()
+    ([[0.0, 3.0]], [10.0])
+    """
+    import pandas as pd
+
+    known = {str(name) for name in events.recordings.index}
+    missing = [name for name in examined if str(name) not in known]
+    if missing:
+        raise InvalidInput(f"examined must name recordings of the pilot, got {missing[0]!r}, which is not one of them")
+    frame = events.to_frame()
+    frame = frame.assign(recording=frame["recording"].astype(str))
+    by_name = {name: part for name, part in frame.groupby("recording", sort=False)}
+    parts, lengths = [], {}
+    for name, stretches in examined.items():
+        for k, (start, end) in enumerate(merge(as_intervals(stretches, name=f"examined of {name!r}"))):
+            own = f"{name} [{k + 1}]"
+            lengths[own] = float(end - start)
+            part = by_name.get(str(name))
+            if part is None:
+                continue
+            part = part[(part["onset"] < end) & (part["offset"] > start)]
+            cut = {"onset": part["onset"].clip(lower=start) - start, "offset": part["offset"].clip(upper=end) - start}
+            parts.append(part.assign(recording=own, **cut))
+    if not lengths:
+        raise InvalidInput("examined must hold at least one stretch of time, got none")
+    table = pd.concat(parts, ignore_index=True) if parts else frame.iloc[:0]
+    return Events.from_frame(table, recording_length=lengths)
 
 
 def kaplan_meier(values: Floats, censored: NDArray[np.bool_]) -> Floats:
