@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from .halving import FIELDS
 from .model import B, Floats, Measured, Model, R, depth_of
 from .rows import Design, Row, percent, seconds
 
+T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
 PER_CELL = (2, 4)  # windows over each moment
 #: Two digits that people like, about 7 % apart: lengths are chosen among them.
@@ -28,6 +29,7 @@ _ROUND = np.array(
     + [50, 55, 60, 65, 70, 75, 80, 85, 90, 95]
 )
 _MOST = 120  # lengths of fixed segments that are looked at
+_WORTH_THREADS = 20_000  # events from which threads pay
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -127,11 +129,14 @@ class Task:
 
     def rows(self, designs: Iterable[Design], *, criteria: Criteria | None = None) -> list[Row]:
         """Several ways, worked out side by side."""
-        with threads() as workers:
-            return list(in_order(self._row_of, [(each, criteria) for each in designs], executor=workers))
+        return self._each(lambda design: self.row(design, criteria=criteria), designs)
 
-    def _row_of(self, design: Design, criteria: Criteria | None) -> Row:
-        return self.row(design, criteria=criteria)
+    def _each(self, function: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
+        """The function of every item; on all processors where the recordings are many."""
+        if self._ground[B["n_events"]] < _WORTH_THREADS:
+            return [function(item) for item in items]
+        with threads() as workers:
+            return list(in_order(function, [(item,) for item in items], executor=workers))
 
     def halving(
         self, leaf: float, *, start_length: float | None = None, criteria: Criteria | None = None
@@ -289,9 +294,7 @@ class Task:
             rows += _best_votes(self.rows(self.window_designs()))
         if "bisection" in methods:
             few = self.grid[:: max(1, self.grid.size // 40)]
-            with threads() as workers:
-                found = in_order(self.halving, [(float(leaf),) for leaf in few], executor=workers)
-                rows += [made for made in found if made is not None]
+            rows += [made for made in self._each(self.halving, map(float, few)) if made is not None]
         return rows
 
 
