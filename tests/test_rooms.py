@@ -13,6 +13,7 @@ ROOMS = (
     "files",
     "symbols",
     "results",
+    "compiled",
     "parallel",
     "plot",
     "report",

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: what is written appears only when it is complete."""
+"""Files that are there whole or not at all: what is written appears when it is complete, and never over an input."""
 
 from __future__ import annotations
 
@@ -6,8 +6,44 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
+
+from .errors import InvalidInput
+
+_inputs: ContextVar[set[str] | None] = ContextVar("inputs", default=None)
+
+
+@contextmanager
+def inputs_kept() -> Iterator[None]:
+    """Within this block, a file that was given to be read is never written over: commands run in one."""
+    token = _inputs.set(set())
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def is_input(*paths: str | os.PathLike[str]) -> None:
+    """Remember that these files are read."""
+    known = _inputs.get()
+    if known is not None:
+        known.update(os.path.realpath(path) for path in paths)
+
+
+def refuse_input(path: str | os.PathLike[str]) -> None:
+    """Raise if this file, under any name, was given to be read."""
+    known = _inputs.get() or ()
+    target = os.path.realpath(path)
+    if target in known or (os.path.exists(target) and any(_same(target, each) for each in known)):
+        raise InvalidInput(f"{path}: this file is read here, so it is not written over; give another name")
+
+
+def _same(path: str, other: str) -> bool:
+    with suppress(OSError):
+        return os.path.samefile(path, other)
+    return False
 
 
 @contextmanager
@@ -28,6 +64,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, encoding: str
     """
     if mode not in ("w", "wb"):
         raise ValueError(f"mode must be 'w' or 'wb', got {mode!r}")
+    refuse_input(path)
     # A link keeps being a link: what it points to is replaced.
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")

@@ -199,13 +199,3 @@ def open_executor(*, workers: int | None = None, scheduler: str | None = None) -
             yield pool
     else:
         yield None
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """The function compiled by numba, without the GIL, kept between runs where a folder takes it."""
-    import numba
-
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no place to keep compiled code in
-        return numba.njit(nogil=True)(function)

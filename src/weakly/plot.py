@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .files import atomic_write
 from .symbols import SYMBOLS
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def save(figure: Figure, stem: str | Path) -> list[Path]:
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(stem.name + end) for end in (".png", ".svg")]
-    with style():
-        figure.savefig(paths[0], metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    for path, metadata in zip(paths, ({"Software": None}, {"Date": None, "Creator": None})):
+        with style(), atomic_write(path, "wb") as file:
+            figure.savefig(file, format=path.suffix[1:], metadata=metadata)
     return paths

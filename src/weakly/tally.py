@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .annotator import TIE, PresenceRule
+from .compiled import kernel
 from .errors import InvalidInput
 from .events import Timelines
 from .intervals import as_intervals, covered
-from .parallel import kernel
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
-from ..parallel import kernel
 from ..symbols import choice
 
 UNLISTED = ("absent", "unknown")

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from ..errors import WeaklyError
+from ..files import inputs_kept
 
 app = typer.Typer(
     name="weakly",
@@ -55,7 +56,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     warnings.showwarning = _say_warning  # type: ignore[assignment]
     try:
-        code = app(args=arguments, prog_name="weakly", standalone_mode=False)
+        with inputs_kept():
+            code = app(args=arguments, prog_name="weakly", standalone_mode=False)
         if code == 130:  # some releases of typer turn the interruption into this code
             raise KeyboardInterrupt
     except _UsageError as error:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE, Annotator, PresenceRule
+from ..compiled import kernel
 from ..errors import InvalidInput
-from ..parallel import kernel
 from ..results import law_name
 from ..symbols import check
 

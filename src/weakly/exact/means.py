@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..parallel import kernel
+from ..compiled import kernel, sort_together
 
 
 @kernel
@@ -37,15 +37,15 @@ def folded(rows: Any, first: Any, w: float) -> tuple[Any, Any]:
                 x = ends[k, side]
                 knots[2 * k + side] = min(max(x - np.floor(x / w) * w, 0.0), w)
                 change[2 * k + side] = 1.0 - 2.0 * side
-        order = np.argsort(knots)
-        start = knots[order[0]] / 2 if m > 0 else 0.0
+        sort_together(knots, change)
+        start = knots[0] / 2 if m > 0 else 0.0
         count = 0.0
         for k in range(m):
             count += np.floor((ends[k, 1] - start) / w) - np.floor((ends[k, 0] - start) / w)
         value = 1.0 / count if count > 0.5 else 0.0
         out[g, 1] = value
         g += 1
-        for k in order:
+        for k in range(2 * m):
             knot = knots[k]
             step = knot - out[g - 1, 0]
             total = out[g - 1, 2] + step * value

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
+from ..compiled import count_up_to, kernel
 from ..events import Timelines
-from ..parallel import kernel
 from .sweep import CIRCULAR, INSIDE
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ def noticed_at(bounds: Any, starts: Any, lengths: Any, w: float, mode: int, gamm
             d = b - a
             last = n_criteria
             if d > w:
-                last = np.searchsorted(limits, w / d, side="right")
+                last = count_up_to(limits, w / d)
             if mode == INSIDE:
                 for k in range(last):
                     x = gammas[k] * d

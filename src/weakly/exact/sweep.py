@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..parallel import kernel
+from ..compiled import kernel
 from .columns import satisfied
 
 INFINITE, TRUNCATE, INSIDE, CIRCULAR = 0, 1, 2, 3

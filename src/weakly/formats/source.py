@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput
+from ..files import is_input
 
 #: The first bytes of files that people keep beside their annotations, and what they are.
 KINDS = (
@@ -77,6 +78,7 @@ class Source:
     @cached_property
     def data(self) -> bytes:
         """The bytes of the file."""
+        is_input(self.path)
         try:
             return self.path.read_bytes()
         except OSError as error:

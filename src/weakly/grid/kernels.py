@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..annotator import TIE
+from ..compiled import kernel
 from ..exact.columns import satisfied
-from ..parallel import kernel
 
 NEAR = 1e-9  # an edge this close to a boundary, in segment lengths, lies on it
 TRUNCATE, INSIDE, INFINITE = 0, 1, 2

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE, PresenceRule
+from ..compiled import kernel, sort_together
 from ..events import Timelines
 from ..exact import sweep
 from ..exact.chance import Chance
 from ..exact.columns import Columns
-from ..parallel import kernel
 from ..tally import BASE, RAW
 from ..theory.windows import checked_votes, windows_per_cell
 
@@ -114,7 +114,8 @@ def _phases(a: Any, b: Any, need: Any, length: float, hop: float, w: float) -> A
                 g += 1
     out[g] = length - np.floor(length / hop) * hop
     out[g + 1], out[g + 2] = 0.0, hop
-    return np.sort(out[: g + 3])
+    sort_together(out[: g + 3], np.zeros(g + 3))
+    return out[: g + 3]
 
 
 @kernel

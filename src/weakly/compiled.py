@@ -1,0 +1,155 @@
+"""Compiled functions: how numba compiles them, and where their machine code is kept between runs.
+
+numba's own cache is not used as it is, for three reasons. Its key watches one file, so a kernel that calls a changed
+kernel of another file would come from the old cache: here the key holds every source file of the package. Its index is
+read, changed and written by each process, so two that compile at once can give one file name to two signatures: here
+each file is named after its key. And a file cut short raises for ever: here a file that does not match its own checksum
+is compiled anew.
+
+Nothing that numba builds as a closure may be called in a kernel, above all no sort of NumPy's: the machine code of a
+closure is named by a number that counts within one process, so two kernels kept by two processes can carry the same
+name for different code, and a third process links one to the other's. ``tests/test_compiled.py`` refuses them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@cache
+def sources_digest() -> str:
+    """A digest of every source file of the package, its version included: what compiled code depends on."""
+    import numba
+
+    digest = hashlib.sha256(numba.__version__.encode())
+    house = Path(__file__).parent
+    for path in sorted(house.rglob("*.py")):
+        digest.update(path.relative_to(house).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Files:
+    """Machine code under the digest of its key, behind a checksum; a file that is absent or damaged is a miss."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder, self._name = Path(folder), name
+
+    def _path(self, key: Any) -> Path:
+        digest = hashlib.sha256(f"{sources_digest()} {key}".encode()).hexdigest()
+        return self._folder / f"{self._name}-{sources_digest()[:12]}.{digest[:24]}.nbc"
+
+    def load(self, key: Any) -> Any:
+        try:
+            content = self._path(key).read_bytes()
+        except OSError:
+            return None
+        check, code = content[:32], content[32:]
+        return pickle.loads(code) if hashlib.sha256(code).digest() == check else None
+
+    def save(self, key: Any, data: Any) -> None:
+        from numba.core.serialize import dumps
+
+        code = dumps(data)
+        path = self._path(key)
+        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=path.name, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        for old in self._folder.glob(f"{self._name}-*.nbc"):
+            if not old.name.startswith(f"{self._name}-{sources_digest()[:12]}."):
+                with suppress(OSError):
+                    old.unlink()
+
+    def flush(self) -> None:
+        for path in self._folder.glob(f"{self._name}-*.nbc"):
+            with suppress(OSError):
+                path.unlink()
+
+
+@cache
+def _kept() -> Any:
+    """A cache of numba's kind for one kernel, as a class; making one raises RuntimeError where no folder takes it."""
+    from numba.core.caching import FunctionCache
+
+    class Kept(FunctionCache):
+        def __init__(self, py_func: Callable[..., Any]) -> None:
+            super().__init__(py_func)
+            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base)  # type: ignore[assignment]
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with suppress(OSError):  # a full disk or a folder that was locked since costs time, not the answer
+                super().save_overload(sig, data)
+
+    return Kept
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
+    import numba
+
+    compiled: Any = numba.njit(nogil=True)(function)
+    # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
+    with suppress(RuntimeError, OSError, ImportError, AttributeError):
+        compiled._cache = _kept()(function)
+    return compiled
+
+
+@kernel
+def sort_together(keys: Any, carried: Any) -> None:
+    """Sort ``keys`` in place, and ``carried`` along with them; ties keep their order. Merges runs of 16."""
+    n = keys.shape[0]
+    run = 16
+    for low in range(0, n, run):
+        for i in range(low + 1, min(low + run, n)):
+            key, value = keys[i], carried[i]
+            j = i - 1
+            while j >= low and keys[j] > key:
+                keys[j + 1], carried[j + 1] = keys[j], carried[j]
+                j -= 1
+            keys[j + 1], carried[j + 1] = key, value
+    if n <= run:
+        return
+    other_keys, other_carried = np.empty_like(keys), np.empty_like(carried)
+    while run < n:
+        for low in range(0, n, 2 * run):
+            middle, high = min(low + run, n), min(low + 2 * run, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if j >= high or (i < middle and keys[i] <= keys[j]):
+                    other_keys[k], other_carried[k] = keys[i], carried[i]
+                    i += 1
+                else:
+                    other_keys[k], other_carried[k] = keys[j], carried[j]
+                    j += 1
+        for k in range(n):
+            keys[k], carried[k] = other_keys[k], other_carried[k]
+        run *= 2
+
+
+@kernel
+def count_up_to(ordered: Any, value: float) -> int:
+    """How many of the ordered numbers are at most this value."""
+    low, high = 0, ordered.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
