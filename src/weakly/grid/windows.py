@@ -13,6 +13,7 @@ divides by the width of cells cut at the recording's ends, to about 1e-6).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ def _mixtures(columns: Columns, d: Array, w: float) -> list[list[tuple[float, Ar
     return found
 
 
+@lru_cache(maxsize=256)
 def _tables(k: int, votes: int, low: float, high: float) -> tuple[Array, Array]:
     """P(at least ``votes`` present) for cells covered by i windows of which j meet the criterion, and for j windows
     that notice an event (64 k and more count as 64 k)."""

@@ -1,4 +1,4 @@
-"""Who answers, as a plan needs it: one criterion, several that are plausible, a law, an annotator with noise, a rule."""
+"""Who answers, as a plan needs it: one criterion, several plausible ones, a law, an annotator with noise, a rule."""
 
 from __future__ import annotations
 

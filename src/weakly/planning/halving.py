@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE
+from ..compiled import kernel
 from ..events import Timelines
-from ..parallel import kernel
 from .criteria import Criteria
 
 NEAR = 1e-9
@@ -57,7 +57,7 @@ def _halve(
     index, above = np.zeros(most, np.int64), np.zeros(most, np.int64)
     met = np.zeros(most, np.bool_)
     value, parent = np.zeros((most, 5)), np.zeros((most, 5))  # tp, fp, elsewhere, queries, listened of a node asked
-    missed, fewer, line = np.zeros(most), np.zeros(most), np.zeros(6)
+    missed, fewer, line, alone = np.zeros(most), np.zeros(most), np.zeros(6), np.zeros(5)
     for r in range(lengths.shape[0]):
         length, e0, e1 = lengths[r], starts[r], starts[r + 1]
         nodes = max(1, int(np.ceil(length / leaf * (1 - NEAR))))
@@ -70,11 +70,14 @@ def _halve(
             for i in range(count[e]):
                 missed[place + i] = 1 - high
             place += count[e]
-        alone = np.array([0.0, 0.0, low * leaf, 1.0, leaf])  # a node far from events
+        alone[0], alone[1], alone[2], alone[3], alone[4] = 0.0, 0.0, low * leaf, 1.0, leaf  # a node far from events
         width = leaf
         for j in range(depth + 1):
             for k in range(5):
-                line[k if k < 3 else k + 1] = (nodes - n) * alone[k] + value[:n, k].sum()
+                total = (nodes - n) * alone[k]
+                for i in range(n):
+                    total += value[i, k]
+                line[k if k < 3 else k + 1] = total
             line[3] = 0.0
             for e in range(e1 - e0):
                 none = 1.0

@@ -1,8 +1,8 @@
-r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event that may lie anywhere.
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
 
 Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
-is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an overlap
-at which the answer changes, passes an edge of a segment), so midpoints between the kinks make the exact expectation.
+is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
+overlap at which the answer changes, passes an edge of a segment): midpoints between the kinks are exact.
 Far from the recording's ends the kinks repeat with the hop: the recording is shortened by whole hops, and what was
 taken out is put back with its weight.
 """
@@ -10,6 +10,7 @@ taken out is put back with its weight.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ from .rows import Design
 Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
-_KEPT = 3  # hops that stay of a recording's middle, besides those that the windows at its ends reach
+_KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _MOST = 1000  # lengths that stand for a longer sample
 _GAUSS = np.polynomial.legendre.leggauss(6)
 
@@ -72,7 +73,7 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria) -> tuple[Fl
 
 def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
-    hop, few = float(design.hop or design.segment_length or 0.0), _KEPT + 3 * design.windows_per_cell
+    hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
     quiet = Timelines(np.empty((0, 2)), np.zeros(3, dtype=np.int64), hop * np.array([few, few + 1.0]))
     raw, base = _mixed(quiet, design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
@@ -86,7 +87,7 @@ def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines,
     first, last = timelines.starts[:-1], timelines.starts[1:] - 1  # every recording here has an event
     before = np.concatenate(([0.0], b[:-1]))
     before[first] = 0.0
-    keep = (_KEPT + 3 * reach) * hop
+    keep = _KEPT * (1 + reach) * hop
     out = np.maximum(0.0, np.floor((a - before - keep) / hop))
     tail = np.maximum(0.0, np.floor((timelines.lengths - b[last] - keep) / hop))
     total = np.cumsum(out)
@@ -151,6 +152,16 @@ class Recordings:
             parts.append(_mixed(self.silent, design, criteria))
         return Measured(*(np.concatenate(each) for each in zip(*parts)), weight=self.weight)
 
+    def part(self, step: int) -> Recordings:
+        """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
+        kept = np.arange(0, len(self.full), step)
+        counts = self.full.counts
+        rows = np.isin(self.full.owner, kept)
+        starts = np.concatenate(([0], np.cumsum(counts[kept]))).astype(np.int64)
+        few = Timelines(self.full.bounds[rows], starts, self.full.lengths[kept])
+        weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
+        return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
+
     def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
         """Halving from every level."""
         sums = [halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)]
@@ -198,8 +209,9 @@ class OneEvent:
         each, start, length, weight, removed = at
         bounds = np.column_stack((start, np.minimum(start + d[each], length)))
         raw, base = _mixed(Timelines(bounds, np.arange(len(each) + 1), length), design, criteria)
-        raw_hop, base_hop = _hop_worth(design, criteria)
-        raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
+        if removed.any():
+            raw_hop, base_hop = _hop_worth(design, criteria)
+            raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
         gather = np.zeros((len(d), raw.shape[1] + base.shape[1]))
         np.add.at(gather, each, weight[:, None] * np.column_stack((np.nan_to_num(raw), base)))
         raw, base = gather[:, : raw.shape[1]], gather[:, raw.shape[1] :]
@@ -212,7 +224,7 @@ class OneEvent:
 
     def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
-        sums, measured = self._drawn.halved(leaf, depth, criteria)
+        sums, _ = self._drawn.halved(leaf, depth, criteria)
         weight = self._drawn.weight / self._drawn.count
         exact = self.measure(Design("fixed", leaf), criteria)
         line = np.tensordot(weight, sums, axes=1)
@@ -223,7 +235,7 @@ class OneEvent:
         raw, base = exact.sums
         return line[None], Measured(raw[None], base[None], np.ones(1))
 
-    @property
+    @cached_property
     def _drawn(self) -> Recordings:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
         n = 4000
@@ -253,7 +265,7 @@ def _starts(
 
     Of the recording's middle only a few hops are kept; one of them stands for all that were removed.
     """
-    keep = _KEPT + 3 * reach
+    keep = _KEPT * (1 + reach)
     removed = np.maximum(0.0, np.floor((total - d) / hop + 1e-9) - keep)
     room = total - d - removed * hop
     kinks = np.where(np.isfinite(kinks), kinks, 0.0)

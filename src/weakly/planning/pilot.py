@@ -100,7 +100,7 @@ def within(events: Events, examined: Mapping[str, Any]) -> Events:
         raise InvalidInput(f"examined must name recordings of the pilot, got {missing[0]!r}, which is not one of them")
     frame = events.to_frame()
     frame = frame.assign(recording=frame["recording"].astype(str))
-    by_name = {name: part for name, part in frame.groupby("recording", sort=False)}
+    by_name = dict(iter(frame.groupby("recording", sort=False)))
     parts, lengths = [], {}
     for name, stretches in examined.items():
         for k, (start, end) in enumerate(merge(as_intervals(stretches, name=f"examined of {name!r}"))):

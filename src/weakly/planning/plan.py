@@ -86,7 +86,7 @@ def plan(
     --------
     >>> made = plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1, methods="fixed")
     >>> made.recommended.segment_length, made.n_queries, made.equal_range
-    (0.85, 118.0, (0.6, 0.85))
+    (0.8, 125.0, (0.6, 0.8))
     >>> round(plan(1.0, presence_criterion=0.5, recording_length=100, objective="overlap").segment_length, 4)
     0.809
     """
@@ -104,7 +104,7 @@ def plan(
     task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
     best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
     pool = [*task.candidates(used), *(task.row(Design(each)) for each in ("nothing", "everything"))]
-    if "fixed" in used:
+    if "fixed" in used and objective == "overlap":
         pool.append(best)
     pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)
     spread = Spread.of(task, pool) if pilot is not None or np.ndim(lengths_or_events) == 1 else None
@@ -131,7 +131,6 @@ def plan(
         assumptions=tuple(summary.assumptions(task, objective=objective)),
         warnings=(),
         settings=settings,
-        sensitivity=tuple(_sensitivity(task, picked.row)),
         by_criterion=tuple(by_criterion),
         other_rule=other,
         uncertainty=sure,
@@ -332,31 +331,6 @@ def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dic
     return {"rule": "seconds:1", **row.to_dict()}
 
 
-def _sensitivity(task: Task, picked: Row) -> list[dict[str, Any]]:
-    """What the recommended way gives if the criterion is another one, and the fixed segments that would be best then."""
-    if task.criteria.kind == "rule" or not picked.asks:
-        return []
-    low, high = task.criteria.plausible
-    values = np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9))
-    widths = task.grid[:: max(1, task.grid.size // 30)]
-    made = []
-    for value in values:
-        own = replace(task, criteria=task.criteria.only(float(value)))
-        here = own.row(picked.design)
-        rows = own.rows([Design("fixed", float(width)) for width in widths])
-        best = min(rows, key=lambda row: (row.event_recall < 0.9, row.wrong_time))
-        made.append(
-            {
-                "presence_criterion": float(value),
-                **{word: getattr(here, word) for word in ("wrong_time", "event_recall", "overlap_accuracy")},
-                "best_segment_length": best.segment_length,
-                **{f"best_{word}": getattr(best, word) for word in ("wrong_time", "event_recall", "overlap_accuracy")},
-                "plausible": bool(low - 1e-9 <= value <= high + 1e-9),
-            }
-        )
-    return made
-
-
 def _break_even(task: Task, segment_length: float) -> dict[str, Any]:
     """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
     where: dict[str, Any] = {"recording_length": task.recording_length, "segment_length": segment_length}
@@ -413,5 +387,3 @@ def _settings(
         "methods": list(used),
         "model": {OneEvent: "one event", Recordings: "recordings"}[type(task.model)],  # type: ignore[index]
     }
-
-

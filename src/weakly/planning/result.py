@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..results import WORDS, plain
 from .classes import Classes
-from .rows import COLUMNS, Row
+from .decision import FOUND
+from .rows import COLUMNS, Design, Row
 from .task import Task
 
 if TYPE_CHECKING:
@@ -38,7 +41,6 @@ class Plan:
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
     settings: dict[str, Any]
-    sensitivity: tuple[dict[str, Any], ...]
     by_criterion: tuple[dict[str, Any], ...]
     other_rule: dict[str, Any] | None
     uncertainty: dict[str, Any] | None
@@ -64,6 +66,32 @@ class Plan:
         centre = self.segment_length or self.break_even["segment_length"]
         near = [row for row in self.task.fixed_rows if centre / 30 <= (row.segment_length or 0.0) <= 30 * centre]
         return near or self.task.fixed_rows
+
+    @cached_property
+    def sensitivity(self) -> list[dict[str, Any]]:
+        """What the recommended way gives if the criterion is another one, and the fixed segments best for that one."""
+        task, picked = self.task, self.recommended
+        if task.criteria.kind == "rule" or not picked.asks:
+            return []
+        low, high = task.criteria.plausible
+        widths = task.grid[:: max(1, task.grid.size // 30)]
+        made = []
+        for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
+            own = replace(task, criteria=task.criteria.only(float(value)))
+            here = own.row(picked.design)
+            rows = own.rows([Design("fixed", float(width)) for width in widths])
+            best = min(rows, key=lambda row: (row.event_recall < FOUND, row.wrong_time))
+            words = ("wrong_time", "event_recall", "overlap_accuracy")
+            made.append(
+                {
+                    "presence_criterion": float(value),
+                    **{word: getattr(here, word) for word in words},
+                    "best_segment_length": best.segment_length,
+                    **{f"best_{word}": getattr(best, word) for word in words},
+                    "plausible": bool(low - 1e-9 <= value <= high + 1e-9),
+                }
+            )
+        return made
 
     def _frontier(self) -> list[dict[str, Any]]:
         """Every way that was looked at, by cost, each told whether no cheaper one has as little wrong time."""
@@ -93,7 +121,9 @@ class Plan:
         """One row per way of the comparison, in the words of results."""
         import pandas as pd
 
-        return pd.DataFrame([{name: getattr(row, name) for name in COLUMNS} for row in self.rows], columns=list(COLUMNS))
+        return pd.DataFrame(
+            [{name: getattr(row, name) for name in COLUMNS} for row in self.rows], columns=list(COLUMNS)
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Wrong time and events found over the segment length, with the pick and the lengths people use."""

@@ -173,9 +173,7 @@ def _equal(plan: Plan) -> list[str]:
         return []
     noun = {"windows": "Windows", "bisection": "Leaves"}.get(plan.recommended.method, "Segments")
     reason = "the fewest queries" if plan.recommended.method == "fixed" else "the least cost"
-    return [
-        f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."
-    ]
+    return [f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."]
 
 
 def _alternative(plan: Plan) -> list[str]:
@@ -220,7 +218,9 @@ def pilot_warnings(pilot: Pilot) -> list[str]:
     said = []
     cut = float(pilot.censored.mean())
     if cut > 0.05:
-        said.append(f"{percent(cut)} of the pilot's events are cut by the ends of their recordings; in truth they are longer.")
+        said.append(
+            f"{percent(cut)} of the pilot's events are cut by the ends of their recordings; in truth they are longer."
+        )
     if pilot.n_unknown:
         said.append(
             f"The length of {pilot.n_unknown:,} recordings is unknown; each is taken to end with its last event, "
@@ -229,7 +229,9 @@ def pilot_warnings(pilot: Pilot) -> list[str]:
     if pilot.n_joined:
         every = pilot.n_joined + pilot.n_events
         touch = f" ({pilot.n_touching:,} begin where another ends)" if pilot.n_touching else ""
-        said.append(f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}.")
+        said.append(
+            f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
+        )
         if pilot.n_touching > 0.2 * every:
             said.append(
                 "So many touching events look like frames of a fixed length: a share of a joined event is hardly what "

@@ -17,18 +17,17 @@ from ..results import WORDS
 from ..tally import BASE, RAW, Tally
 from .criteria import Criteria
 from .halving import FIELDS
-from .model import B, Floats, Measured, Model, R, depth_of
-from .rows import Design, Row, percent, seconds
+from .model import B, Floats, Measured, Model, R, Recordings, depth_of
+from .rows import UNASKED, Design, Row, percent, seconds
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
 PER_CELL = (2, 4)  # windows over each moment
 #: Two digits that people like, about 7 % apart: lengths are chosen among them.
-_ROUND = np.array(
-    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 25, 26, 28, 30, 32, 35, 38, 40, 42, 45, 48]
-    + [50, 55, 60, 65, 70, 75, 80, 85, 90, 95]
-)
+_ROUND = np.array([*range(10, 20), 20, 22, 24, 25, 26, 28, 30, 32, 35, 38, 40, 42, 45, 48, *range(50, 100, 5)])
 _MOST = 120  # lengths of fixed segments that are looked at
+_DRAFT = 4_000  # events on which windows are searched where there are many more
+_FULL = 8  # windows that are then worked out on all events
 _WORTH_THREADS = 20_000  # events from which threads pay
 _HOPS = 12  # hops of windows that are looked at
 
@@ -86,7 +85,8 @@ class Task:
     @cached_property
     def _ground(self) -> Floats:
         """The sums that no design changes, all classes together."""
-        return self.sums(Design("fixed", self.model.longest))[1]
+        parts = self.measured(Design("fixed", self.model.longest))
+        return np.asarray(sum(each.sums[1] for each in parts))
 
     @property
     def n_events(self) -> float:
@@ -104,32 +104,32 @@ class Task:
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
-    def measured(self, design: Design, criteria: Criteria | None = None) -> list[Measured]:
+    def measured(self, design: Design) -> list[Measured]:
         """The measures of every class on a design of fixed segments or windows."""
-        return [model.measure(design, criteria or self.criteria) for model in self.models.values()]
+        return [model.measure(design, self.criteria) for model in self.models.values()]
 
-    def sums(self, design: Design, criteria: Criteria | None = None) -> tuple[Floats, Floats]:
-        """The sums over all recordings and classes."""
-        parts = [each.sums for each in self.measured(design, criteria)]
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)  # type: ignore[return-value]
-
-    def row(self, design: Design, *, criteria: Criteria | None = None, note: str = "") -> Row:
+    def row(self, design: Design, *, note: str = "") -> Row:
         """One way to label, as it will be asked."""
-        if design.method in ("nothing", "everything", "oracle"):
+        if design.method in (*UNASKED, "oracle"):
             return self._limit(design)
         if design.method == "bisection":
-            made = self.halving(float(design.segment_length or 0.0), start_length=design.start_length, criteria=criteria)
+            made = self.halving(float(design.segment_length or 0.0), start_length=design.start_length)
             assert made is not None
             return made
-        parts = self.measured(design, criteria)
-        raw = sum(each.sums[0] for each in parts)
-        base = sum(each.sums[1] for each in parts)
-        error = _error(parts[0]) if getattr(self.model, "drawn", False) else 0.0
-        return self._row(design, raw, base, listened=base[B["listened"]] / self.n_classes, error=error, note=note)
+        (row,) = self.rows([design])
+        return replace(row, note="; ".join(each for each in (note, row.note) if each))
 
-    def rows(self, designs: Iterable[Design], *, criteria: Criteria | None = None) -> list[Row]:
-        """Several ways, worked out side by side."""
-        return self._each(lambda design: self.row(design, criteria=criteria), designs)
+    def rows(self, designs: Iterable[Design]) -> list[Row]:
+        """Several ways of fixed segments or windows, worked out side by side."""
+        designs = list(designs)
+        return self._rows(designs, self._each(self._sums, designs))
+
+    def _sums(self, design: Design) -> tuple[Floats, Floats, float, float]:
+        """The sums of one design, the seconds heard in one pass for all classes, and the error of the wrong time."""
+        parts = self.measured(design)
+        raw, base = (sum(each.sums[k] for each in parts) for k in (0, 1))
+        error = _error(parts[0]) if getattr(self.model, "drawn", False) else 0.0
+        return raw, base, float(base[B["listened"]]) / self.n_classes, error  # type: ignore[index, return-value]
 
     def _each(self, function: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         """The function of every item; on all processors where the recordings are many."""
@@ -138,16 +138,14 @@ class Task:
         with threads() as workers:
             return list(in_order(function, [(item,) for item in items], executor=workers))
 
-    def halving(
-        self, leaf: float, *, start_length: float | None = None, criteria: Criteria | None = None
-    ) -> Row | None:
-        """Halving down to a leaf, from a starting length or from where it is cheapest; None if halving saves nothing."""
+    def halving(self, leaf: float, *, start_length: float | None = None) -> Row | None:
+        """Halving down to a leaf, from a starting length or where it is cheapest; None where nothing can be halved."""
         depth = depth_of(self.model, leaf)
         if depth == 0:
             return None
         lines, raw, base = 0.0, 0.0, 0.0
         for model in self.models.values():
-            each, measured = model.halved(leaf, depth, criteria or self.criteria)
+            each, measured = model.halved(leaf, depth, self.criteria)
             lines = lines + np.tensordot(measured.weight, each, axes=1)
             raw, base = raw + measured.sums[0], base + measured.sums[1]
         heard, asked = lines[:, FIELDS.index("listened")], lines[:, FIELDS.index("n_queries")]
@@ -160,29 +158,30 @@ class Task:
             raw[R[name]] = lines[level, FIELDS.index(name)]
         base[B["n_segments"]] = asked[level]
         design = Design("bisection", leaf, start_length=leaf * 2.0**level)
-        return self._row(design, raw, base, listened=heard[level])
+        return self._rows([design], [(raw, base, float(heard[level]), 0.0)])[0]
 
-    def _row(
-        self, design: Design, raw: Floats, base: Floats, *, listened: float, error: float = 0.0, note: str = ""
-    ) -> Row:
-        words = _words(raw, base)
-        words["wrong_time"] *= self.n_classes  # per recording, all classes together
-        queries = float(base[B["n_segments"]]) * self.scale
-        heard = float(listened) * self.scale
-        made = Row(
-            name=design.name,
-            method=design.method,
-            segment_length=design.segment_length,
-            hop=design.hop,
-            votes=design.votes,
-            start_length=design.start_length,
-            **{word: float(words[word]) for word in WORDS},
-            n_queries=queries,
-            listened=heard,
-            cost=float(self.cost.of(listened=heard, n_queries=queries)),
-            wrong_time_se=error,
-        )
-        return replace(made, note="; ".join(each for each in (note, *self._notes(made)) if each))
+    def _rows(self, designs: list[Design], sums: list[tuple[Floats, Floats, float, float]]) -> list[Row]:
+        """Rows from sums, by the one tally of the house."""
+        tally = Tally.empty(np.array([each.segment_length for each in designs], dtype=np.float64), ("plan",))
+        for k, (raw, base, _, _) in enumerate(sums):
+            tally.fold(k, np.asarray(raw).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
+        words = tally.metrics()
+        made = []
+        for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
+            values = {word: float(words[word][k, 0]) for word in WORDS}
+            values["wrong_time"] *= self.n_classes  # per recording, all classes together
+            queries, listened = float(base[B["n_segments"]]) * self.scale, heard * self.scale
+            row = Row(
+                name=design.name,
+                **{each: getattr(design, each) for each in design.__dataclass_fields__},
+                **values,
+                n_queries=queries,
+                listened=listened,
+                cost=float(self.cost.of(listened=listened, n_queries=queries)),
+                wrong_time_se=error,
+            )
+            made.append(replace(row, note="; ".join(self._notes(row))))
+        return made
 
     def _notes(self, made: Row) -> list[str]:
         notes = []
@@ -291,11 +290,30 @@ class Task:
         if "fixed" in methods:
             rows += self.fixed_rows
         if "windows" in methods:
-            rows += _best_votes(self.rows(self.window_designs()))
+            rows += self.window_rows()
         if "bisection" in methods:
-            few = self.grid[:: max(1, self.grid.size // 40)]
-            rows += [made for made in self._each(self.halving, map(float, few)) if made is not None]
+            rows += [made for made in self._each(self.halving, self._leaves()) if made is not None]
         return rows
+
+    def window_rows(self) -> list[Row]:
+        """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
+        look; what is shown is worked out on all of them."""
+        designs = self.window_designs()
+        step = int(self._ground[B["n_events"]] // _DRAFT)
+        if step < 2 or not all(isinstance(model, Recordings) for model in self.models.values()):
+            return _best_votes(self.rows(designs))
+        few = {label: model.part(step) for label, model in self.models.items() if isinstance(model, Recordings)}
+        draft = _best_votes(replace(self, models=dict(few)).rows(designs))
+        draft.sort(key=_order)
+        return self.rows([row.design for row in draft[:_FULL]])
+
+    def _leaves(self) -> list[float]:
+        """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
+        ordered = sorted(self.fixed_rows, key=_order)
+        near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
+        near = near[:: max(1, len(near) // 6)]
+        wide = self.grid[:: max(1, self.grid.size // 8)]
+        return sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
 
 
 def _best_votes(rows: list[Row]) -> list[Row]:
@@ -310,13 +328,6 @@ def _best_votes(rows: list[Row]) -> list[Row]:
 
 def _order(row: Row) -> tuple[bool, float]:
     return row.event_recall < 0.9 - 1e-9, row.wrong_time
-
-
-def _words(raw: Floats, base: Floats) -> dict[str, float]:
-    """The words of results, by the one tally of the house."""
-    tally = Tally.empty(np.array([np.nan]), ("plan",))
-    tally.fold(0, np.asarray(raw, dtype=np.float64).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
-    return {word: float(value.item()) for word, value in tally.metrics().items() if not word.endswith("_se")}
 
 
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
@@ -339,6 +350,12 @@ def in_recordings(task: Task, design: Design) -> NDArray[np.float64]:
         part = model.measure(design, task.criteria)
         raw, base = part.raw, part.base
         right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
-        columns = (wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]])
+        columns = (
+            wrong_seconds(raw, base),
+            right,
+            base[:, B["overlap_time"]],
+            raw[:, R["n_found"]],
+            base[:, B["n_events"]],
+        )
         total = total + np.column_stack(columns)[model.unit]  # type: ignore[attr-defined]
     return np.asarray(total)

@@ -1,4 +1,4 @@
-r"""How sure a pilot makes a plan: what its recordings can tell apart, what new recordings will give, how many more to hear.
+r"""How sure a pilot makes a plan: what its recordings tell apart, what new ones will give, how many more to hear.
 
 The way that looks best on a pilot looks better there than it is. Recordings are resampled, the choice is made again on
 each resample, and the mean of what the choice looks like there minus what it is on the pilot is the optimism (Efron's
