@@ -40,7 +40,8 @@ class Pilot:
         unknown = int(events.recordings["length"].isna().sum())
         values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
         censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
-        return cls(timelines, values, censored, unknown, len(chosen) - len(values), _touching(chosen))
+        joined = len(chosen) - len(values)
+        return cls(timelines, values, censored, unknown, joined, _touching(chosen) if joined else 0)
 
     @property
     def extents(self) -> Floats:
@@ -65,9 +66,10 @@ class Pilot:
 def _touching(events: Events) -> int:
     """How many events begin exactly where another of their class and recording ends."""
     frame = events.to_frame()
-    keys = [frame["recording"].astype(str), frame["label"].astype(str)]
-    ends = set(zip(*keys, frame["offset"].round(6)))
-    return sum(key in ends for key in zip(*keys, frame["onset"].round(6)))
+    group = frame.groupby(["recording", "label"], sort=False, observed=True).ngroup().to_numpy()
+    ends, begins = (np.column_stack((group, frame[name].to_numpy().round(6))) for name in ("offset", "onset"))
+    both = np.concatenate((np.unique(ends, axis=0), np.unique(begins, axis=0)))
+    return len(both) - len(np.unique(both, axis=0))
 
 
 def _with_length(events: Events, recording_length: float) -> Events:

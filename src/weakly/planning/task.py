@@ -311,8 +311,9 @@ class Task:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
         ordered = sorted(self.fixed_rows, key=_order)
         near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
-        near = near[:: max(1, len(near) // 6)]
-        wide = self.grid[:: max(1, self.grid.size // 8)]
+        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS else 7
+        near = near[:: max(1, len(near) // few)]
+        wide = self.grid[:: max(1, self.grid.size // few)]
         return sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
 
 
