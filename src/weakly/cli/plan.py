@@ -10,7 +10,7 @@ import typer
 from . import app
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrote
 
-_HELP = """Plan labeling: segment length, wrong time, events found, queries, hours, cost; fixed segments and better ways.
+_HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
 Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads.
 
@@ -160,18 +160,18 @@ def deliver(
 def show(made: Any, *, verbose: bool = False) -> None:
     """The plan as text: the answer, the rows that matter with the pick in bold, and with ``verbose`` all the rest."""
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     screen = Console(highlight=False)
-    screen.print(Text(made.answer), soft_wrap=not screen.is_terminal)
+    width = screen.width if screen.is_terminal else 10_000
+    screen.print(Text(wrapped(made.answer, width)), soft_wrap=True)
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
     screen.print(_table(made, rows))
     if not verbose:
-        screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, when to follow the events."))
         for line in made.warnings:
-            screen.print(Text(f"Mind: {line}"), soft_wrap=not screen.is_terminal)
+            screen.print(Text(wrapped(f"\nMind: {line}", width)), soft_wrap=True)
+        screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
         return
     from ..planning.figures import break_even_words
     from ..planning.summary import notes
@@ -185,7 +185,21 @@ def show(made: Any, *, verbose: bool = False) -> None:
         if lines:
             screen.print(Text(f"\n{heading}:"))
             for line in lines:
-                screen.print(Padding(Text(f"- {line}"), (0, 0, 0, 2)), soft_wrap=not screen.is_terminal)
+                screen.print(Text(wrapped(f"  - {line}", width, indent="    ")), soft_wrap=True)
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """The text in lines of at most this width; a number stays with its unit.
+
+    >>> wrapped("takes 12 s or 3 hours", 9)
+    'takes\\n12 s or\\n3 hours'
+    """
+    import re
+    import textwrap
+
+    glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
+    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _few(made: Any) -> list[Any]:
@@ -238,6 +252,6 @@ def _name(row: Any, seconds: Any) -> str:
     if row.method == "bisection":
         return f"halving {seconds(row.start_length)} to {seconds(row.segment_length)}"
     if row.method == "fixed":
-        paper = " (Theorem 2)" if "Theorem 2" in row.note else ""
+        paper = " (paper)" if "Theorem 2" in row.note else ""
         return f"{seconds(row.segment_length)} segments{paper}"
     return str(row.name)

@@ -215,11 +215,12 @@ def break_even_words(plan: Plan) -> list[str]:
     even = plan.break_even
     counts = [f"{value:.1f} events with {s} times the queries that are needed" for s, value in even["n_events"].items()]
     return [
-        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
-        f"begin and end with the events would cost less up to {', '.join(counts[:-1])} and {counts[-1]}, per recording.",
+        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), "
+        "segments that begin and end with the events would cost less up to "
+        f"{', '.join(counts[:-1])} and {counts[-1]}, per recording.",
         f"With {digits(plan.task.n_events)} events per recording they would up to {digits(even['overestimation'])} "
         "times the queries that are needed.",
-        f"They would ask {percent(_oracle_share(plan))} of the queries of the recommended way, if boundaries were known.",
+        f"If boundaries were known, {percent(_oracle_share(plan))} of the recommended way's queries would do.",
     ]
 
 
