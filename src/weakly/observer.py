@@ -90,7 +90,7 @@ class Observer:
         """The chance of a present label where a whole event is."""
         return 1.0 if self.annotator is None else float(self.annotator.probability(1.0))
 
-    def required_overlap(self, *, event_length: Any, segment_length: Any) -> Floats:
+    def required_overlap(self, event_length: Any, segment_length: Any) -> Floats:
         """x_0 in seconds, infinite where no segment can be present; of a noisy annotator with one criterion, that of
         the criterion. Arrays broadcast, with the criteria too."""
         d, q = np.asarray(event_length, dtype=np.float64), np.asarray(segment_length, dtype=np.float64)

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from .parallel import kernel
+from .compiled import kernel, sort_together
 
 
 @kernel
 def _order(values: Any) -> Any:
     """Positions of the values from the smallest to the largest; few values, so by insertion."""
-    order = np.arange(values.shape[0])
-    for i in range(1, values.shape[0]):
-        k, j = order[i], i
+    order = np.empty(values.shape[0], np.int64)
+    for k in range(values.shape[0]):
+        j = k
         while j > 0 and values[order[j - 1]] > values[k]:
             order[j] = order[j - 1]
             j -= 1
@@ -127,7 +127,11 @@ def cell(best: Any, chances: Any, need: int) -> float:
         _rise(state, at, best[j])
         at = max(at, best[j])
         _answer(state, chances, 1.0)
-    return 1.0 - state.sum()
+    absent = 0.0
+    for m in range(state.shape[0]):
+        for v in range(need):
+            absent += state[m, v]
+    return 1.0 - absent
 
 
 @kernel
@@ -198,32 +202,29 @@ def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, fi
 def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last: int, edges: Any) -> Any:
     """The starts of the first window that meets (a, b) at which some event fraction bends or the law of criteria has a
     panel's edge, in order."""
-    start, d = a - w, b - a
-    out = np.empty(2 * edges.shape[0] + 8)
-    out[0], out[1], out[2], out[3] = b, bounds[0], bounds[1], a
-    g = 4
+    start, d, n = a - w, b - a, last - first
+    turns = 1 if bounds[2] > 0.0 and n > 0 else 0
+    out = np.empty(2 * edges.shape[0] + 5 + 4 * n * (1 + 2 * turns))
+    out[0], out[1], out[2], out[3], out[4] = start, a, b, bounds[0], bounds[1]
+    g = 5
     for x in edges:
-        out[g], out[g + 1] = a - w + x * d, b - x * d
+        out[g], out[g + 1] = start + x * d, b - x * d
         g += 2
-    turns = 1 if bounds[2] > 0.0 and last > first else 0
-    some = np.empty(0)
     for turn in range(-turns, turns + 1):
         shift = turn * bounds[2]
         for low in (a - w, b - w):
-            if last > first:
-                i = _piece(low - shift, rows, first, last)
-                stop = i
-                while stop < last and rows[stop, 0] + shift < low + w:
-                    stop += 1
-                some = np.concatenate((some, rows[i:stop, 0] + shift, rows[i:stop, 0] + rows[i:stop, 1] + shift))
-    every = np.concatenate((out[:g], some, np.array([start, a])))
-    g = 0
-    for x in every:
-        if np.isfinite(x):
-            every[g] = start if x == start else a if x == a else x - np.floor((x - start) / w) * w
-            g += 1
-    every = every[:g]
-    return every[_order(every)]
+            i = _piece(low - shift, rows, first, last) if n > 0 else last
+            while i < last and rows[i, 0] + shift < low + w:
+                out[g], out[g + 1] = rows[i, 0] + shift, rows[i, 0] + rows[i, 1] + shift
+                g += 2
+                i += 1
+    m = 2  # the first two are the ends
+    for i in range(2, g):
+        if np.isfinite(out[i]):
+            out[m] = out[i] - np.floor((out[i] - start) / w) * w
+            m += 1
+    sort_together(out[:m], np.empty(m))
+    return out[:m]
 
 
 @kernel
@@ -269,7 +270,7 @@ def found_at_random(
                         if x * y < 0.0:
                             inner[n] = x / (x - y)
                             n += 1
-            inner = inner[:n][_order(inner[:n])]
+            sort_together(inner[:n], np.empty(n))
             for c in range(n - 1):
                 span = (inner[c + 1] - inner[c]) * step
                 if span <= 1e-14 * w:
