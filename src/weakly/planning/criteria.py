@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import InvalidInput
-from ..exact.chance import Chance
-from ..exact.columns import Columns, describe
+from ..observer import Observers, describe
 from ..symbols import check
 
 Floats = NDArray[np.float64]
@@ -22,9 +21,9 @@ _NODES = 32  # criteria that stand for a law where answers to nested segments mu
 
 @dataclass(frozen=True)
 class Criteria:
-    """Columns of the engine and what each weighs: expected times are linear in the answers, so a plan averages them."""
+    """Observers and what each weighs: expected times are linear in the answers, so a plan averages over them."""
 
-    columns: Columns
+    who: Observers
     weights: Floats
     name: str
     kind: str  # "known", "several", "unknown", "law" or "rule"
@@ -46,14 +45,14 @@ class Criteria:
             if not isinstance(made, PresenceRule):
                 raise InvalidInput(f"rule must be a PresenceRule or text such as seconds:1, got {rule!r}")
             if made.criterion is None:
-                return cls(Columns.of(rule=made), np.ones(1), made.name, "rule")
+                return cls(Observers.of(rule=made), np.ones(1), made.name, "rule")
             presence_criterion = made.criterion
         if annotator is not None:
             if not isinstance(annotator, Annotator):
                 raise InvalidInput(f"annotator must be an Annotator, got {annotator!r}")
             if not annotator.is_certain:
                 kind = "known" if isinstance(annotator.presence_criterion, float) else "law"
-                return cls(Columns.of(annotator=annotator), np.ones(1), describe(annotator), kind)
+                return cls(Observers.of(annotator=annotator), np.ones(1), describe(annotator), kind)
             presence_criterion = annotator.presence_criterion
         kind = "unknown" if presence_criterion is None else "several"
         values = UNKNOWN if presence_criterion is None else presence_criterion
@@ -62,7 +61,7 @@ class Criteria:
             raise InvalidInput("presence_criterion must hold at least one number in (0, 1], got none")
         kind = "known" if values.size == 1 else kind
         weights = np.full(values.size, 1 / values.size)
-        return cls(Columns.of(presence_criterion=values), weights, ", ".join(f"{each:g}" for each in values), kind)
+        return cls(Observers.of(presence_criterion=values), weights, ", ".join(f"{each:g}" for each in values), kind)
 
     @classmethod
     def parse(cls, text: str) -> Criteria:
@@ -80,14 +79,24 @@ class Criteria:
         return cls.of(law)
 
     @property
+    def rule(self) -> PresenceRule | None:
+        """The presence rule, if it is not a criterion."""
+        return self.who.members[0].rule if self.who.members else None
+
+    @property
+    def annotators(self) -> list[Annotator]:
+        """The random annotators, if there are some."""
+        return [each.annotator for each in self.who.members if each.annotator is not None]
+
+    @property
     def annotator(self) -> Annotator | None:
         """The random annotator, if there is one."""
-        return self.columns.annotators[0] if self.columns.annotators else None
+        return self.annotators[0] if self.annotators else None
 
     @property
     def single(self) -> float | None:
         """The criterion, if one is known and answers hold no noise."""
-        values = self.columns.criteria
+        values = self.who.criteria
         return float(values[0]) if values is not None and values.size == 1 else None
 
     @property
@@ -98,8 +107,8 @@ class Criteria:
     @property
     def plausible(self) -> tuple[float, float]:
         """The range of criteria that matters: all of several values, the central 90 % of a law; 0 and 1 for a rule."""
-        if self.columns.criteria is not None:
-            return float(self.columns.criteria.min()), float(self.columns.criteria.max())
+        if self.who.criteria is not None:
+            return float(self.who.criteria.min()), float(self.who.criteria.max())
         if self.annotator is None:
             return 0.0, 1.0
         law = self.annotator.presence_criterion
@@ -111,8 +120,8 @@ class Criteria:
     @property
     def middle(self) -> float:
         """The mean criterion, for drawings and starting points; 1/2 for a rule."""
-        if self.columns.criteria is not None:
-            return float(self.columns.criteria @ self.weights)
+        if self.who.criteria is not None:
+            return float(self.who.criteria @ self.weights)
         if self.annotator is None:
             return 0.5
         law = self.annotator.presence_criterion
@@ -123,42 +132,52 @@ class Criteria:
         values = np.atleast_1d(np.asarray(values, dtype=np.float64))
         weights = np.full(values.size, 1 / values.size)
         if self.annotator is None:
-            return Criteria(Columns.of(presence_criterion=values), weights, "", "several")
+            return Criteria(Observers.of(presence_criterion=values), weights, "", "several")
         each = [replace(self.annotator, presence_criterion=float(value)) for value in values]
-        return Criteria(Columns.of(annotator=each), weights, "", "several")
+        return Criteria(Observers.of(annotator=each), weights, "", "several")
 
     def parts(self) -> list[tuple[float, PresenceRule, float, float]]:
         """Deterministic rules with their weights, and the chance of a present answer where the rule says no, and yes.
 
         A criterion is kept over all answers about a recording, so it stands outside of products of answers.
         """
-        if self.columns.criteria is not None:
-            rules = [PresenceRule.fraction(value) for value in self.columns.criteria.tolist()]
+        if self.who.criteria is not None:
+            rules = [PresenceRule.fraction(value) for value in self.who.criteria.tolist()]
             return [(float(weight), rule, 0.0, 1.0) for weight, rule in zip(self.weights, rules)]
-        if self.columns.rules:
-            return [(1.0, self.columns.rules[0], 0.0, 1.0)]
+        if self.rule is not None:
+            return [(1.0, self.rule, 0.0, 1.0)]
         made = []
-        for weight, annotator in zip(self.weights, self.columns.annotators):
-            chance = Chance.of(annotator)
-            for criterion, share in zip(*chance.criteria(_NODES)):
-                made.append((float(weight * share), PresenceRule.fraction(criterion), chance.low, chance.high))
+        for weight, annotator in zip(self.weights, self.annotators):
+            low, *_, high = annotator.label_chances
+            values = _voted_criteria(annotator)
+            made += [(weight / len(values), PresenceRule.fraction(each), float(low), float(high)) for each in values]
         return made
 
     def kinks(self, event_length: Floats, segment_length: float) -> Floats:
         """The overlaps (events, any number) at which an answer changes; none for a smooth law of criteria."""
         d = np.asarray(event_length, dtype=np.float64)
-        if self.annotator is not None:
-            known = [each.presence_criterion for each in self.columns.annotators]
-            criteria = [each for each in known if isinstance(each, float)]
-            rules = [PresenceRule.fraction(each) for each in criteria]
-        elif self.columns.criteria is not None:
-            rules = [PresenceRule.fraction(each) for each in self.columns.criteria.tolist()]
-        else:
-            rules = list(self.columns.rules)
+        rules = [self.rule] if self.rule is not None else []
+        if self.who.criteria is not None:
+            rules = [PresenceRule.fraction(each) for each in self.who.criteria.tolist()]
+        for each in self.annotators:
+            if isinstance(each.presence_criterion, float):
+                rules.append(PresenceRule.fraction(each.presence_criterion))
         found = [rule.required_overlap(event_length=d, segment_length=segment_length) for rule in rules]
         return np.column_stack(found) if found else np.empty((len(d), 0))
 
     @property
     def smooth(self) -> bool:
         """Whether criteria have a law, so that measures bend everywhere."""
-        return any(not isinstance(each.presence_criterion, float) for each in self.columns.annotators)
+        return any(not isinstance(each.presence_criterion, float) for each in self.annotators)
+
+
+def _voted_criteria(annotator: Annotator) -> list[float]:
+    """Criteria of equal weight that stand for the law of the vote's criterion: the j-th smallest of k voters'."""
+    from scipy.special import betaincinv
+
+    law = annotator.presence_criterion
+    if isinstance(law, float):
+        return [law]
+    j, k = annotator.votes or (1, 1)
+    levels = betaincinv(j, k - j + 1, (np.arange(_NODES) + 0.5) / _NODES)
+    return [float(each) for each in np.clip(np.asarray(law.ppf(levels), dtype=np.float64), 1e-9, 1.0)]

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.scoring import measure
+from ..evaluation.evaluate import measure
 from ..events import Timelines
 from ..lengths import Lengths
 from ..tally import BASE, RAW
+from ..windows import Edge, Placement
 from .criteria import Criteria
 from .halving import FIELDS, halved, levels
 from .rows import Design
@@ -61,13 +62,13 @@ class Model(Protocol):
         """Halving: (units, starting levels, FIELDS), and the measures of the leaves as fixed segments."""
 
 
-def _placed(design: Design) -> dict[str, Any]:
-    return {"phase": 0.0, "edge": "truncate", "hop": design.hop, "votes": design.votes, "means": False}
+def _placed(design: Design) -> Placement:
+    return Placement(phase=0.0, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
 
 
 def _mixed(timelines: Timelines, design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     """The measures of every recording, averaged over the columns of the criteria."""
-    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.columns, _placed(design))
+    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design))
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
@@ -238,7 +239,7 @@ class OneEvent:
     @cached_property
     def _drawn(self) -> Recordings:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
-        n = 4000
+        n = 2000
         rng = np.random.default_rng(0)
         u = (np.arange(n) + rng.random(n)) / n
         d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)

@@ -346,7 +346,7 @@ def _settings(
     used: tuple[str, ...], objective: str,
 ) -> dict[str, Any]:  # fmt: skip
     low, high = task.criteria.plausible
-    values = task.criteria.columns.criteria
+    values = task.criteria.who.criteria
     lengths = task.lengths
     return {
         "lengths": lengths.name,

@@ -58,9 +58,7 @@ def _cells(made: Row, events: Intervals, length: float, rule: PresenceRule) -> t
 def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> dict[str, Any]:
     """Events and, for each way, segments with their labels, in seconds."""
     events, length = _stretch(task, pilot)
-    rule = (
-        task.criteria.columns.rules[0] if task.criteria.columns.rules else PresenceRule.fraction(task.criteria.middle)
-    )
+    rule = task.criteria.rule or PresenceRule.fraction(task.criteria.middle)
     shown: list[dict[str, Any]] = []
 
     def show(name: str, segments: Intervals, present: Any) -> None:

@@ -23,8 +23,7 @@ def at_length(plan: Plan, segment_length: float) -> dict[str, Any]:
     rows = [_strip(row["name"], row["segments"], row["present"], events, total) for row in shown["rows"][:1]]
     if total <= MOST * segment_length:
         segments = fixed_segments(recording_length=total, segment_length=segment_length)
-        rules = plan.task.criteria.columns.rules
-        rule = rules[0] if rules else PresenceRule.fraction(shown["presence_criterion"])
+        rule = plan.task.criteria.rule or PresenceRule.fraction(shown["presence_criterion"])
         present = labels(segments, events, rule)
         rows.append(_strip(f"fixed {seconds(segment_length)}", segments, present, events, total))
     made = plan.task.row(Design("fixed", segment_length))
