@@ -16,7 +16,7 @@ from ..symbols import check
 Floats = NDArray[np.float64]
 #: What a plan assumes of a criterion that nobody measured.
 UNKNOWN = (0.3, 0.5, 0.7)
-_NODES = 32  # criteria that stand for a law where answers to nested segments must share one
+_NODES = 16  # criteria that stand for a law where answers to nested segments must share one
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _MOST = 1000  # lengths that stand for a longer sample
-_GAUSS = np.polynomial.legendre.leggauss(6)
+_LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
+_GAUSS = np.polynomial.legendre.leggauss(4)
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,10 @@ class Recordings:
 
     def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
         """Halving from every level."""
+        leaves = float((self.full.bounds[:, 1] - self.full.bounds[:, 0]).sum()) / leaf + 2 * len(self.full.bounds)
+        step = int(leaves // _LEAVES) + 1
+        if self.drawn and step > 1 and step <= len(self.full):
+            return _as_leaves(self.part(step), self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
         sums = [halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)]
         return np.concatenate(sums), self.measure(Design("fixed", leaf), criteria)
 
@@ -194,8 +199,9 @@ class OneEvent:
         else:
             below = law.notes.get("below", 0.0)
             cuts = [(float(law.frozen.cdf(each)) - below) / (1 - below) for each in splits]
-            edges = np.unique(np.clip([0.0, 0.02, 0.5, 0.98, 1.0, *cuts], 0.0, 1.0))
-            x, w = np.polynomial.legendre.leggauss(12)
+            tails = 10.0 ** -np.arange(2.0, 7.0)
+            edges = np.unique(np.clip([0.0, *tails, *np.arange(1, 32) / 32, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
+            x, w = np.polynomial.legendre.leggauss(6)
             half = np.diff(edges)[:, None] / 2
             values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
             shares = (half * w).ravel()
@@ -225,16 +231,7 @@ class OneEvent:
 
     def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
-        sums, _ = self._drawn.halved(leaf, depth, criteria)
-        weight = self._drawn.weight / self._drawn.count
-        exact = self.measure(Design("fixed", leaf), criteria)
-        line = np.tensordot(weight, sums, axes=1)
-        if criteria.certain:  # then the labels are those of fixed segments
-            raw, _ = exact.sums
-            for name in ("tp", "fp", "fp_elsewhere", "n_found"):
-                line[:, FIELDS.index(name)] = raw[R[name]]
-        raw, base = exact.sums
-        return line[None], Measured(raw[None], base[None], np.ones(1))
+        return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
 
     @cached_property
     def _drawn(self) -> Recordings:
@@ -247,6 +244,19 @@ class OneEvent:
         bounds = np.column_stack((start, np.minimum(start + d, self.longest)))
         timelines = Timelines(bounds, np.arange(n + 1), np.full(n, self.longest))
         return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
+
+
+def _as_leaves(
+    few: Recordings, exact: Measured, leaf: float, depth: int, criteria: Criteria
+) -> tuple[Floats, Measured]:
+    """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
+    sums = [halved(each, leaf, depth, criteria) for each in (few.full, few.silent) if len(each)]
+    raw, base = exact.sums
+    line = np.tensordot(few.weight, np.concatenate(sums), axes=1) * (base[B["n_recordings"]] / few.count)
+    if criteria.certain:
+        for name in ("tp", "fp", "fp_elsewhere", "n_found"):
+            line[:, FIELDS.index(name)] = raw[R[name]]
+    return line[None], Measured(raw[None], base[None], np.ones(1))
 
 
 def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:

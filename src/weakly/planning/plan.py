@@ -27,7 +27,7 @@ from .timeline import example
 from .uncertainty import Spread, how_sure
 
 OBJECTIVES = ("wrong_time", "overlap", "recording")
-_DRAWN = 30_000  # events in drawn recordings
+_DRAWN = 15_000  # events in drawn recordings
 _LONG = 10.0  # seconds: of longer events nobody waits for a share
 
 

@@ -29,6 +29,7 @@ _MOST = 120  # lengths of fixed segments that are looked at
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 _FULL = 8  # windows that are then worked out on all events
 _WORTH_THREADS = 20_000  # events from which threads pay
+_TOUCHED = 5e6  # leaves that events may meet
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -275,8 +276,9 @@ class Task:
         for per_cell in PER_CELL:
             hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
             hops = hops[hops * per_cell <= self.model.longest]
-            if hops.size > _HOPS:
-                hops = hops[np.unique(np.linspace(0, hops.size - 1, _HOPS).round().astype(int))]
+            most = _HOPS // 3 if self.criteria.smooth else _HOPS  # laws of criteria take long
+            if hops.size > most:
+                hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
             made += [
                 Design("windows", float(hop * per_cell), hop=float(hop), votes=votes)
                 for hop in hops
@@ -311,10 +313,12 @@ class Task:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
         ordered = sorted(self.fixed_rows, key=_order)
         near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
-        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS else 7
+        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS or self.criteria.smooth else 7
         near = near[:: max(1, len(near) // few)]
         wide = self.grid[:: max(1, self.grid.size // few)]
-        return sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
+        leaves = sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
+        least = float(self._ground[B["event_time"]]) / _TOUCHED  # finer leaves would take long
+        return [leaf for leaf in leaves if leaf >= least] or leaves[-1:]
 
 
 def _best_votes(rows: list[Row]) -> list[Row]:
