@@ -30,6 +30,7 @@ _DRAFT = 4_000  # events on which windows are searched where there are many more
 _FULL = 8  # windows that are then worked out on all events
 _WORTH_THREADS = 20_000  # events from which threads pay
 _TOUCHED = 5e6  # leaves that events may meet
+_CELLS = 2e6  # hops that events may last, all together: finer windows would take long
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -275,7 +276,7 @@ class Task:
         made = []
         for per_cell in PER_CELL:
             hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
-            hops = hops[hops * per_cell <= self.model.longest]
+            hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / _CELLS)]
             most = _HOPS // 3 if self.criteria.smooth else _HOPS  # laws of criteria take long
             if hops.size > most:
                 hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
