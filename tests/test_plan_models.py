@@ -1,15 +1,16 @@
 """What a plan's rows rest on: one event anywhere, halving with noise, shortened recordings; against slow references."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_tasks import agrees, sound, task
 from scipy import stats
 
 import weakly as wk
+from plan_tasks import agrees, sound, task
 from weakly.adaptive import Bisection, Recording, SimulatedAnnotator
 from weakly.adaptive.simulated import run
 from weakly.events import Timelines
@@ -75,9 +76,10 @@ def test_one_event_equals_evaluate_of_its_starts():
         cuts |= {k * width + off for off in (0.0, -d, 0.4 * d - d, -0.4 * d) if 0 < k * width + off < total - d}
     cuts = sorted(cuts)
     sums = 0.0
-    for low, high in zip(cuts, cuts[1:]):
+    for low, high in itertools.pairwise(cuts):
         x = (low + high) / 2
-        found = wk.evaluate([[(x, x + d)]], recording_length=total, segment_length=width, presence_criterion=0.4, phase=0)
+        how = {"recording_length": total, "segment_length": width, "presence_criterion": 0.4, "phase": 0}
+        found = wk.evaluate([[(x, x + d)]], **how)
         sums += (high - low) * found.wrong_time
     raw = mine
     wrong = raw[R["tp"]] + raw[R["fp"]] + raw[R["fp_elsewhere"]] + d - 2 * raw[R["tp"]]
@@ -113,10 +115,11 @@ def test_halving_is_what_the_method_does(noise):
 def test_what_lies_between_events_is_only_counted():
     """Windows on recordings with long silences: shortened for speed, the same as evaluate on all of them."""
     rng = np.random.default_rng(1)
-    lines = [np.sort(rng.uniform(0, 300, (3, 1)), axis=0) + [0.0, 1.3] for _ in range(4)]
+    lines = [np.sort(rng.uniform(0, 300, (3, 1)), axis=0) + np.array([0.0, 1.3]) for _ in range(4)]
     line = Timelines.of([*lines, []], 303.7)
     who = wk.Annotator(presence_criterion=0.4, guess_rate=0.1, lapse_rate=0.1)
-    raw, base = Recordings.of(line, "").measure(Design("windows", 2.0, hop=0.5, votes=3), Criteria.of(annotator=who)).sums
+    design = Design("windows", 2.0, hop=0.5, votes=3)
+    raw, base = Recordings.of(line, "").measure(design, Criteria.of(annotator=who)).sums
     found = wk.evaluate(line, segment_length=2.0, hop=0.5, votes=3, annotator=who, phase=0)
     tally = next(iter(found.tallies.values()))
     for name in ("tp", "fp", "fp_elsewhere", "n_found"):

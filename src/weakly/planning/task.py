@@ -172,7 +172,7 @@ class Task:
         for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
             values = {word: float(words[word][k, 0]) for word in WORDS}
             values["wrong_time"] *= self.n_classes  # per recording, all classes together
-            queries, listened = float(base[B["n_segments"]]) * self.scale, heard * self.scale
+            queries, listened = _tidy(float(base[B["n_segments"]]) * self.scale), _tidy(heard * self.scale)
             row = Row(
                 name=design.name,
                 **{each: getattr(design, each) for each in design.__dataclass_fields__},
@@ -340,6 +340,11 @@ def wrong_seconds(raw: Floats, base: Floats) -> Floats:
     """Seconds with the wrong label, per unit."""
     said = raw[:, R["tp"]] + raw[:, R["fp"]] + raw[:, R["fp_elsewhere"]]
     return np.asarray(said + base[:, B["event_time"]] - 2 * raw[:, R["tp"]])
+
+
+def _tidy(value: float) -> float:
+    """The number without what rounding left of a sum of weights: whole counts stay whole."""
+    return round(value) + 0.0 if abs(value - round(value)) <= 1e-9 * max(1.0, value) else value
 
 
 def _error(part: Measured) -> float:
