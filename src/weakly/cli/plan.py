@@ -68,7 +68,7 @@ def plan(
     per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
-    seed: int = typer.Option(0, "--seed", min=0, help="For the bands of a pilot; the answer does not depend on it."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Kept for old scripts: the answer does not depend on it."),
     verbose: bool = typer.Option(False, "--verbose", help="Every row, every note, what it rests on, break-evens."),
     json: bool = JSON,
     out: Path = OUT,

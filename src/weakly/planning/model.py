@@ -63,13 +63,13 @@ class Model(Protocol):
         """Halving: (units, starting levels, FIELDS), and the measures of the leaves as fixed segments."""
 
 
-def _placed(design: Design) -> Placement:
-    return Placement(phase=0.0, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
+def _placed(design: Design, phase: float = 0.0) -> Placement:
+    return Placement(phase=phase, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
 
 
-def _mixed(timelines: Timelines, design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
+def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: float = 0.0) -> tuple[Floats, Floats]:
     """The measures of every recording, averaged over the columns of the criteria."""
-    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design))
+    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design, phase))
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
@@ -141,17 +141,17 @@ class Recordings:
         """The longest recording."""
         return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
 
-    def measure(self, design: Design, criteria: Criteria) -> Measured:
-        """Fixed segments or windows."""
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows, from 0 unless told otherwise."""
         parts = []
         if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
             short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
-            both = zip(_mixed(short, design, criteria), _hop_worth(design, criteria))
+            both = zip(_mixed(short, design, criteria, phase), _hop_worth(design, criteria))
             parts.append(tuple(part + removed[:, None] * more for part, more in both))
         elif len(self.full):
-            parts.append(_mixed(self.full, design, criteria))
+            parts.append(_mixed(self.full, design, criteria, phase))
         if len(self.silent):
-            parts.append(_mixed(self.silent, design, criteria))
+            parts.append(_mixed(self.silent, design, criteria, phase))
         return Measured(*(np.concatenate(each) for each in zip(*parts)), weight=self.weight)
 
     def part(self, step: int) -> Recordings:

@@ -74,7 +74,7 @@ def plan(
         time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
-    rng : seed or generator for the bands that a pilot gives; the answer does not depend on it.
+    rng : accepted for old scripts; nothing here is left to chance, and the answer does not depend on it.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def plan(
     sure = None
     if spread is not None:
         count = pilot.n_events if pilot is not None else int(np.size(lengths_or_events))
-        sure = how_sure(task, spread, picked.row, n_events=count, rng=np.random.default_rng(0 if rng is None else rng))
+        sure = how_sure(task, spread, picked.row, n_events=count)
     several = None
     if task.n_classes > 1:
         several = classes(task, _fixed_part(picked.row, pool, asked))

@@ -354,11 +354,11 @@ def _error(part: Measured) -> float:
     return float(np.sqrt(part.weight @ (wrong - mean) ** 2) / count)
 
 
-def in_recordings(task: Task, design: Design) -> NDArray[np.float64]:
+def in_recordings(task: Task, design: Design, phase: float = 0.0) -> NDArray[np.float64]:
     """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones."""
     total: Any = 0.0
     for model in task.models.values():
-        part = model.measure(design, task.criteria)
+        part = model.measure(design, task.criteria, phase)  # type: ignore[call-arg]
         raw, base = part.raw, part.base
         right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
         columns = (

@@ -1,8 +1,8 @@
 r"""How sure a pilot makes a plan: what its recordings tell apart, what new ones will give, how many more to hear.
 
-The way that looks best on a pilot looks better there than it is. Recordings are resampled, the choice is made again on
-each resample, and the mean of what the choice looks like there minus what it is on the pilot is the optimism (Efron's
-bootstrap); it is taken off. The band around what is left is Student's, from the recordings' own spread.
+The way that looks best on a pilot looks better there than it is. So every recording is scored by the choice that the
+others make (cross-fitting), and with its events elsewhere on the grid, as in new recordings: what comes out is what the
+choice is worth where it had no say. The band around it is Student's, from a jackknife over the recordings.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .model import B, Floats, OneEvent, R, Recordings
 from .rows import Design, Row, percent, seconds
 from .task import Task, in_recordings, wrong_seconds
 
-_REPLICATES = 400
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
+_MOVED = 200_000  # events times phases
 _WAYS = 48  # ways that are compared on every resample
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
@@ -45,6 +45,22 @@ class Spread:
             parts = [_per_event(task, row) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "event") if parts else None
         return None
+
+    def moved(self, task: Task) -> Floats:
+        """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
+        if self.unit == "event":
+            return self.parts
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), 1.0), 1, 8))
+        made = []
+        for k, row in enumerate(self.ways):
+            way = labels_of(row)
+            hop = float(way.hop or way.segment_length or 0.0)
+            long = task.recording_length >= 5 * float(way.segment_length or 0.0)
+            phases = [hop * j / count for j in range(1, count)] if long else []
+            made.append(
+                (self.parts[:, k] + sum(in_recordings(task, way, phase) for phase in phases)) / (1 + len(phases))
+            )
+        return np.stack(made, axis=1)
 
     def including(self, task: Task, row: Row) -> tuple[Spread, int]:
         """The same with this way among the others, and where it stands."""
@@ -105,53 +121,42 @@ def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
 
 
-def how_sure(
-    task: Task, known: Spread | None, picked: Row, *, n_events: int, rng: np.random.Generator
-) -> dict[str, Any] | None:
+def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
     if known is None or not picked.asks or (picked.method == "bisection" and not task.criteria.certain):
         return None
     spread, own = known.including(task, picked)
     ways = spread.ways
-    parts = spread.parts
+    parts, there = spread.parts, spread.moved(task)
     n = len(parts)
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
     cost = np.array([row.cost for row in ways])
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_REPLICATES).astype(np.float64)
-    drawn[0] = 1.0  # the pilot itself
-    sums = np.tensordot(drawn, parts, axes=1)  # (replicates, ways, 5)
-    kept = (sums[:, own, _EVENTS] > 0) & (sums[:, own, _OVERLAP] > 0)
+    others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
     with np.errstate(invalid="ignore", divide="ignore"):
-        words = {
-            "overlap_accuracy": sums[..., _RIGHT] / sums[..., _OVERLAP],
-            "event_recall": sums[..., _FOUND] / sums[..., _EVENTS],
-            "wrong_time": sums[..., _WRONG] / n,
-        }
-    chosen = _choose(words["wrong_time"], words["event_recall"], cost, gap)
+        found = np.nan_to_num(others[..., _FOUND] / others[..., _EVENTS])
+    chosen = _choose(others[..., _WRONG] / max(n - 1, 1), found, cost, gap)
+    held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
     made: dict[str, Any] = {
-        "how": f"{n:,} {spread.unit}s resampled, the choice made again on each",
+        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
         "n_events": n_events,
         f"n_{spread.unit}s": n,
     }
-    from scipy.special import stdtrit
-
-    tall = float(stdtrit(max(n - 1, 1), 0.95))
-    for word, values in words.items():
-        looks = values[np.arange(_REPLICATES), chosen]
-        optimism = float(np.mean((looks - values[0][chosen])[kept]))
-        here = float(values[0, own])
-        error = _error(parts[:, own], word, here)
-        centre = here - optimism
+    for word in ("overlap_accuracy", "event_recall", "wrong_time"):
+        centre, error, tall = _promise(held, word)
+        each = np.array([_promise(there[:, k], word)[0] for k in range(len(ways))])[chosen]
+        error = float(
+            np.hypot(error, np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2)))
+        )  # the choice varies too
         low, high = centre - tall * error, centre + tall * error
+        if word == "event_recall":  # where all were found, the next may still be lost
+            low, high = _widened(low, high, there[:, own])
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
         made[word], made[f"{word}_ci"] = centre, [max(low, 0.0), high]
-    lengths = [ways[k].segment_length for k in chosen[kept].tolist() if ways[k].method == picked.method]
-    if lengths:
-        made["segment_length_ci"] = np.quantile(np.array(lengths, dtype=np.float64), (0.05, 0.95)).tolist()
-    least = int(words["wrong_time"][0].argmin())
-    close = words["wrong_time"][0] <= words["wrong_time"][0, least] * (1 + EQUAL) + gap[least]
-    need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(words["wrong_time"][0, least], 1e-300))
+    wrong = parts[..., _WRONG].mean(axis=0)
+    least = int(wrong.argmin())
+    close = wrong <= wrong[least] * (1 + EQUAL) + gap[least]
+    need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
     enough = int(np.ceil(n_events * need**2))
     made["enough"] = max(enough, 1)
     made["more"] = max(0, enough - n_events)
@@ -159,16 +164,33 @@ def how_sure(
     return made
 
 
-def _error(part: Floats, word: str, value: float) -> float:
-    """The standard error of a word over recordings: the delta method for ratios of sums."""
-    n = len(part)
+def _promise(held: Floats, word: str) -> tuple[float, float, float]:
+    """A word over units, its jackknife standard error, and Student's factor for as many units as really count."""
+    from scipy.special import stdtrit
+
+    n = len(held)
     above, below = {
-        "overlap_accuracy": (part[:, _RIGHT], part[:, _OVERLAP]),
-        "event_recall": (part[:, _FOUND], part[:, _EVENTS]),
-        "wrong_time": (part[:, _WRONG], np.ones(n)),
+        "overlap_accuracy": (held[:, _RIGHT], held[:, _OVERLAP]),
+        "event_recall": (held[:, _FOUND], held[:, _EVENTS]),
+        "wrong_time": (held[:, _WRONG], np.ones(n)),
     }[word]
-    rest = above - value * below
-    return float(np.sqrt(n / max(n - 1, 1) * np.sum(rest**2)) / below.sum())
+    total = max(float(below.sum()), 1e-300)
+    value = float(above.sum()) / total
+    without = (above.sum() - above) / np.maximum(total - below, 1e-12 * total)
+    error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
+    weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
+    count = float(weight.sum() ** 2 / np.sum(weight**2))
+    return value, error, float(stdtrit(max(count - 1, 1.0), 0.95))
+
+
+def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
+    """At least as wide as the exact limits of so many events found out of so many."""
+    from scipy.special import betaincinv
+
+    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
+    least = betaincinv(found, lost + 1, 0.05) if found > 0 else 0.0
+    most = betaincinv(found + 1, lost, 0.95) if lost > 1e-9 else 1.0
+    return min(low, float(least)), max(high, float(most))
 
 
 def _said(made: dict[str, Any]) -> str:
