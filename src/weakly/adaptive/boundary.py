@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments
-from ..symbols import check
-from .base import Asked, Labels, Recording, answers_by_segment, key
+from ..symbols import check, positive
+from .base import Asked, Labels, Method, Recording, answers_by_segment, key
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,6 @@ class Found:
     presence_criterion_ci: tuple[float, float]
     n_queries: int
     done: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON can hold them."""
-        from dataclasses import asdict
-
-        from ..results import plain
-
-        return dict(plain(asdict(self)))
 
 
 class _Threshold:
@@ -107,7 +99,7 @@ def _repeats(rate: float) -> int:
 
 
 @dataclass(frozen=True)
-class Boundary:
+class Boundary(Method):
     """Find onset, offset and criterion by halving.
 
     Parameters
@@ -118,6 +110,7 @@ class Boundary:
     guess_rate, lapse_rate : how often an answer is a wrong "present" or a wrong "absent"; not 0 makes the search
         probabilistic.
     most_queries : of one search, for the noisy case.
+    shortest : seconds; a search ends where it would ask a shorter segment, and states the interval that is left.
 
     Notes
     -----
@@ -130,10 +123,13 @@ class Boundary:
     guess_rate: float = 0.0
     lapse_rate: float = 0.0
     most_queries: int = 120
-    name: str = "boundary"
+    shortest: float = 0.0
+    name: ClassVar[str] = "boundary"
+    follows_answers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check("segment_length", self.tolerance, called="tolerance")
+        positive("tolerance", self.tolerance)
+        positive("shortest", self.shortest, zero=True)
         check("guess_rate", self.guess_rate)
         check("lapse_rate", self.lapse_rate)
         if self.guess_rate + self.lapse_rate >= 1:
@@ -194,6 +190,10 @@ class Boundary:
                 return np.array([search.query()])
         return np.empty((0, 2))
 
+    def rounds(self, recording: Recording, asked: Asked) -> int:
+        """One for the first segments, and one for each answer after them."""
+        return 1 + max(0, len(asked) - len(self._coarse(recording))) if len(asked) else 0
+
     def found(self, recording: Recording, asked: Asked) -> list[Found]:
         """The events found so far, with their uncertainty."""
         return [search.found() for _, search in self._searches(recording, asked)]
@@ -252,6 +252,9 @@ class _Search:
 
     def _finished(self) -> bool:
         enough = self.stages[-1].width <= self.how.tolerance
+        if self.how.shortest > 0:
+            onset, offset = self.query()
+            enough = enough or offset - onset < self.how.shortest
         return enough or (not self.stages[-1].exact and self.stage_queries >= self.how.most_queries)
 
     def _middle(self) -> float:

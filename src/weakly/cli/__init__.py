@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from .. import __version__
 from ..errors import WeaklyError
 from ..files import inputs_kept
 
@@ -29,9 +30,7 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"weakly {version('weakly')}")
+        typer.echo(f"weakly {__version__}")
         raise typer.Exit()
 
 
@@ -84,4 +83,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import answers, audit, check, convert, demo, evaluate, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
+from . import answers, audit, check, convert, demo, evaluate, infer, plan, queries, reproduce, serve, simulate  # noqa: E402,F401

@@ -12,8 +12,9 @@ from .common import JSON, print_json, print_table, wrote
 
 _HELP = """Read answers back from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
 
-Partial, double, contradictory and unknown answers are counted and named. Answers are kept beside queries.csv, so they
-can come in pieces; running the command twice changes nothing.
+Partial, double, contradictory and unknown answers are counted and named. Answers are kept in the campaign's folder
+(campaign.db, and answers.csv to read), so they can come in pieces and from several people at once; running the command
+twice changes nothing.
 
 Examples:
 
@@ -22,7 +23,7 @@ Examples:
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
 _EXPORTS = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported.")
-_QUERIES = typer.Option(..., "--queries", help="The campaign's queries.csv.")
+_QUERIES = typer.Option(..., "--queries", help="The campaign: its folder, or queries.csv in it.")
 _STRONG = typer.Option(None, "--strong", help="Strong labels of the same recordings: the criterion from them.")
 _OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from .output import as_answers, count, delimited, exact, losses, save, texts_of
+from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
+from .plain import rows_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table, numbers
+from .table import Rows, Table
+from .times import numbers
 
 _SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
@@ -29,25 +30,7 @@ def sniff_strong(source: Source) -> bool:
 
 def read_strong(source: Source) -> Rows:
     """The events, in any order of the columns; a column ``present`` makes them answers."""
-    table = Table.read(source)
-    file, start, end, label = (table.need(name) for name in _STRONG)
-    data: dict[str, Any] = {
-        "recording": table.columns[file],
-        "onset": table.numbers(start),
-        "offset": table.numbers(end),
-        "label": table.columns[label],
-    }
-    present = table.find("present")
-    data.update(table.others(file, start, end, label, present))
-    rows = Rows(source, data, table.lines)
-    if present:
-        words = {"PRESENT": 1.0, "NOT_PRESENT": 0.0, "UNSURE": np.nan, "1": 1.0, "0": 0.0, "TRUE": 1.0, "FALSE": 0.0}
-        known = [words.get(value.strip().upper(), np.inf) for value in table.columns[present]]
-        for i in np.flatnonzero(np.isinf(known)).tolist():
-            source.fail(table.lines[i], present, f"{quoted(table.columns[present][i])} must be PRESENT or NOT_PRESENT")
-        data["present"] = np.array(known, dtype=np.float64)
-        rows.keep(~np.isinf(data["present"]))
-    return rows.checked()
+    return rows_of(Table.read(source))
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -72,19 +55,7 @@ def write_framed(answers: Answers, path: Path) -> list[str]:
         said,
     ]
     save(path, delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
-    return _answer_losses(answers)
-
-
-def _answer_losses(answers: Answers) -> list[str]:
-    frame = answers.to_frame()
-    found = []
-    gone = [name for name in ("annotator", "seconds", "query", *frame.columns[8:]) if any(texts_of(frame, name))]
-    if gone:
-        found.append(f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(map(str, gone))}")
-    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
-    if silent:
-        found.append(f"{count(len(silent), 'recording')} without answers")
-    return found
+    return answer_losses(answers)
 
 
 def sniff_weak(source: Source) -> bool:
@@ -127,13 +98,16 @@ def read_weak(source: Source) -> Rows:
     good = np.isfinite(length) & (length > 0)
     rows.lengths = {name: float(v) for name, v, yes in zip(names, length, good) if yes}
     rows.empty = [name for name, n in zip(names, times) if not n]
-    return rows.checked()
+    rows.blank = {line for (line, parts) in kept if not parts}
+    source.n_rows = len(table)
+    told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
+    return rows.checked().say(f"{told}, time = all of the clip")
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
     """The clips with their times in the video and their labels."""
     frame, listing = answers.to_frame(), answers.recordings
-    found = _answer_losses(answers)
+    found = answer_losses(answers)
     found = [words for words in found if "without answers" not in words]
     absent = int((frame["present"] != 1).sum())
     if absent:
@@ -180,7 +154,7 @@ def _weak_events(events: Events, path: Path) -> list[str]:
     return found + write_weak(answers, path)
 
 
-HERE = (
+READERS = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
            sniff_strong, read_strong, write_strong, write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_weak,

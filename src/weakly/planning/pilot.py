@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import Events, Timelines
-from ..intervals import as_intervals, merge
+from ..intervals import as_intervals
 from ..lengths import Lengths
 
 Floats = NDArray[np.float64]
@@ -31,13 +31,13 @@ class Pilot:
     @classmethod
     def of(cls, events: Events, label: str | None, recording_length: float | None = None) -> Pilot:
         """The pilot from Events, of one class or of all; ``recording_length`` where they do not say it."""
-        if recording_length is not None and events.recordings["length"].isna().any():
+        if recording_length is not None and unknown_lengths(events):
             events = _with_length(events, recording_length)
         chosen = events.select(label)
         if len(chosen) == 0:
             raise InvalidInput("the pilot must hold at least one event, got none")
         timelines = events.by_label(label)  # of all events: other classes tell how long a recording is at least
-        unknown = int(events.recordings["length"].isna().sum())
+        unknown = unknown_lengths(events)
         values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
         censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
         joined = len(chosen) - len(values)
@@ -63,6 +63,11 @@ class Pilot:
         return Lengths.sample(self.values, weights=weights, name=noun + (f" ({cut:,} cut by an edge)" if cut else ""))
 
 
+def unknown_lengths(events: Events) -> int:
+    """How many annotated recordings do not say how long they are."""
+    return int((events.recordings["length"].isna() & events.recordings["annotated"]).sum())
+
+
 def _touching(events: Events) -> int:
     """How many events begin exactly where another of their class and recording ends."""
     frame = events.to_frame()
@@ -73,7 +78,7 @@ def _touching(events: Events) -> int:
 
 
 def _with_length(events: Events, recording_length: float) -> Events:
-    last = events.extents[events.recordings["length"].isna()]
+    last = events.extents[events.recordings["length"].isna() & events.recordings["annotated"]]
     if (last > recording_length * (1 + 1e-9)).any():
         name = last.idxmax()
         raise InvalidInput(
@@ -85,8 +90,9 @@ def _with_length(events: Events, recording_length: float) -> Events:
     return Events(events.to_frame(), known)
 
 
-def within(events: Events, examined: Mapping[str, Any]) -> Events:
-    """The events of the examined stretches alone, each stretch a recording of its own with its own start at 0.
+def within(events: Events, examined: Any) -> Events:
+    """The events of the examined stretches alone, each a recording of its own: {recording: intervals}, or a table with
+    the columns recording, onset, offset; left out, what the events themselves say was examined.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"recording": ["a"], "onset": [4.0], "offset": [8.0], "label": ["x"]})
@@ -94,30 +100,18 @@ def within(events: Events, examined: Mapping[str, Any]) -> Events:
     >>> cut.to_frame()[["onset", "offset"]].values.tolist(), cut.recordings["length"].tolist()
     ([[0.0, 3.0]], [10.0])
     """
+    if not isinstance(examined, Mapping):
+        return events.within(examined)
     import pandas as pd
 
-    known = {str(name) for name in events.recordings.index}
-    missing = [name for name in examined if str(name) not in known]
-    if missing:
-        raise InvalidInput(f"examined must name recordings of the pilot, got {missing[0]!r}, which is not one of them")
-    frame = events.to_frame()
-    frame = frame.assign(recording=frame["recording"].astype(str))
-    by_name = dict(iter(frame.groupby("recording", sort=False)))
-    parts, lengths = [], {}
-    for name, stretches in examined.items():
-        for k, (start, end) in enumerate(merge(as_intervals(stretches, name=f"examined of {name!r}"))):
-            own = f"{name} [{k + 1}]"
-            lengths[own] = float(end - start)
-            part = by_name.get(str(name))
-            if part is None:
-                continue
-            part = part[(part["onset"] < end) & (part["offset"] > start)]
-            cut = {"onset": part["onset"].clip(lower=start) - start, "offset": part["offset"].clip(upper=end) - start}
-            parts.append(part.assign(recording=own, **cut))
-    if not lengths:
+    rows = [
+        (str(name), *stretch)
+        for name, stretches in examined.items()
+        for stretch in as_intervals(stretches, name=f"examined of {name!r}").tolist()
+    ]
+    if not rows:
         raise InvalidInput("examined must hold at least one stretch of time, got none")
-    table = pd.concat(parts, ignore_index=True) if parts else frame.iloc[:0]
-    return Events.from_frame(table, recording_length=lengths)
+    return events.within(pd.DataFrame(rows, columns=["recording", "onset", "offset"]))
 
 
 def kaplan_meier(values: Floats, censored: NDArray[np.bool_]) -> Floats:

@@ -19,7 +19,7 @@ from .classes import classes
 from .criteria import UNKNOWN, Criteria
 from .decision import Choice, Target, choose, on_the_edge, targets
 from .model import Model, OneEvent, Recordings
-from .pilot import Pilot, within
+from .pilot import Pilot, unknown_lengths, within
 from .result import Plan
 from .rows import METHODS, Design, Row
 from .task import COMMON, Task
@@ -64,7 +64,7 @@ def plan(
         all, the length of other recordings to plan for.
     n_events, event_rate : events per recording (1 if neither is given), or event starts per second.
     total_hours : the whole work in hours; left out, one recording, or the pilot's own recordings.
-    examined : which parts of a pilot were annotated, {recording: intervals in seconds}; the rest is left out.
+    examined : which parts of a pilot were annotated, {recording: intervals in seconds} or a table; the rest is left out.
     cost : a :class:`Cost`; left out, the paper's with :math:`r = 0.5`.
     budget : the most that the whole work may cost.
     target : such as ``"overlap_accuracy>=0.7"``, ``"event_recall>=0.9,wrong_time<=2"``; wrong_time in s per recording.
@@ -185,8 +185,8 @@ def _task(
 ) -> tuple[Task, Pilot | None]:  # fmt: skip
     """The work, from pilot annotations or from event lengths."""
     if isinstance(given, Events):
-        events = given if examined is None else within(given, examined)
-        known = not events.recordings["length"].isna().any()
+        events = within(given, examined)
+        known = not unknown_lengths(events)
         pilot = Pilot.of(events, label, brief.recording_length)
         if not known:  # then the length given is that of the pilot's own recordings
             brief = replace(brief, recording_length=None)

@@ -1,0 +1,38 @@
+"""The public list: every name loads, type checkers see what it is, and nothing else is promised."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import weakly as wk
+
+
+def test_every_public_name_loads_and_is_listed():
+    for name in wk.__all__:
+        assert getattr(wk, name) is not None
+    assert set(wk.__all__) <= set(dir(wk))
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(wk.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname for node in block.body for alias in node.names}
+    assert seen == set(wk.__all__)
+
+
+def test_types_reach_users(tmp_path):
+    """What an editor shows for a public function is its signature, not Any."""
+    script = tmp_path / "mine.py"
+    script.write_text("import weakly as wk\nreveal_type(wk.plan)\nreveal_type(wk.Lengths.fixed(1.0))\nwk.Lenghts\n")
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "--ignore-missing-imports"]
+    run = subprocess.run([*command, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert 'Revealed type is "def (' in run.stdout, run.stdout
+    assert "weakly.planning" in run.stdout
+    assert "weakly.lengths.Lengths" in run.stdout
+
+
+def test_importing_the_package_is_quick():
+    code = "import sys, weakly; print(sorted({'numba', 'scipy', 'pandas', 'numpy'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
