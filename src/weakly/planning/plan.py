@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..annotator import PresenceRule
-from ..cost import Cost, break_even_events, break_even_overestimation
+from ..cost import Cost
 from ..errors import InvalidInput
 from ..events import Events
 from ..lengths import Lengths
 from ..simulation import World
 from ..symbols import check, choice
+from ..theory import break_even_events, break_even_overestimation
 from . import summary
 from .classes import classes
 from .criteria import UNKNOWN, Criteria
@@ -64,7 +65,7 @@ def plan(
         all, the length of other recordings to plan for.
     n_events, event_rate : events per recording (1 if neither is given), or event starts per second.
     total_hours : the whole work in hours; left out, one recording, or the pilot's own recordings.
-    examined : which parts of a pilot were annotated, {recording: intervals in seconds} or a table; the rest is left out.
+    examined : which parts of a pilot were annotated, {recording: intervals in seconds} or a table; the rest is not.
     cost : a :class:`Cost`; left out, the paper's with :math:`r = 0.5`.
     budget : the most that the whole work may cost.
     target : such as ``"overlap_accuracy>=0.7"``, ``"event_recall>=0.9,wrong_time<=2"``; wrong_time in s per recording.
