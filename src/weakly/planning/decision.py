@@ -118,10 +118,10 @@ def choose(
         best = [row for row in same if row.overlap_accuracy >= top - 1e-12]
         return Choice(min(best, key=lambda row: (row.method != "fixed", row.cost)), (), True)
     if objective == "recording":
-        best = min(meeting, key=lambda row: (row.wrong_time, row.cost))
+        least = min(meeting, key=lambda row: (row.wrong_time, row.cost))
         if any(each.word in _BOUNDS for each in wanted):
-            best = min(meeting, key=lambda row: (row.cost, row.wrong_time))
-        return Choice(undominated(best, meeting), (best,), True, _limit(best, rows))
+            least = min(meeting, key=lambda row: (row.cost, row.wrong_time))
+        return Choice(undominated(least, meeting), (least,), True, _limit(least, rows))
     return _decide(rows, meeting, wanted, noise)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,21 +46,6 @@ class Measured:
     def sums(self) -> tuple[Floats, Floats]:
         """Over all units."""
         return self.weight @ self.raw, self.weight @ self.base
-
-
-class Model(Protocol):
-    """Recordings of one class, as a model has them."""
-
-    described: str
-    count: float  # recordings
-    time: float  # their seconds
-    longest: float
-
-    def measure(self, design: Design, criteria: Criteria) -> Measured:
-        """Fixed segments or windows."""
-
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
-        """Halving: (units, starting levels, FIELDS), and the measures of the leaves as fixed segments."""
 
 
 def _placed(design: Design, phase: float = 0.0) -> Placement:
@@ -152,7 +137,8 @@ class Recordings:
             parts.append(_mixed(self.full, design, criteria, phase))
         if len(self.silent):
             parts.append(_mixed(self.silent, design, criteria, phase))
-        return Measured(*(np.concatenate(each) for each in zip(*parts)), weight=self.weight)
+        raw, base = (np.concatenate(each) for each in zip(*parts))
+        return Measured(raw, base, self.weight)
 
     def part(self, step: int) -> Recordings:
         """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
@@ -305,6 +291,10 @@ def _starts(
     norm = np.bincount(each, weights=share, minlength=len(d))
     length = (total - removed * hop)[each]
     return each, np.clip(start, 0.0, length - d[each]), length, share / norm[each], removed[each]
+
+
+#: Recordings of one class, as a plan has them.
+Model = Recordings | OneEvent
 
 
 def depth_of(model: Model, leaf: float) -> int:

@@ -145,7 +145,9 @@ class Task:
         depth = depth_of(self.model, leaf)
         if depth == 0:
             return None
-        lines, raw, base = 0.0, 0.0, 0.0
+        lines: Any = 0.0
+        raw: Any = 0.0
+        base: Any = 0.0
         for model in self.models.values():
             each, measured = model.halved(leaf, depth, self.criteria)
             lines = lines + np.tensordot(measured.weight, each, axes=1)
@@ -170,7 +172,7 @@ class Task:
         words = tally.metrics()
         made = []
         for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
-            values = {word: float(words[word][k, 0]) for word in WORDS}
+            values: dict[str, Any] = {word: float(words[word][k, 0]) for word in WORDS}
             values["wrong_time"] *= self.n_classes  # per recording, all classes together
             queries, listened = _tidy(float(base[B["n_segments"]]) * self.scale), _tidy(heard * self.scale)
             row = Row(
