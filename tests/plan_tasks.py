@@ -152,7 +152,9 @@ def words_of(given, kw, row, rng, n=1500):
     made = {}
     for word in ("wrong_time", "event_recall", "n_queries"):
         value = np.mean(np.atleast_1d(getattr(found, word)))
-        error = 0.0 if exact or word == "n_queries" else float(np.mean(np.atleast_1d(getattr(found, f"{word}_se"))))
+        error = 0.0
+        if not exact and word != "n_queries":  # where nothing was lost in so many draws, little may be
+            error = float(np.mean(np.atleast_1d(getattr(found, f"{word}_se")))) + (word == "event_recall") / n
         made[word] = (float(value) / (n if word == "n_queries" and not exact else 1), error)
     return made
 

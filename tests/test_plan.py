@@ -353,6 +353,12 @@ class TestPilot:
         assert made.settings["lengths"].startswith("lognorm")
         assert made.recommended.wrong_time_se > 0  # drawn, and it says so
 
+    def test_the_pilots_own_length_is_no_other_work(self, pilot):
+        told, own = (
+            wk.plan(pilot, presence_criterion=0.3, methods="fixed", **kw) for kw in ({"recording_length": 60}, {})
+        )
+        assert told.recommended == own.recommended
+
     def test_unknown_lengths_are_said(self):
         frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 2.0], "offset": [2.0, 4.0], "label": "x"})
         events = wk.Events.from_frame(frame)

@@ -224,8 +224,9 @@ def _table(made: Any, rows: list[Any]) -> Any:
     }
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for word in _SHOWN:
-        side = "left" if word == "name" else "right"
-        table.add_column(Text(heads[word]), justify=side, no_wrap=word != "name", overflow="fold")
+        table.add_column(
+            Text(heads[word]), justify="left" if word == "name" else "right", no_wrap=word != "name", overflow="fold"
+        )
     for row in rows:
         share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
         cells = [

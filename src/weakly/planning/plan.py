@@ -189,7 +189,8 @@ def _task(
         events = within(given, examined)
         known = not unknown_lengths(events)
         pilot = Pilot.of(events, label, brief.recording_length)
-        if not known:  # then the length given is that of the pilot's own recordings
+        same = brief.recording_length is not None and np.allclose(pilot.extents, brief.recording_length, rtol=1e-9)
+        if same or not known:  # then the length given is that of the pilot's own recordings
             brief = replace(brief, recording_length=None)
         warned += summary.pilot_warnings(pilot)
         return _of_pilot(pilot, brief, criteria, cost, family), pilot

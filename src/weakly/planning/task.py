@@ -360,7 +360,8 @@ def in_recordings(task: Task, design: Design, phase: float = 0.0) -> NDArray[np.
     """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones."""
     total: Any = 0.0
     for model in task.models.values():
-        part = model.measure(design, task.criteria, phase)  # type: ignore[call-arg]
+        assert isinstance(model, Recordings)
+        part = model.measure(design, task.criteria, phase)
         raw, base = part.raw, part.base
         right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
         columns = (
@@ -370,5 +371,5 @@ def in_recordings(task: Task, design: Design, phase: float = 0.0) -> NDArray[np.
             raw[:, R["n_found"]],
             base[:, B["n_events"]],
         )
-        total = total + np.column_stack(columns)[model.unit]  # type: ignore[attr-defined]
+        total = total + np.column_stack(columns)[model.unit]
     return np.asarray(total)
