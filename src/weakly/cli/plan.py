@@ -164,7 +164,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
     screen.print(_table(made, rows))
     if not verbose:
         for line in made.warnings:
-            screen.print(Text(wrapped(f"\nMind: {line}", width)), soft_wrap=True)
+            screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
         screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
         return
     from ..planning.figures import break_even_words
