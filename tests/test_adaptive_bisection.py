@@ -142,6 +142,23 @@ def test_what_criteria_above_one_half_cost_and_what_helps(children, criterion, l
         assert count == pytest.approx(queries, abs=0.3)
 
 
+def test_rescue_leaves_no_empty_segment():
+    """Labels cut the recording into pieces that are not empty, whatever its length, and they can be scored."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        length, leaf = rng.uniform(3, 20), rng.uniform(0.4, 2)
+        onset = np.sort(rng.uniform(0, length - 0.2, rng.integers(1, 4)))
+        events = merge(np.column_stack((onset, np.minimum(onset + rng.uniform(0.2, 3, len(onset)), length))))
+        one = Recording("a", length, events=events)
+        done = run(Bisection(segment_length=leaf, start=1, children="rescue"), one, SimulatedAnnotator(rng.uniform(0.5, 1)))
+        segments = done.labels.segments
+        assert (np.diff(segments) > 0).all()
+        assert segments[0, 0] == 0
+        assert segments[-1, 1] == pytest.approx(length)
+        assert np.allclose(segments[1:, 0], segments[:-1, 1])
+        assert score([done], presence_criterion=0.5)["wrong_time"] >= 0
+
+
 def test_an_event_as_long_as_the_recording_is_cut_down_to_every_leaf():
     options = {"recording_length": 8, "levels": 3, "event_length": 8, "presence_criterion": 0.1}
     assert bisection_queries(**options) == 1 + 2 * (1 + 2 + 4)

@@ -6,8 +6,11 @@ from scipy import stats
 
 from weakly.adaptive import (
     Asked,
+    Bisection,
+    Boundary,
     ChangePoint,
     Fixed,
+    Method,
     Oracle,
     Overlapping,
     Recording,
@@ -18,7 +21,7 @@ from weakly.adaptive import (
     run,
     score,
 )
-from weakly.adaptive.changepoint import change_score, spend
+from weakly.adaptive.changepoint import SharedBudget, apart, change_score
 from weakly.adaptive.study import real_recordings, study
 from weakly.annotator import Annotator, PresenceRule
 from weakly.audio import Features, log_mel, soundscape
@@ -146,7 +149,7 @@ def test_the_number_of_change_points_can_be_left_open(recordings):
 
 def test_a_budget_goes_where_the_changes_are(tmp_path):
     busy, quiet = made(tmp_path, n=1, n_events=10, seed=1)[0], made(tmp_path, n=1, n_events=1, seed=2)[0]
-    chosen = spend([busy, quiet], budget=24)
+    chosen = SharedBudget((busy, quiet), 24)
     sizes = {name: len(rows) for name, rows in chosen.by_recording.items()}
     assert sum(sizes.values()) == 24
     assert sizes[busy.name] > 2 * sizes[quiet.name]
@@ -155,6 +158,69 @@ def test_a_budget_goes_where_the_changes_are(tmp_path):
     with pytest.raises(InvalidInput, match="at least one query per recording"):
         queries({one.name: one for one in (busy, quiet)}, method="change-point", budget=1)
     assert queries({"a": 10.0, "b": 31.0}, method="fixed", budget=9).n_queries <= 9
+    with pytest.raises(InvalidInput, match="search 'kernel' gives change points no order"):
+        queries({one.name: one for one in (busy, quiet)}, method="change-point", budget=24, search="kernel")
+
+
+def test_no_segment_is_shorter_than_a_person_can_hear(recordings):
+    known = {one.name: one for one in recordings}
+    for options in ({"queries_per_recording": 30}, {"budget": 90}, {"queries_per_recording": 30, "search": "kernel"}):
+        asked = queries(known, method="change-point", **options).to_frame()
+        assert (asked["offset"] - asked["onset"]).min() >= 0.3 - 1e-6
+        free = queries(known, method="change-point", shortest=0.0, **options).to_frame()
+        assert len(free) >= len(asked)
+    assert (free["offset"] - free["onset"]).min() < 0.3
+    kept = apart(np.array([5.0, 5.2, 0.1, 9.95, 7.0]), 10.0, 0.3)  # best first
+    assert kept.tolist() == [True, False, False, False, True]
+    events = np.array([[3.0, 3.4]])
+    outcome = run(Boundary(tolerance=0.01, shortest=0.5), Recording("a", 8.0, events=events), SimulatedAnnotator(0.5))
+    assert np.diff(outcome.asked.segments).min() >= 0.5
+    assert len(outcome.labels.events) == 1
+
+
+def test_windows_as_long_as_the_events_find_bouts():
+    """A day of movement: bouts of half a minute, seen by windows of seconds and missed by the default."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (3000, 3)).astype(np.float32)  # five per second
+    truth = np.array([[100.0, 130.0], [250.0, 290.0], [420.0, 450.0]])
+    for a, b in truth:
+        values[int(a * 5) : int(b * 5)] += 1.2
+    known = {"a": Recording("a", 600.0, features=Features((np.arange(3000) + 0.5) / 5, values))}
+    found = queries(known, method="change-point", queries_per_recording=7, windows=(5, 10, 20)).to_frame()
+    assert np.allclose(found["onset"][1:].to_numpy(), truth.ravel(), atol=2)
+    short = queries(known, method="change-point", queries_per_recording=7).to_frame()
+    assert not np.allclose(short["onset"][1:].to_numpy(), truth.ravel(), atol=2)
+
+
+class Halves(Method):
+    """Asks the first half, and the second only if the first is absent."""
+
+    name, follows_answers = "halves", True
+
+    def next(self, recording, asked):
+        half = recording.length / 2
+        if len(asked) == 0:
+            return np.array([[0.0, half]])
+        again = len(asked) == 1 and asked.present[0] == 0
+        return np.array([[half, recording.length]]) if again else np.empty((0, 2))
+
+
+def test_a_method_of_ones_own_asks_and_follows():
+    from weakly.events import Answers
+
+    first = queries({"a": 10.0, "b": 4.0}, method=Halves(), label="dog")
+    assert first.follows_answers
+    assert set(first.to_frame()["method"]) == {"halves"}
+    said = first.to_frame().assign(present=[0, 1])
+    second = queries({"a": 10.0, "b": 4.0}, method=Halves(), label="dog", answers=Answers.from_frame(said)).to_frame()
+    assert second[["recording", "onset", "offset", "round"]].values.tolist() == [["a", 5.0, 10.0, 2]]
+    done = run(Halves(), Recording("a", 10.0, events=np.array([[7.0, 8.0]])), SimulatedAnnotator(0.5))
+    assert done.labels.events.tolist() == [[5.0, 10.0]]
+    part = Halves().labels(Recording("a", 10.0), Asked().add([[0, 5]], [1]))
+    assert part.unknown == 5
+    with pytest.raises(InvalidInput, match=r"or a weakly.adaptive.Method, got <class"):
+        queries({"a": 10.0}, method=Halves)
+    assert [m.follows_answers for m in (Fixed(1.0), Bisection(1.0), Boundary(), ChangePoint())] == [0, 1, 1, 0]
 
 
 def test_learning_finds_one_kind_among_others(tmp_path):

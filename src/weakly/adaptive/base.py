@@ -2,23 +2,29 @@
 
 A method holds no state. What it asks next is a function of the recording and of what was answered, so a simulated
 annotator, a person in front of a tool, and a campaign that is resumed after a crash are all served by the same lines.
+(Boundary search remembers the searches that it replayed last; that saves time and changes no result.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audio import Features
+from ..audio import Features, durations, load_features, log_mel
 from ..errors import InvalidInput
+from ..events import Events
 from ..intervals import Intervals, as_intervals, duration, merge
+from ..symbols import check
 
 _NONE = np.empty((0, 2))
+AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
 
 
 @dataclass(frozen=True)
@@ -51,13 +57,13 @@ class Asked:
     def add(self, segments: Any, present: Any) -> Asked:
         """These and further answers."""
         more = as_intervals(segments, name="segments")
-        said = np.asarray(present, dtype=np.float64)
-        if said.shape != (len(more),):
-            raise InvalidInput(f"there must be one answer per segment, got {said.shape} for {len(more)} segments")
-        wrong = ~(np.isnan(said) | (said == 0) | (said == 1))
+        given = np.asarray(present, dtype=np.float64)
+        if given.shape != (len(more),):
+            raise InvalidInput(f"there must be one answer per segment, got {given.shape} for {len(more)} segments")
+        wrong = ~(np.isnan(given) | (given == 0) | (given == 1))
         if wrong.any():
-            raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {said[wrong][0]:g}")
-        return Asked(np.concatenate((self.segments, more)), np.concatenate((self.present, said)))
+            raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {given[wrong][0]:g}")
+        return Asked(np.concatenate((self.segments, more)), np.concatenate((self.present, given)))
 
     @property
     def listened(self) -> float:
@@ -84,21 +90,73 @@ class Labels:
         return duration(self.segments[np.isnan(self.present)])
 
 
-class Method(Protocol):
-    """A way to choose segments."""
+class Method:
+    """A way to choose segments: subclass it, and give the object to :func:`weakly.queries`.
 
-    @property
-    def name(self) -> str:
-        """The word that chooses it at the door."""
+    Only :meth:`next` must be written. ``name`` stands in the tables; ``follows_answers`` says whether what is asked
+    depends on what was answered, so that there is a next round.
+
+    Examples
+    --------
+    The second half of a recording is asked only where the first half is absent:
+
+    >>> import numpy as np
+    >>> import weakly as wk
+    >>> from weakly.adaptive import Method, Recording, SimulatedAnnotator, run
+    >>> class SecondHalfLater(Method):
+    ...     name, follows_answers = "second-half-later", True
+    ...     def next(self, recording, asked):
+    ...         half = recording.length / 2
+    ...         if len(asked) == 0:
+    ...             return np.array([[0.0, half]])
+    ...         again = len(asked) == 1 and asked.present[0] == 0
+    ...         return np.array([[half, recording.length]]) if again else np.empty((0, 2))
+    >>> wk.queries({"a.wav": 10.0}, method=SecondHalfLater()).to_frame()[["onset", "offset"]].values.tolist()
+    [[0.0, 5.0]]
+    >>> known = Recording("a.wav", 10.0, events=np.array([[7.0, 8.0]]))
+    >>> run(SecondHalfLater(), known, SimulatedAnnotator(0.5)).labels.events.tolist()
+    [[5.0, 10.0]]
+    """
+
+    name: ClassVar[str] = "method"
+    follows_answers: ClassVar[bool] = False
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments to ask now; none when the answers suffice."""
+        raise NotImplementedError
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """The labels that the answers make."""
+        """The labels that the answers make: each asked segment has its own, the time between them is unknown."""
+        segments = np.unique(asked.segments, axis=0)
+        edges = np.concatenate(([0.0], segments.ravel(), [recording.length])).reshape(-1, 2)
+        gaps = edges[edges[:, 1] - edges[:, 0] > 1e-9]
+        both = np.concatenate((segments, gaps))
+        present = np.concatenate((lookup(asked, segments), np.full(len(gaps), np.nan)))
+        order = np.argsort(both[:, 0], kind="stable")
+        return Labels(both[order], present[order])
+
+    def rounds(self, recording: Recording, asked: Asked) -> int:
+        """How many rounds these answers took: the method is asked again, round by round."""
+        if not self.follows_answers:
+            return min(1, len(asked))
+        rounds, so_far = 0, Asked()
+        known = dict(zip(key(asked.segments), asked.present.tolist()))
+        while len(segments := self.next(recording, so_far)):
+            answers = [known.get(segment) for segment in key(segments)]
+            if any(answer is None for answer in answers):
+                break
+            rounds, so_far = rounds + 1, so_far.add(segments, np.array(answers, dtype=float))
+        return rounds
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the method was made with, by name."""
+        if not is_dataclass(self):
+            return {}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-class AtOnce:
+class AtOnce(Method):
     """A method that knows all its segments from the start, and labels each with its own answer."""
 
     def segments(self, recording: Recording) -> Intervals:
@@ -108,11 +166,6 @@ class AtOnce:
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments not asked yet."""
         return unasked(asked, self.segments(recording))
-
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """Each segment with its answer."""
-        segments = self.segments(recording)
-        return Labels(segments, lookup(asked, segments))
 
 
 class Counted:
@@ -171,10 +224,10 @@ def key(segments: Intervals) -> list[tuple[int, int]]:
 
 def answers_by_segment(asked: Asked) -> dict[tuple[int, int], float]:
     """The answer to each segment: the majority of its answers, NaN where they tie or none is sure."""
-    said: dict[tuple[int, int], list[float]] = {}
+    given: dict[tuple[int, int], list[float]] = {}
     for segment, present in zip(key(asked.segments), asked.present.tolist()):
-        said.setdefault(segment, []).append(present)
-    return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in said.items()}
+        given.setdefault(segment, []).append(present)
+    return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in given.items()}
 
 
 def verdict(values: Any) -> float:
@@ -197,3 +250,73 @@ def unasked(asked: Asked, segments: Intervals) -> Intervals:
     """Those of the segments that were not asked yet."""
     known = set(key(asked.segments))
     return segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
+
+
+def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple[dict[str, Recording], dict[str, str]]:
+    """Recordings by name from whatever names them, and those that cannot be used."""
+    if isinstance(recordings, Events):
+        extents = recordings.extents
+        unknown = [str(name) for name in extents.index if not extents[name] > 0]
+        if unknown:
+            raise InvalidInput(f"recording {unknown[0]!r} has no known length; give recording_length when reading")
+        return {str(name): Recording(str(name), float(extents[name])) for name in extents.index}, {}
+    if isinstance(recordings, Mapping):
+        if not recordings:
+            raise InvalidInput("there are no recordings")
+        return {
+            str(name): value
+            if isinstance(value, Recording)
+            else Recording(str(name), float(check("recording_length", value)))
+            for name, value in recordings.items()
+        }, {}
+    given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
+    paths: list[Path] = []
+    for path in map(Path, given):
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in AUDIO) if path.is_dir() else [path]
+        paths += [p for p in inside if p not in paths]
+    if not paths:
+        raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
+    listing = durations(paths, sample_rate=sample_rate)
+    if not listing.seconds:
+        path, reason = next(iter(listing.skipped.items()))
+        raise InvalidInput(f"none of the {len(paths)} recordings can be read; {path}: {reason}")
+    found = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
+    return found, {str(path): reason for path, reason in listing.skipped.items()}
+
+
+def with_features(one: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Recording:
+    """The recording with its features: the given ones, or log-mel of its audio."""
+    if one.features is not None:
+        return one
+    if features is None:
+        path = one.path
+        if path is None:
+            raise InvalidInput(
+                f"recording {one.name!r}: change points need audio, or features; only its length is known"
+            )
+        return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
+    if isinstance(features, (str, os.PathLike)):
+        stem = Path(one.name).stem
+        for ending in (".npz", ".npy", ".parquet", ".pq"):
+            place = Path(features) / f"{stem}{ending}"
+            if place.is_file():
+                return replace(one, features=partial(load_features, place, hop=hop))
+        raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
+    value = features.get(one.name)
+    if value is None:
+        raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
+    return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
+
+
+def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
+    """The recordings with their true events of one label, or of all labels as one."""
+    frame = events.to_frame()
+    if label is not None:
+        frame = frame[frame["label"] == label]
+    stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
+    result = {}
+    for name, one in known.items():
+        theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
+        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
+        result[name] = one if theirs is None else replace(one, events=merge(np.clip(rows, 0, one.length)))
+    return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..symbols import check, choice
 from ..theory.bisection import optimal_start_level
-from .base import Asked, Labels, Recording, answers_by_segment
+from .base import Asked, Labels, Method, Recording, answers_by_segment
 
 CHILDREN = ("halves", "overlapping", "rescue")
 
@@ -45,7 +46,7 @@ def _level(start: int) -> int:
 
 
 @dataclass(frozen=True)
-class Bisection:
+class Bisection(Method):
     """Ask long segments, split the present ones, down to ``segment_length``.
 
     Parameters
@@ -65,7 +66,8 @@ class Bisection:
     children: str = "halves"
     n_events: float = 1.0
     query_cost_share: float = 0.5
-    name: str = "bisection"
+    name: ClassVar[str] = "bisection"
+    follows_answers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check("segment_length", self.segment_length)
@@ -191,11 +193,16 @@ class _Tree:
         edges = np.array(sorted(cuts))
         value = np.zeros(len(edges) - 1)
         for nodes, mark in ((wanted, np.nan), (unsure, np.nan), (present, 1.0)):
-            for first, count in nodes:
-                lo, hi = np.searchsorted(edges, (first, first + count))
-                value[lo:hi] = mark
-        seconds = np.minimum(edges * (self.leaf / 4), self.length)
-        return Labels(np.column_stack((seconds[:-1], seconds[1:])), value)
+            for first, count in nodes:  # a middle half may begin within a leaf: then all of that leaf is meant
+                lo = np.searchsorted(edges, first, side="right") - 1
+                value[lo : np.searchsorted(edges, first + count)] = mark
+        return self._labels(edges, self.leaf / 4, value)
+
+    def _labels(self, edges: Any, unit: float, value: Any, noticed: Intervals | None = None) -> Labels:
+        """The segments between the edges (in units) and their labels; what lies behind the end is left off."""
+        seconds = np.minimum(edges * unit, self.length)
+        kept = seconds[1:] > seconds[:-1] * (1 + 1e-12)
+        return Labels(np.column_stack((seconds[:-1], seconds[1:]))[kept], value[kept], noticed)
 
     def windows(self, count: int) -> list[_Node]:
         """All windows of this many quarter leaves, every half window; the first that reaches the end is the last."""
@@ -239,8 +246,6 @@ class _Tree:
         for (first, count), answer in said.items():
             if answer == 1 and count == 4:
                 value[first // 2 : (first + count) // 2] = 1.0
-        edges = np.minimum(np.arange(n + 1) * (self.leaf / 2), self.length)
-        kept = edges[1:] > edges[:-1] * (1 + 1e-12)
         yes = [node for node, answer in said.items() if answer == 1 and node[1] == 4]
         noticed = self.bounds(yes) if yes else np.empty((0, 2))
-        return Labels(np.column_stack((edges[:-1], edges[1:]))[kept], value[kept], noticed)
+        return self._labels(np.arange(n + 1), self.leaf / 2, value, noticed)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments
 from ..symbols import check
-from .base import Asked, Labels, Recording, answers_by_segment, key
+from .base import Asked, Labels, Method, Recording, answers_by_segment, key
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _repeats(rate: float) -> int:
 
 
 @dataclass(frozen=True)
-class Boundary:
+class Boundary(Method):
     """Find onset, offset and criterion by halving.
 
     Parameters
@@ -118,6 +118,7 @@ class Boundary:
     guess_rate, lapse_rate : how often an answer is a wrong "present" or a wrong "absent"; not 0 makes the search
         probabilistic.
     most_queries : of one search, for the noisy case.
+    shortest : seconds; a search ends where it would ask a shorter segment, and states the interval that is left.
 
     Notes
     -----
@@ -130,12 +131,16 @@ class Boundary:
     guess_rate: float = 0.0
     lapse_rate: float = 0.0
     most_queries: int = 120
-    name: str = "boundary"
+    shortest: float = 0.0
+    name: ClassVar[str] = "boundary"
+    follows_answers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check("segment_length", self.tolerance, called="tolerance")
         check("guess_rate", self.guess_rate)
         check("lapse_rate", self.lapse_rate)
+        if not self.shortest >= 0:
+            raise InvalidInput(f"shortest must be seconds >= 0, got {self.shortest:g}")
         if self.guess_rate + self.lapse_rate >= 1:
             raise InvalidInput("guess_rate + lapse_rate must be below 1: such answers tell nothing")
 
@@ -193,6 +198,10 @@ class Boundary:
             if not search.done:
                 return np.array([search.query()])
         return np.empty((0, 2))
+
+    def rounds(self, recording: Recording, asked: Asked) -> int:
+        """One for the first segments, and one for each answer after them."""
+        return 1 + max(0, len(asked) - len(self._coarse(recording))) if len(asked) else 0
 
     def found(self, recording: Recording, asked: Asked) -> list[Found]:
         """The events found so far, with their uncertainty."""
@@ -252,6 +261,9 @@ class _Search:
 
     def _finished(self) -> bool:
         enough = self.stages[-1].width <= self.how.tolerance
+        if self.how.shortest > 0:
+            onset, offset = self.query()
+            enough = enough or offset - onset < self.how.shortest
         return enough or (not self.stages[-1].exact and self.stage_queries >= self.how.most_queries)
 
     def _middle(self) -> float:

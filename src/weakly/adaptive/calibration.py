@@ -7,6 +7,7 @@ the spread of fractions that makes the determinant of the summed information lar
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InvalidInput
-from ..intervals import merge
+from ..errors import AssumptionWarning, InvalidInput
 from ..symbols import check, whole
-from .base import Recording
+from .base import Recording, with_events
 
 if TYPE_CHECKING:
+    from ..events import Events
     from .queries import Queries
 
 GRID = np.linspace(0.02, 1.0, 50)
@@ -121,49 +122,32 @@ def design(
     return Design(np.clip(fractions, GRID[0], 1.0), weights, spread, values)
 
 
-@dataclass(frozen=True)
-class Items:
-    """Calibration items: segments of known recordings, each with the event fraction that it holds."""
+def place(recordings: Sequence[Recording], plan: Design, *, lengths: Sequence[float], rng: Any = None) -> pd.DataFrame:
+    """Segments of recordings with known events that hold exactly the fractions of the design, as far as they exist.
 
-    recordings: dict[str, Recording]
-    frame: pd.DataFrame  # recording, onset, offset, event_fraction
-    design: Design
-
-
-def place(recordings: Sequence[Recording], plan: Design, *, segment_length: float, rng: Any = None) -> Items:
-    """Segments of recordings with known events that hold exactly the fractions of the design.
-
-    Each item takes one event and cuts it on one side, left and right in turn; segments that would meet another event or
-    leave the recording are not used.
+    One row per item: recording, onset, offset, event_fraction. Each item takes one event and cuts it on one side, left
+    and right in turn, with a segment as long as one of ``lengths``; segments that would meet another event or leave the
+    recording are not used, and a fraction that no event offers is left out.
     """
     rng = np.random.default_rng(rng)
-    width = float(check("segment_length", segment_length))
     pool = [(one, event) for one in recordings if one.events is not None for event in one.events]
-    if not pool:
-        raise InvalidInput("calibration needs recordings with known events")
-    rows = []
+    widths = check("segment_length", np.unique(np.round(np.asarray(lengths, dtype=np.float64), 6)))
+    rows: dict[tuple[str, float, float], float] = {}
     for i, fraction in enumerate(plan.event_fractions):
         for k in rng.permutation(len(pool)):
             one, event = pool[k]
             assert one.events is not None
+            width = float(rng.choice(widths))
             segment = _cut(event, fraction, width, left=bool(i % 2), room=float(rng.uniform()))
-            others = one.events[(one.events[:, 0] != event[0])]
+            others = one.events[one.events[:, 0] != event[0]]
             clear = not ((others[:, 0] < segment[1]) & (others[:, 1] > segment[0])).any()
-            if (
-                clear
-                and segment[0] >= 0
-                and segment[1] <= one.length
-                and event[1] - event[0] < width / max(fraction, 0.1)
-            ):
-                rows.append((one.name, *segment, fraction))
+            fits = fraction * (event[1] - event[0]) <= width * (1 + 1e-9)
+            inside = segment[0] >= 0 and segment[1] <= one.length
+            if clear and fits and inside and (one.name, *segment) not in rows:
+                rows[(one.name, *segment)] = float(fraction)
                 break
-        else:
-            raise InvalidInput(
-                f"no event lets a {width:g} s segment hold {fraction:.2f} of it and no other; "
-                "give more known recordings or another segment length"
-            )
-    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "event_fraction"])
-    return Items({one.name: one for one in recordings}, frame, plan)
+    table = [(*at, fraction) for at, fraction in rows.items()]
+    return pd.DataFrame(table, columns=["recording", "onset", "offset", "event_fraction"])
 
 
 def _cut(event: Any, fraction: float, width: float, *, left: bool, room: float) -> tuple[float, float]:
@@ -172,51 +156,47 @@ def _cut(event: Any, fraction: float, width: float, *, left: bool, room: float) 
     inside = fraction * (b - a)
     if fraction >= 1 - 1e-9:
         onset = a - room * max(0.0, width - (b - a))
-        return round(onset, 6), round(onset + width, 6)
-    onset = a + inside - width if left else b - inside
+    else:
+        onset = a + inside - width if left else b - inside
     return round(onset, 6), round(onset + width, 6)
 
 
-def synthetic(
-    folder: Any, plan: Design, *, segment_length: float, label: str = "event", sample_rate: int = 16000, rng: Any = None
-) -> Items:
-    """Calibration items over synthetic soundscapes, which are written into the folder as WAV files."""
-    from pathlib import Path
+def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None) -> Queries:
+    """The queries with calibration items spread evenly among them: pieces of the user's own known events.
 
-    from ..audio import soundscape
-
-    seeds = np.random.default_rng(rng).spawn(-(-plan.n_items // 8) + 1)
-    recordings = []
-    for k, seed in enumerate(seeds[:-1]):
-        span = 4 * segment_length
-        scene = soundscape(
-            8 * span, n_events=8, event_length=(0.2 * segment_length, 0.8 * segment_length), snr=20,
-            least_gap=1.2 * segment_length, sample_rate=sample_rate, rng=seed,
-        )  # fmt: skip
-        path = Path(folder) / f"calibration_{k:03d}.wav"
-        if not path.exists():
-            scene.write(path)
-        recordings.append(Recording(path.name, scene.seconds, path=path, events=merge(scene.events)))
-    return place(recordings, plan, segment_length=segment_length, rng=seeds[-1])
-
-
-def mix(queries: Queries, items: Items) -> Queries:
-    """The queries with the calibration items spread evenly among them."""
+    An item is a segment of one of the same recordings, as long as the other queries and asked about the same label;
+    nothing but the campaign's store tells it from them.
+    """
     from .queries import COLUMNS, query_id
 
-    frame = queries.frame
-    labels = queries.parameters.get("label") or ["event"]
-    extra = items.frame.assign(
-        label=labels[0], method="calibration", round=1, repeat=0, calibration=True,
-        recording_length=[items.recordings[str(name)].length for name in items.frame["recording"]],
+    frame, labels = queries.frame, queries.parameters["label"]
+    asked = labels[0]
+    mine = set(events.to_frame()["label"])
+    if asked not in mine and asked != "event":
+        raise InvalidInput(
+            f"calibration needs known events of {asked!r}; the strong labels have {', '.join(sorted(mine))}"
+        )
+    known = with_events(queries.recordings, events, asked if asked in mine else None)
+    lengths = (frame["offset"] - frame["onset"]).to_numpy(float)
+    if len(lengths) == 0:
+        return queries
+    # Segments that the recording's end has cut short are not what a query is usually like.
+    usual = lengths[lengths >= np.median(lengths) * (1 - 1e-6)]
+    items = place(list(known.values()), design(count), lengths=usual, rng=rng)
+    if items.empty:
+        raise InvalidInput(
+            f"no known event of {asked!r} lets a segment of {np.median(lengths):g} s hold a part of it and no other event; "
+            "calibrate with recordings whose events stand further apart, or with another segment length"
+        )
+    if len(items) < count:
+        warnings.warn(f"{len(items)} of {count} calibration items: the known events offer no more", AssumptionWarning)
+    extra = items.assign(
+        label=asked, method="calibration", round=1, repeat=0, calibration=True,
+        recording_length=[known[str(name)].length for name in items["recording"]],
+        query=[query_id(name, onset, offset, asked) for name, onset, offset, _ in items.itertuples(index=False)],
     )  # fmt: skip
-    extra["query"] = [
-        query_id(str(row["recording"]), float(row["onset"]), float(row["offset"]), labels[0])
-        for row in extra.to_dict("records")
-    ]
-    extra = extra[~extra["query"].isin(set(frame["query"]))].drop_duplicates("query")[list(COLUMNS)]
-    step = max(1, len(frame)) / max(1, len(extra))
+    extra = extra[~extra["query"].isin(set(frame["query"]))][list(COLUMNS)]
+    step = len(frame) / max(1, len(extra))
     at = np.concatenate((np.arange(len(frame), dtype=float), (np.arange(len(extra)) + 0.5) * step - 0.5))
-    both = pd.concat([frame, extra], ignore_index=True) if len(frame) else extra
-    both = both.iloc[np.argsort(at, kind="stable")].reset_index(drop=True)
-    return replace(queries, frame=both, recordings={**queries.recordings, **items.recordings})
+    both = pd.concat([frame, extra], ignore_index=True)
+    return replace(queries, frame=both.iloc[np.argsort(at, kind="stable")].reset_index(drop=True))

@@ -1,166 +1,488 @@
-"""A campaign on disk: its queries, the answers so far, its labels. Plain files that survive a crash at any moment.
+"""A campaign: the queries of one folder, the answers so far, what did not fit, and the labels they make.
 
-``queries.csv`` and ``campaign.json`` are written by ``weakly queries``, ``answers.csv`` by ``weakly answers``, each
-whole or not at all. What comes next is a function of these files, so an interrupted command is simply run again.
+The folder's ``campaign.db`` owns them (:mod:`.store`); everything beside it is an export. Answers come in pieces, from
+any tool, from several processes at once: each is added once, and the labels follow from all of them.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Events
+from ..events import Answers, Events
+from ..files import atomic_write
 from ..formats import write
+from ..intervals import merge
 from ..results import to_json
-from .answers import Collected, Said, collect, merged, read_returned
-from .base import Recording
-from .export import SETTINGS, STATE, read_state, save, table
-from .queries import queries
+from .base import Method, Recording
+from .export import Exporter, text_of
+from .queries import COLUMNS, METHODS, asked_so_far, make_method, queries
+from .returned import read_returned
+from .store import NAME, Answer, State, Store, fingerprint, same
 
-ANSWERS = "answers.csv"
-_FOLLOWING = ("bisection", "boundary")
+if TYPE_CHECKING:
+    from .queries import Queries
+
+QUERIES, ANSWERS = "queries.csv", "answers.csv"
+_SIGNAL = ("features", "feature_hop", "sample_rate")
+_OLD = "campaign.json"  # the settings of a campaign of version 0.1.0, whose answers were in answers.csv
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The answers of a campaign so far, what they lack, and what did not fit."""
+
+    queries: pd.DataFrame
+    answers: Answers
+    pending: list[str]  # queries without an answer
+    duplicates: list[str]  # the same annotator gave the same answer again
+    contradictions: list[str]  # answers that differ: by one annotator (the last counts), or between annotators
+    unknown: list[str] = field(default_factory=list)  # places of answers to no query of the campaign
+    unreadable: list[str] = field(default_factory=list)  # places of words that are no answer
+
+    @property
+    def n_answered(self) -> int:
+        """How many queries have an answer."""
+        return len(self.queries) - len(self.pending)
+
+    def seconds_per_query(self) -> dict[str, float]:
+        """How long an answer takes: robust against breaks, because the clock of a tool runs on through them.
+
+        ``median``; ``winsorised``: the mean after what lies beyond the median plus five times the median absolute
+        deviation is set to that; ``mean``: as the clock says; ``n_idle``: how many were set.
+        """
+        seconds = self.answers.to_frame()["seconds"].dropna().to_numpy(float)
+        if len(seconds) == 0:
+            return {"n": 0, "median": np.nan, "winsorised": np.nan, "mean": np.nan, "n_idle": 0}
+        middle = float(np.median(seconds))
+        limit = middle + 5 * 1.4826 * max(float(np.median(np.abs(seconds - middle))), 0.1 * middle)
+        return {
+            "n": len(seconds),
+            "median": middle,
+            "winsorised": float(np.minimum(seconds, limit).mean()),
+            "mean": float(seconds.mean()),
+            "n_idle": int((seconds > limit).sum()),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, times and lists as JSON can hold them."""
+        from ..results import plain
+
+        present = self.answers.to_frame()["present"]
+        return dict(plain({
+            "n_queries": len(self.queries), "n_answered": self.n_answered, "n_answers": len(self.answers),
+            "n_present": int((present == 1).sum()), "n_absent": int((present == 0).sum()),
+            "n_unsure": int(present.isna().sum()), "n_pending": len(self.pending),
+            "n_duplicates": len(self.duplicates), "n_contradictions": len(self.contradictions),
+            "n_unknown": len(self.unknown), "n_unreadable": len(self.unreadable),
+            "duplicates": self.duplicates, "contradictions": self.contradictions, "unknown": self.unknown,
+            "unreadable": self.unreadable, "seconds_per_query": self.seconds_per_query(),
+        }))  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per answer."""
+        return self.answers.to_frame()
+
+    def calibration(self) -> pd.DataFrame:
+        """The answered calibration items: annotator, event_fraction, present."""
+        items = self.queries[self.queries["calibration"]].set_index("query")["event_fraction"]
+        frame = self.answers.to_frame()
+        mine = frame[frame["query"].isin(items.index) & frame["present"].notna()]
+        return pd.DataFrame({
+            "annotator": mine["annotator"], "event_fraction": items.reindex(mine["query"]).to_numpy(),
+            "present": mine["present"],
+        }).reset_index(drop=True)  # fmt: skip
+
+
+def collect(
+    queries: pd.DataFrame, answers: Iterable[Answer], *, unknown: Iterable[str] = (), unreadable: Iterable[str] = ()
+) -> Collected:
+    """Put answers and queries together, and say what is missing, double or contradictory.
+
+    Of several answers of one annotator to one query the latest counts: by the tool's clock, else by their order.
+    """
+    order = {query: k for k, query in enumerate(queries["query"])}
+    lost = list(unknown)
+    duplicates: list[str] = []
+    contradictions: list[str] = []
+    latest: dict[tuple[str, str], Answer] = {}
+    for one in answers:
+        if one.query not in order:
+            lost.append(f"{one.source}: {one.query}")
+            continue
+        before = latest.get((one.query, one.annotator))
+        if before is not None:
+            (duplicates if same(before.present, one.present) else contradictions).append(one.query)
+            if before.answered > one.answered:
+                continue
+        latest[(one.query, one.annotator)] = one
+    by_query: dict[str, set[float]] = {}
+    for (query, _), one in latest.items():
+        if not np.isnan(one.present):
+            by_query.setdefault(query, set()).add(one.present)
+    contradictions += [query for query, values in by_query.items() if len(values) > 1]
+    ordered = sorted(latest.values(), key=lambda one: (order[one.query], one.annotator))
+    rows = queries.set_index("query")[["recording", "onset", "offset", "label"]].to_dict("index")
+    table = pd.DataFrame(
+        [{**rows[one.query], "present": one.present, "annotator": one.annotator, "seconds": one.seconds,
+          "query": one.query, "answered": one.answered} for one in ordered],
+        columns=[*Answers.COLUMNS, "answered"],
+    )  # fmt: skip
+    pending = [query for query in queries["query"] if query not in {query for query, _ in latest}]
+    return Collected(
+        queries, Answers.from_frame(table), pending, list(dict.fromkeys(duplicates)),
+        list(dict.fromkeys(contradictions)), lost, list(unreadable),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """The files of one campaign, read."""
+    """One campaign, as its store holds it at this moment."""
 
     folder: Path
-    queries: pd.DataFrame
-    settings: dict[str, Any]
+    store: Store
+    state: State
+    own: Method | None = None  # the method object, where it is not one of weakly's
 
     @classmethod
-    def open(cls, path: str | Path) -> Campaign:
-        """The campaign of a ``queries.csv``, or of the folder that holds it."""
+    def open(cls, path: str | Path, *, method: Method | None = None) -> Campaign:
+        """The campaign of a folder, or of a file in it such as ``queries.csv``; a method of your own is given again."""
         path = Path(path)
-        state = path / STATE if path.is_dir() else path
-        frame = read_state(state)
-        settings: dict[str, Any] = {}
-        beside = state.parent / SETTINGS
-        if beside.is_file():
-            try:
-                settings = json.loads(beside.read_text(encoding="utf-8"))
-            except json.JSONDecodeError as error:
-                raise InvalidInput(f"{beside}: line {error.lineno}: not JSON: {error.msg}") from error
-        return cls(state.parent, frame, settings)
+        folder = path if path.is_dir() else path.parent
+        if not path.exists() or not any((folder / name).is_file() for name in (NAME, _OLD, QUERIES)):
+            raise InvalidInput(f"{path}: no such file; a campaign's folder is made by weakly queries")
+        store = Store(folder / NAME)
+        state = _brought_over(folder, store)
+        if "method" not in state.settings:
+            raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
+        return cls(folder, store, state, method)
+
+    @classmethod
+    def start(cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any]) -> Campaign:
+        """The campaign of a folder with these queries: a new one, or the one that is there, if its settings are the same.
+
+        What was typed into its files so far is taken into the store first.
+        """
+        folder = Path(out)
+        folder.mkdir(parents=True, exist_ok=True)
+        store = Store(folder / NAME)
+        before = _brought_over(folder, store)
+        parameters = dict(queries.parameters)
+        signal = {name: parameters.pop(name) for name in _SIGNAL}
+        settings = {"method": queries.method, "parameters": json.loads(json.dumps(parameters, default=str))}
+        known = {name: _place(folder, one.path) | {"seconds": one.length} for name, one in queries.recordings.items()}
+        if parameters.get("budget") is not None and before.recordings and set(known) != set(before.recordings):
+            raise InvalidInput(
+                f"{folder}: a budget is shared by all recordings, and this campaign has other ones than were given; "
+                "give another folder"
+            )
+        if isinstance(signal["features"], str) and signal["features"] != "arrays":
+            signal["features"] = _place(folder, Path(signal["features"]))
+        settings |= {"signal": signal, "tool": dict(tool)}
+        store.check(before, settings, known)
+        if "method" in before.settings:
+            cls(folder, store, before).take_typed()
+        state = store.add(settings, known, queries.frame[list(COLUMNS)])
+        return cls(folder, store, state)
 
     @property
-    def method(self) -> str:
-        """The word of the method that asked."""
-        real = self.queries[~self.queries["calibration"]]["method"]
-        return str(self.settings.get("method") or (real.iloc[0] if len(real) else "fixed"))
+    def queries(self) -> pd.DataFrame:
+        """One row per query, in the order in which they were asked."""
+        return self.state.queries
+
+    @property
+    def answers(self) -> list[Answer]:
+        """Every answer that was given, in the order of arrival."""
+        return self.state.answers
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the method."""
-        return dict(self.settings.get("parameters") or {})
+        return dict(self.state.settings["parameters"])
 
-    def recordings(self) -> dict[str, Recording]:
-        """The recordings that were asked about; calibration items are not among them."""
-        real = self.queries[~self.queries["calibration"]]
-        paths = self.settings.get("recordings") or {}
-        found = {}
-        for name, length in real.groupby("recording", sort=False)["recording_length"].first().items():
-            place = (paths.get(str(name)) or {}).get("path")
-            found[str(name)] = Recording(str(name), float(length), path=None if place is None else Path(place))
-        return found
+    def method(self) -> Method:
+        """The method that asks."""
+        name = self.state.settings["method"]
+        if self.own is not None:
+            return self.own
+        if name not in METHODS or "own" in self.parameters:
+            raise InvalidInput(
+                f"{self.folder}: asked by the method {name!r} of somebody's own: go on from Python, with "
+                "Campaign.open(folder, method=...)"
+            )
+        return make_method(name, self.parameters, list(self.everything().values()))
 
     def everything(self) -> dict[str, Recording]:
         """All recordings of the campaign, those too that were not asked about yet."""
-        known = self.settings.get("recordings") or {}
-        items = set(self.queries[self.queries["calibration"]]["recording"])
         return {
-            name: Recording(name, float(one["seconds"]), path=None if one["path"] is None else Path(one["path"]))
-            for name, one in known.items()
-            if name not in items
+            name: Recording(name, one["seconds"], path=_found(self.folder, one))
+            for name, one in self.state.recordings.items()
         }
 
-    def stored(self) -> list[Said]:
-        """The answers that were taken before."""
-        path = self.folder / ANSWERS
-        if not path.is_file():
-            return []
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return [
-            Said(row["query"], row["answer"], row["annotator"], float(row["seconds"] or "nan"), row["when"], str(path))
-            for row in frame.to_dict("records")
-        ]
+    def options(self) -> dict[str, Any]:
+        """What :func:`weakly.queries` needs to go on: the method, its parameters, the signal, the answers so far."""
+        signal = dict(self.state.settings.get("signal") or {})
+        features = signal.get("features")
+        if features == "arrays":
+            raise InvalidInput(
+                f"{self.folder}: the features were given as arrays: go on from Python, with weakly.queries"
+            )
+        if features:
+            signal["features"] = _found(self.folder, features)
+        parameters = self.parameters
+        method = self.own or self.state.settings["method"]
+        if self.own is not None:
+            parameters = {"label": parameters["label"]}
+        return {"method": method, **parameters, **signal, "answers": collect(self.queries, self.answers).answers}
+
+    @property
+    def tool(self) -> dict[str, Any]:
+        """The tool that the queries were written for last."""
+        return dict(self.state.settings.get("tool") or {"to": "csv"})
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuse options that are not the campaign's, naming both."""
+        rest = dict(given)
+        if isinstance(rest.get("label"), str):
+            rest["label"] = [rest["label"]]
+        signal = {name: rest.pop(name) for name in _SIGNAL if name in rest}
+        if signal.get("features") is not None:
+            signal["features"] = _place(self.folder, Path(signal["features"]))
+        settings = {"method": rest.pop("method")} if "method" in rest else {}
+        self.store.check(self.state, {**settings, "parameters": rest, "signal": signal}, {})
+
+    def next(self) -> Queries:
+        """What the method asks now; the queries that wait for an answer are asked again."""
+        found = collect(self.queries, self.answers)
+        known = self.everything()
+        if self.parameters.get("batch") is not None:
+            newest = self.queries[self.queries["round"] == self.queries["round"].max()]
+            if set(newest["query"]) <= set(found.pending):
+                raise InvalidInput(f"{self.folder}: the last round has no answers yet; bring them with weakly answers")
+            answered, asked = set(found.answers.to_frame()["recording"]), set(self.queries["recording"])
+            known = {name: one for name, one in known.items() if name in answered or name not in asked}
+        return queries(known, **self.options())
 
     def take(self, exports: Iterable[str | Path]) -> Collected:
-        """The answers so far together with those in the exports; they are kept in ``answers.csv``."""
-        new = read_returned(exports)
-        again = {(one.query, one.annotator, one.answer.lower(), one.when) for one in new}
-        before = [one for one in self.stored() if (one.query, one.annotator, one.answer.lower(), one.when) not in again]
-        found = collect(self.queries, before + new)
-        rows = [
-            (
-                one.query,
-                one.answer.lower(),
-                one.annotator,
-                "" if np.isnan(one.seconds) else f"{one.seconds:.3f}",
-                one.when,
-            )
-            for one in found.said
-        ]
-        frame = pd.DataFrame(rows, columns=["query", "answer", "annotator", "seconds", "when"])
-        save(self.folder / ANSWERS, table(frame))
-        return found
+        """The answers so far together with those in the files, which are kept; with what did not fit."""
+        new, unknown, unreadable = self._read(exports)
+        self.store.tell(new)
+        state = self._export_answers()
+        twice = collect(self.queries, new).duplicates
+        found = collect(state.queries, state.answers, unknown=unknown, unreadable=unreadable)
+        duplicates = list(dict.fromkeys([*found.duplicates, *twice]))
+        return replace(found, duplicates=duplicates)
+
+    def _read(self, paths: Iterable[str | Path]) -> tuple[list[Answer], list[str], list[str]]:
+        """The answers in files, the places of those about no query, and of words that are no answer."""
+        by_time: dict[Any, list[tuple[str, str]]] = {}
+        for row in self.queries.to_dict("records"):
+            place = _moment(row["recording"], row["onset"], row["offset"])
+            by_time.setdefault(place, []).append((row["label"], row["query"]))
+        known = set(self.queries["query"])
+        new: list[Answer] = []
+        unknown: list[str] = []
+        unreadable: list[str] = []
+        for one in read_returned(paths):
+            query = one.query
+            if not query:
+                near = by_time.get(_moment(one.recording, one.onset, one.offset), [])
+                mine = [name for label, name in near if label == one.label or len(near) == 1]
+                query = mine[0] if mine else ""
+            if query not in known:
+                if one.word or one.query:
+                    unknown.append(f"{one.place}: {one.query or 'no query id'}")
+            elif np.isinf(one.present):
+                unreadable.append(f"{one.place}: {one.word!r}")
+            elif one.word:
+                new.append(Answer(query, one.present, one.annotator, one.seconds, one.answered, self._name(one.file)))
+        return new, unknown, unreadable
+
+    def _name(self, path: str | Path) -> str:
+        return os.path.relpath(path, self.folder)
+
+    def _typed(self) -> list[Path]:
+        """The files of the folder in which answers may stand."""
+        places = ("clips.csv", ANSWERS, "raven/*.txt", "audacity/*.txt", "tasks*.json")
+        return [path for place in places for path in sorted(self.folder.glob(place)) if path.is_file()]
+
+    def take_typed(self) -> Campaign:
+        """The campaign with what was typed into the folder's own files since they were written."""
+        export = Exporter(self)
+        changed = [path for path in self._typed() if text_of(path).strip() and export.changed(path)]
+        new, _, unreadable = self._read(changed)
+        if unreadable:
+            raise InvalidInput(f"{unreadable[0]} is no answer, and nothing was written; correct it and run again")
+        if not self.store.tell(new):
+            return self
+        return replace(self, state=self._export_answers())
+
+    def _export_answers(self) -> State:
+        """Write ``answers.csv``; what somebody changed in it is taken in first. The state after."""
+        path = self.folder / ANSWERS
+        with self.store.begin() as connection:  # one at a time, so that the newest state is written last
+            if path.is_file() and fingerprint(path.read_bytes()) not in self.store.written(ANSWERS, on=connection):
+                self.store.tell(self._read([path])[0], connection)
+            state = self.store.state(connection)
+            text = _answers_text(collect(state.queries, state.answers).answers)
+            self.store.written(ANSWERS, text, on=connection)
+            with atomic_write(path, "wb") as file:
+                file.write(text)
+        return state
 
     def labels(self, found: Collected) -> Events:
-        """The labels that the answers make."""
-        return merged(self.queries, found.answers, self.method, self.parameters, list(self.recordings().values()))
+        """The labels that the answers make: present segments that touch become one; recordings without any stay.
+
+        A recording of which nothing was answered is kept as not annotated; calibration items make no labels.
+        """
+        method, recordings = self.method(), self.everything()
+        real = self.queries[~self.queries["calibration"]]
+        frame = found.answers.to_frame()
+        given = Answers(frame[frame["query"].isin(set(real["query"]))])
+        rows: list[tuple[str, float, float, str]] = []
+        heard: dict[str, bool] = {}
+        for (name, label), _ in real.groupby(["recording", "label"], sort=False):
+            labels = method.labels(recordings[str(name)], asked_so_far(given, str(name), str(label)))
+            heard[str(name)] = heard.get(str(name), False) or bool((~np.isnan(labels.present)).any())
+            rows += [(str(name), a, b, str(label)) for a, b in merge(labels.events).tolist()]
+        table = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+        table = table.astype({"recording": object, "onset": float, "offset": float, "label": object})
+        events = Events.from_frame(table, recording_length={name: recordings[name].length for name in heard})
+        events.recordings["annotated"] = [heard.get(str(name), False) for name in events.recordings.index]
+        return events
 
     def next_round(self, found: Collected) -> int:
         """How many queries the method would ask now, besides those that are waiting for an answer."""
-        if self.method not in _FOLLOWING:
+        if not self.method().follows_answers:
             return 0
-        following = queries(self.recordings(), **self._options(), answers=found.answers)
+        following = queries(self.everything(), **{**self.options(), "answers": found.answers})
         return int((~following.frame["query"].isin(set(self.queries["query"]))).sum())
 
-    def _options(self) -> dict[str, Any]:
-        return {"method": self.method, **self.parameters}
-
     def write_labels(self, events: Events, found: Collected, out: str | Path) -> list[Path]:
-        """Strong labels (DCASE, Raven, Audacity, all of it as CSV), weak labels (DCASE), and the summary."""
+        """Strong labels (DCASE, Raven, Audacity, all of it as CSV), weak labels (DCASE), and the summary.
+
+        A file that somebody changed since it was written is not written over.
+        """
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / name for name in ("strong.tsv", "weak.tsv", "raven", "audacity", "events.csv")]
-        (folder / "raven").mkdir(exist_ok=True)
-        (folder / "audacity").mkdir(exist_ok=True)
+        kinds = {"strong.tsv": "dcase", "weak.tsv": "dcase-weak", "raven": "raven", "audacity": "audacity",
+                 "events.csv": "csv"}  # fmt: skip
+        with tempfile.TemporaryDirectory() as name:
+            made = Path(name)
+            (made / "raven").mkdir()
+            (made / "audacity").mkdir()
+            with warnings.catch_warnings():
+                # events.csv beside them holds everything that a smaller format leaves out.
+                warnings.simplefilter("ignore", AssumptionWarning)
+                for file, kind in kinds.items():
+                    write(found.answers if kind == "dcase-weak" else events, made / file, format=kind)
+            (made / "summary.json").write_text(to_json(found.to_dict()) + "\n", encoding="utf-8")
+            files = {path: folder / path.relative_to(made) for path in sorted(made.rglob("*")) if path.is_file()}
+            export = Exporter(self)
+            for path, target in files.items():
+                if export.changed(target) and target.read_bytes() != path.read_bytes():
+                    raise InvalidInput(
+                        f"{target}: was changed since weakly answers wrote it, and is not written over; move it "
+                        "away, or give another --out"
+                    )
+            for path, target in files.items():
+                export.place(target, path.read_text(encoding="utf-8"))
+        return [folder / name for name in (*kinds, "summary.json")]
+
+
+def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
+    """A segment by its file's name and milliseconds, for answers that come without a query's id."""
+    return Path(str(recording)).name, np.round(onset, 3), np.round(offset, 3)
+
+
+def _answers_text(answers: Answers) -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / ANSWERS
         with warnings.catch_warnings():
-            # events.csv beside them holds everything that a smaller format leaves out.
             warnings.simplefilter("ignore", AssumptionWarning)
-            for path, kind in zip(paths, ("dcase", "dcase-weak", "raven", "audacity", "csv")):
-                write(found.answers if kind == "dcase-weak" else events, path, format=kind)
-        save(folder / "summary.json", to_json(found.to_dict()) + "\n")
-        return [*paths, folder / "summary.json"]
+            write(answers, path, format="clips")
+        return path.read_bytes()
 
 
-def _waiting(queries: pd.DataFrame, found: Collected) -> bool:
-    """Whether the newest round has no answer yet."""
-    newest = queries[queries["round"].astype(int) == int(queries["round"].astype(int).max())]
-    return set(newest["query"]) <= set(found.pending)
+def _place(folder: Path, path: Path | None) -> dict[str, Any]:
+    """A place on the disk, absolute and from the folder, so that it is found from anywhere and after both moved."""
+    if path is None:
+        return {"path": None, "relative": None}
+    whole = path.resolve()
+    return {"path": str(whole), "relative": Path(os.path.relpath(whole, folder.resolve())).as_posix()}
 
 
-def resumed(folder: str | Path) -> tuple[dict[str, Recording], dict[str, Any], str]:
-    """What continues a campaign: its recordings, its options with the answers so far, and its tool."""
-    campaign = Campaign.open(folder)
-    found = collect(campaign.queries, campaign.stored())
-    options = {**campaign._options(), "answers": found.answers}
-    if options.get("batch") is not None:
-        asked = set(campaign.queries["recording"])
-        answered = set(found.answers.to_frame()["recording"])
-        if _waiting(campaign.queries, found):
-            raise InvalidInput(f"{folder}: the last round has no answers yet; bring them with weakly answers first")
-        everything = campaign.everything()
-        known = {name: one for name, one in everything.items() if name in answered or name not in asked}
-        return known, options, str(campaign.settings.get("to") or "csv")
-    return campaign.recordings(), options, str(campaign.settings.get("to") or "csv")
+def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
+    if place.get("path") is None:
+        return None
+    near = folder / place["relative"] if place.get("relative") else None
+    return near if near is not None and near.exists() else Path(place["path"])
+
+
+def _brought_over(folder: Path, store: Store) -> State:
+    """The state of the store; a campaign of version 0.1.0, whose files are the folder's, is taken into it first."""
+    state = store.state()
+    old, table = folder / _OLD, folder / QUERIES
+    if "method" in state.settings or not (old.is_file() or table.is_file()):
+        return state
+    if not (old.is_file() and table.is_file()):
+        there, lacks = (old, QUERIES) if old.is_file() else (table, NAME)
+        raise InvalidInput(
+            f"{there}: the rest of this campaign is missing ({lacks}); bring it back, or give another folder"
+        )
+    try:
+        settings = json.loads(text_of(old))
+        parameters = {**settings["parameters"], "shortest": 0.0}  # what 0.1.0 did
+        known = {
+            str(name): _place(folder, _older(folder, one["path"])) | {"seconds": float(one["seconds"])}
+            for name, one in settings["recordings"].items()
+        }
+        method, to = str(settings["method"]), str(settings.get("to") or "csv")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InvalidInput(f"{old}: is not the settings of a campaign of version 0.1.0 ({error})") from error
+    frame = _old_queries(table)
+    for name, seconds in frame.groupby("recording")["recording_length"].first().items():
+        known.setdefault(str(name), {"path": None, "relative": None, "seconds": float(seconds)})
+    store.add({"method": method, "parameters": parameters, "signal": {}, "tool": {"to": to}}, known, frame)
+    answers = folder / ANSWERS
+    if answers.is_file():
+        campaign = Campaign(folder, store, store.state())
+        store.tell(campaign._read([answers])[0])
+    return store.state()
+
+
+def _older(folder: Path, path: str | None) -> Path | None:
+    """A path of version 0.1.0, which was relative to wherever the command was run."""
+    if path is None:
+        return None
+    return next((base / path for base in (Path(), folder, folder.parent) if (base / path).exists()), Path(path))
+
+
+def _old_queries(path: Path) -> pd.DataFrame:
+    """The queries of a campaign of version 0.1.0."""
+    numbers = ("onset", "offset", "event_fraction", "recording_length")
+    texts = {"query": str, "recording": str, "label": str}
+    try:
+        # A recording or a label may be called "NA": only empty numbers are missing.
+        frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={name: [""] for name in numbers})
+        frame["calibration"] = frame["calibration"].astype(str).str.lower().isin(("true", "1"))
+        frame = frame[list(COLUMNS)].astype(
+            {**dict.fromkeys(numbers, float), "round": int, "repeat": int, "method": str}
+        )
+    except (ValueError, KeyError, pd.errors.ParserError) as error:
+        raise InvalidInput(f"{path}: is not the queries of a campaign: {error}") from error
+    if frame["query"].duplicated().any() or not (frame["onset"] < frame["offset"]).all():
+        raise InvalidInput(
+            f"{path}: is not the queries of a campaign: a query is there twice, or ends before it starts"
+        )
+    return frame

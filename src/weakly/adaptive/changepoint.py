@@ -2,22 +2,29 @@
 
 After Martinsson, Mogren, Sandsten and Virtanen, *From Weak to Strong Sound Event Labels using Adaptive Change-Point
 Detection and Active Learning* (EUSIPCO 2024): the distance between what came before and what comes after is a curve,
-and its most prominent peaks are the boundaries of the segments.
+and its most prominent peaks are the boundaries of the segments. After the first recordings have been answered, the
+question is no longer where the signal changes, but where the sound that was asked for begins and ends: a model holds
+the mean features of present and of absent segments, its probability over time is a curve of its own, and the change
+points of that curve are the next segments.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..audio import Features
-from ..errors import optional
+from ..errors import InvalidInput, optional
 from ..intervals import Intervals
 from ..symbols import check, choice
-from .base import AtOnce, Recording
+from .base import AtOnce, Labels, Recording
+from .simulated import Outcome, run
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
@@ -88,6 +95,18 @@ def peaks(
     return (times[index] + times[np.maximum(index - 1, 0)]) / 2, found["prominences"][order]
 
 
+def apart(boundaries: NDArray[np.float64], length: float, shortest: float) -> NDArray[np.bool_]:
+    """Which of the boundaries, best first, can be taken so that no segment is shorter than this."""
+    taken = [0.0, length]
+    kept = np.zeros(len(boundaries), dtype=bool)
+    for k, at in enumerate(boundaries.tolist()):
+        i = bisect_left(taken, at)
+        if 0 < at < length and min(at - taken[i - 1], taken[i] - at) >= shortest - 1e-9:
+            taken.insert(i, at)
+            kept[k] = True
+    return kept
+
+
 def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
     """The segments between the boundaries, from 0 to the end."""
     inner = np.unique(np.round(boundaries[(boundaries > 1e-6) & (boundaries < length - 1e-6)], 6))
@@ -105,7 +124,7 @@ def ruptures_boundaries(
     step = max(1, int(least / features.step / 2), len(values) // 4000)
     values = np.add.reduceat(values, np.arange(0, len(values), step), axis=0) / step
     times = features.times[::step]
-    least_rows = max(1, round(least / (features.step * step)))
+    least_rows = max(1, int(np.ceil(least / (features.step * step) - 1e-6)))
     if search == "kernel":
         finder = rpt.KernelCPD(kernel="rbf", min_size=least_rows)
     else:
@@ -134,6 +153,7 @@ class ChangePoint(AtOnce):
     threshold : least prominence of a peak, in standard deviations of one window's curve; 2 where the number is unknown,
         else 0, so that the budget is spent. A budget above twice the events plus one cuts events apart: then a
         threshold saves queries and labels.
+    shortest : seconds of the shortest segment; boundaries that would make a shorter one are passed over.
     """
 
     n_queries: int | None = None
@@ -141,11 +161,16 @@ class ChangePoint(AtOnce):
     search: str = "peaks"
     penalty: float | None = None
     threshold: float | None = None
-    name: str = "change-point"
+    shortest: float = 0.0
+    name: ClassVar[str] = "change-point"
 
     def __post_init__(self) -> None:
+        if not len(self.windows):
+            raise InvalidInput("windows must hold at least one number of seconds")
         check("segment_length", self.windows, called="windows")
         choice("search", self.search, SEARCHES)
+        if not self.shortest >= 0:
+            raise InvalidInput(f"shortest must be seconds >= 0, got {self.shortest:g}")
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
@@ -155,43 +180,158 @@ class ChangePoint(AtOnce):
         """The change points in seconds."""
         n = None if self.n_queries is None else self.n_queries - 1
         if self.search != "peaks":
-            return ruptures_boundaries(
-                features, n_boundaries=n, search=self.search, penalty=self.penalty, least=min(self.windows)
-            )
+            least = max(min(self.windows), self.shortest)
+            found = ruptures_boundaries(features, n_boundaries=n, search=self.search, penalty=self.penalty, least=least)
+            return found[apart(found, length, self.shortest)]
+        times, _ = self.ranked(features, length)
+        return times[:n]
+
+    def ranked(self, features: Features, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The peaks that can be boundaries, most prominent first, and their prominences."""
         times, prominence = peaks(prepare(features), features.times, windows=self.windows)
-        inside = (times > 0) & (times < length)
-        times, prominence = times[inside], prominence[inside]
-        least = (2.0 if n is None else 0.0) if self.threshold is None else self.threshold
-        return times[prominence >= least][:n]
+        least = (2.0 if self.n_queries is None else 0.0) if self.threshold is None else self.threshold
+        times, prominence = times[prominence >= least], prominence[prominence >= least]
+        kept = apart(times, length, self.shortest)
+        return times[kept], prominence[kept]
 
 
 @dataclass(frozen=True)
 class Chosen(AtOnce):
-    """Segments that were chosen beforehand, by recording: how a budget of a whole data set is spent."""
+    """Segments that were chosen beforehand, by recording."""
 
-    by_recording: dict[str, Any]
-    name: str
+    by_recording: dict[str, Intervals]
+    name: ClassVar[str] = "change-point"
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
-        return np.asarray(self.by_recording[recording.name], dtype=np.float64)
+        return self.by_recording[recording.name]
 
 
-def spend(recordings: list[Recording], *, budget: int, windows: tuple[float, ...] = WINDOWS) -> Chosen:
+@dataclass(frozen=True)
+class SharedBudget(AtOnce):
     """The change-point segments of a whole data set: the most prominent peaks of all recordings share the budget.
 
     Every recording gets one segment; every further query goes to the next most prominent change point anywhere, so
-    quiet recordings stay whole and busy ones are cut finely.
+    quiet recordings stay whole and busy ones are cut finely. ``how`` says which windows, threshold and least length.
     """
-    found: list[tuple[float, int, float]] = []
-    for i, recording in enumerate(recordings):
-        features = recording.known_features()
-        times, prominence = peaks(prepare(features), features.times, windows=windows)
-        found += [(-p, i, t) for t, p in zip(times.tolist(), prominence.tolist()) if 0 < t < recording.length]
-    found.sort()
-    taken = found[: max(0, budget - len(recordings))]
-    cuts: dict[int, list[float]] = {i: [] for i in range(len(recordings))}
-    for _, i, t in taken:
-        cuts[i].append(t)
-    chosen = {r.name: partition(np.array(cuts[i]), r.length) for i, r in enumerate(recordings)}
-    return Chosen(chosen, "change-point")
+
+    recordings: tuple[Recording, ...]
+    budget: int
+    how: ChangePoint = ChangePoint(threshold=0.0)
+    name: ClassVar[str] = "change-point"
+
+    def __post_init__(self) -> None:
+        if self.how.search != "peaks":
+            raise InvalidInput(
+                f"search {self.how.search!r} gives change points no order among recordings, so they cannot share a "
+                "budget: give queries_per_recording, or search 'peaks'"
+            )
+
+    @cached_property
+    def by_recording(self) -> dict[str, Intervals]:
+        """The segments of each recording."""
+        found: list[tuple[float, int, float]] = []
+        for i, one in enumerate(self.recordings):
+            times, prominence = self.how.ranked(one.known_features(), one.length)
+            found += [(-p, i, t) for t, p in zip(times.tolist(), prominence.tolist())]
+        cuts: dict[int, list[float]] = {i: [] for i in range(len(self.recordings))}
+        for _, i, t in sorted(found)[: self.budget - len(self.recordings)]:
+            cuts[i].append(t)
+        return {one.name: partition(np.array(cuts[i]), one.length) for i, one in enumerate(self.recordings)}
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        return self.by_recording[recording.name]
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """Means and variances of the rows of present and of absent segments: all that the model remembers.
+
+    Sums are kept, so that recordings can be added one by one and in any order.
+    """
+
+    count: tuple[float, float] = (0.0, 0.0)  # absent, present
+    total: Any = None  # (2, dimensions)
+    square: Any = None
+
+    def learn(self, features: Features, labels: Labels) -> Prototypes:
+        """The model after one more answered recording."""
+        rows = prepare(features)
+        side = _side(features.times, labels)
+        count = np.array(self.count)
+        total = np.zeros((2, rows.shape[1])) if self.total is None else self.total.copy()
+        square = np.zeros((2, rows.shape[1])) if self.square is None else self.square.copy()
+        for k in (0, 1):
+            mine = rows[side == k]
+            count[k] += len(mine)
+            total[k] += mine.sum(axis=0)
+            square[k] += (mine**2).sum(axis=0)
+        return replace(self, count=(float(count[0]), float(count[1])), total=total, square=square)
+
+    @property
+    def ready(self) -> bool:
+        """Whether both present and absent time was heard."""
+        return min(self.count) >= 10
+
+    def probability(self, features: Features) -> NDArray[np.float64]:
+        """The chance that the sound is there at each time: a linear rule between the two prototypes."""
+        rows = prepare(features)
+        n = np.array(self.count)[:, None]
+        mean = self.total / n
+        spread = (self.square - n * mean**2).sum(axis=0) / n.sum() + 0.05 * float(rows.var())
+        weight = (mean[1] - mean[0]) / spread
+        score = (rows - mean.mean(axis=0)) @ weight
+        # The rows of a frame are not independent: their evidence is scaled to what the prototypes themselves differ by.
+        gap = float((mean[1] - mean[0]) @ weight)
+        return 1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30)))
+
+
+def _side(times: NDArray[np.float64], labels: Labels) -> NDArray[np.int64]:
+    """1 where the labels say present, 0 where they say absent, -1 elsewhere."""
+    index = np.searchsorted(labels.segments[:, 0], times, side="right") - 1
+    value = labels.present[np.maximum(index, 0)]
+    known = (index >= 0) & ~np.isnan(value) & (times <= labels.segments[np.maximum(index, 0), 1])
+    return np.where(known, np.nan_to_num(value), -1).astype(np.int64)
+
+
+def learned_segments(
+    model: Prototypes,
+    recording: Recording,
+    *,
+    n_queries: int,
+    windows: tuple[float, ...] = WINDOWS,
+    shortest: float = 0.0,
+) -> Intervals:
+    """The segments between the most prominent changes of the model's probability."""
+    features = recording.known_features()
+    times, _ = peaks(model.probability(features)[:, None], features.times, windows=windows)
+    inside = times[apart(times, recording.length, shortest)]
+    return partition(inside[: n_queries - 1], recording.length)
+
+
+def active_learning(
+    recordings: Sequence[Recording],
+    annotator: Any,
+    *,
+    n_queries: int,
+    windows: tuple[float, ...] = WINDOWS,
+    rng: Any = None,
+) -> list[Outcome]:
+    """The outcomes of change-point queries with a model that learns from each answered recording.
+
+    Recordings are asked in a random order; until present and absent time have both been heard, the change points are
+    those of the signal. The outcomes come in the order of the recordings.
+    """
+    order = np.random.default_rng(rng).permutation(len(recordings))
+    model = Prototypes()
+    outcomes: dict[int, Outcome] = {}
+    for i in order:
+        recording = recordings[i]
+        method: Any = ChangePoint(n_queries=n_queries, windows=windows)
+        if model.ready:
+            segments = learned_segments(model, recording, n_queries=n_queries, windows=windows)
+            method = Chosen({recording.name: segments})
+        outcomes[int(i)] = run(method, recording, annotator)
+        model = model.learn(recording.known_features(), outcomes[int(i)].labels)
+    return [outcomes[i] for i in range(len(recordings))]

@@ -1,11 +1,11 @@
-"""The public door: recordings in, the next segments to ask out, as one result that can be written for any tool."""
+"""Recordings in, the next segments to ask out, as one result that can be written for any tool."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,21 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..symbols import check, choice, whole
-from .base import Asked, Labels, Method, Recording, key, verdict
+from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_features
 from .bisection import Bisection
 from .boundary import Boundary
-from .changepoint import ChangePoint, Chosen, spend
-from .sources import recordings_of, with_events, with_features
+from .changepoint import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
 from .windows import Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METHODS = ("fixed", "oracle", "overlapping", "change-point", "bisection", "boundary")
 COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
            "event_fraction", "recording_length")  # fmt: skip
 #: Seconds that an answer takes besides listening, where nobody has measured it yet.
 SECONDS_PER_ANSWER = 3.0
+#: Seconds of the shortest segment that a person is asked about, unless told.
+SHORTEST = 0.3
 
 
 def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
@@ -51,6 +51,7 @@ class Queries:
     method: str
     parameters: dict[str, Any]
     skipped: dict[str, str] = field(default_factory=dict)
+    follows_answers: bool = False  # there may be a next round when these are answered
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -114,7 +115,7 @@ class Queries:
 def queries(
     recordings: Any,
     *,
-    method: str = "fixed",
+    method: str | Method = "fixed",
     label: str | Iterable[str] = "event",
     segment_length: float | None = None,
     hop: float | None = None,
@@ -125,9 +126,11 @@ def queries(
     events: Events | None = None,
     features: Any = None,
     feature_hop: float | None = None,
+    windows: Iterable[float] = WINDOWS,
     search: str = "peaks",
     threshold: float | None = None,
     penalty: float | None = None,
+    shortest: float = SHORTEST,
     children: str = "halves",
     start: int | None = None,
     n_events: float = 1.0,
@@ -137,7 +140,8 @@ def queries(
     lapse_rate: float = 0.0,
     sample_rate: float | None = None,
     answers: Answers | None = None,
-    calibrate: Any = None,
+    calibrate: int | None = None,
+    rng: Any = None,
 ) -> Queries:
     """The segments to ask next, of every recording.
 
@@ -146,21 +150,24 @@ def queries(
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
     method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
         (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
-        towards onset, offset and criterion of single events).
+        towards onset, offset and criterion of single events), or your own :class:`~weakly.adaptive.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets; budget : how many all of them share.
     batch : for change points, ask so many recordings at a time; the boundaries of the next batch are those of a model
         that has learned from the answers so far.
-    events : strong labels, for the oracle and for pictures.
+    events : strong labels, for the oracle, for calibration items and for pictures.
     features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
         recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
         no times.
-    search, threshold, penalty : of change points. children, start, n_events, query_cost_share : of bisection.
-        tolerance, guess_rate, lapse_rate : of boundary search.
+    windows, search, threshold, penalty : of change points (:class:`~weakly.adaptive.ChangePoint`); windows are the
+        seconds on either side of a change: about a quarter to the whole of an event's length.
+    shortest : seconds of the shortest segment that change points and boundary search ask about.
+    children, start, n_events, query_cost_share : of bisection. tolerance, guess_rate, lapse_rate : of boundary search.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
-    calibrate : calibration items to mix in, from :func:`weakly.adaptive.calibration_items`.
+    calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
+        themselves, as long as the other queries (:mod:`weakly.adaptive.calibration`). ``rng`` chooses among them.
 
     Examples
     --------
@@ -168,85 +175,131 @@ def queries(
     >>> found.n_queries, found.listened
     (3, 10.0)
     """
-    choice("method", method, METHODS)
+    if not isinstance(method, (str, Method)):
+        raise InvalidInput(f"method must be one of {', '.join(METHODS)} or a weakly.adaptive.Method, got {method!r}")
+    name = method.name if isinstance(method, Method) else choice("method", method, tuple(METHODS))
     labels = [label] if isinstance(label, str) else list(label)
-    for name, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
+    for what, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
         if value is not None:
-            whole(name, value)
+            whole(what, value)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
+    if batch is not None and (name != "change-point" or queries_per_recording is None):
+        raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
     if segment_length is not None:
         segment_length = float(check("segment_length", segment_length))
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
-    parameters = {
+    parameters: dict[str, Any] = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
-        "budget": budget, "batch": batch, "search": search, "threshold": threshold, "penalty": penalty,
-        "children": children, "start": start, "n_events": n_events, "query_cost_share": query_cost_share,
-        "tolerance": tolerance, "guess_rate": guess_rate, "lapse_rate": lapse_rate,
+        "budget": budget, "batch": batch, "windows": [float(x) for x in windows], "search": search,
+        "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
+        "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
+        "lapse_rate": lapse_rate,
     }  # fmt: skip
-    if method == "change-point":
-        known = {name: with_features(one, features, feature_hop, sample_rate) for name, one in known.items()}
+    if isinstance(method, Method):
+        parameters = {"own": type(method).__name__, **method.parameters}
+    if name == "change-point" or features is not None:
+        known = {one: with_features(value, features, feature_hop, sample_rate) for one, value in known.items()}
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
-    rows = []
+    rows, follows = [], batch is not None
     for one_label in labels:
         mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
         if batch is None:
-            rows += _rows(make_method(method, parameters, list(mine.values())), mine, one_label, answers)
+            how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
+            follows = follows or how.follows_answers
+            rows += _rows(how, mine, one_label, answers)
         else:
             rows += _batch(mine, one_label, answers, parameters)
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    result = Queries(frame, known, method, {**parameters, "label": labels}, skipped)
-    if calibrate is not None:
-        from .calibration import mix
+    path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else None
+    signal = {"features": "arrays" if features is not None and path is None else path, "feature_hop": feature_hop,
+              "sample_rate": sample_rate}  # fmt: skip
+    result = Queries(frame, known, name, {**parameters, **signal, "label": labels}, skipped, follows)
+    if calibrate:
+        from .calibration import with_items
 
-        result = mix(result, calibrate)
+        if truth is None:
+            raise InvalidInput("calibrate needs events: strong labels of some of the recordings, to take items from")
+        result = with_items(result, truth, count=calibrate, rng=rng)
     return result
 
 
 def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    """The method by its word, with its parameters checked."""
-    p = parameters
-    count, length, budget = p.get("queries_per_recording"), p.get("segment_length"), p.get("budget")
-    if method in ("bisection", "overlapping") and length is None:
-        raise InvalidInput(f"method {method!r} needs segment_length")
-    if method == "fixed":
-        if length is None and count is None and budget is None:
-            raise InvalidInput("method 'fixed' needs segment_length, queries_per_recording or budget")
-        if length is None and budget is not None:
-            length = _shared_length(recordings, budget)
-        return Fixed(segment_length=length, n_queries=count)
-    if method == "oracle":
-        return Oracle()
-    if method == "overlapping":
-        assert length is not None
-        return Overlapping(segment_length=length, hop=_or(p.get("hop"), length / 2), votes=p.get("votes"))
-    if method == "change-point":
-        if budget is not None:
-            if budget < len(recordings):
-                raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
-            return spend(recordings, budget=budget)
-        return ChangePoint(
-            n_queries=count,
-            search=p.get("search") or "peaks",
-            penalty=p.get("penalty"),
-            threshold=p.get("threshold"),
-        )
-    if method == "bisection":
-        assert length is not None
-        return Bisection(
-            segment_length=length,
-            start=p.get("start"),
-            children=p.get("children") or "halves",
-            n_events=_or(p.get("n_events"), 1.0),
-            query_cost_share=_or(p.get("query_cost_share"), 0.5),
-        )
+    """The method by its name, with its parameters checked; nothing is computed yet."""
+    return METHODS[method](parameters, recordings)
+
+
+def _fixed(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    length, count, budget = p.get("segment_length"), p.get("queries_per_recording"), p.get("budget")
+    if length is None and count is None and budget is None:
+        raise InvalidInput("method 'fixed' needs segment_length, queries_per_recording or budget")
+    if length is None and budget is not None:
+        length = _shared_length(recordings, budget)
+    return Fixed(segment_length=length, n_queries=count)
+
+
+def _overlapping(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    length = _needed(p, "overlapping")
+    return Overlapping(segment_length=length, hop=_or(p.get("hop"), length / 2), votes=p.get("votes"))
+
+
+def _change_point(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    how = ChangePoint(
+        n_queries=p.get("queries_per_recording"),
+        windows=tuple(p.get("windows") or WINDOWS),
+        search=p.get("search") or "peaks",
+        penalty=p.get("penalty"),
+        threshold=p.get("threshold"),
+        shortest=_or(p.get("shortest"), 0.0),
+    )
+    budget = p.get("budget")
+    if budget is None:
+        return how
+    _enough(recordings, budget)
+    return SharedBudget(tuple(recordings), budget, replace(how, threshold=_or(p.get("threshold"), 0.0)))
+
+
+def _bisection(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    return Bisection(
+        segment_length=_needed(p, "bisection"),
+        start=p.get("start"),
+        children=p.get("children") or "halves",
+        n_events=_or(p.get("n_events"), 1.0),
+        query_cost_share=_or(p.get("query_cost_share"), 0.5),
+    )
+
+
+def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     return Boundary(
         tolerance=_or(p.get("tolerance"), 0.05),
-        segment_length=length,
+        segment_length=p.get("segment_length"),
         guess_rate=_or(p.get("guess_rate"), 0.0),
         lapse_rate=_or(p.get("lapse_rate"), 0.0),
+        shortest=_or(p.get("shortest"), 0.0),
     )
+
+
+#: What makes each method from the parameters of the door.
+METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
+    "fixed": _fixed,
+    "oracle": lambda p, recordings: Oracle(),
+    "overlapping": _overlapping,
+    "change-point": _change_point,
+    "bisection": _bisection,
+    "boundary": _boundary,
+}
+
+
+def _needed(p: Mapping[str, Any], method: str) -> float:
+    if p.get("segment_length") is None:
+        raise InvalidInput(f"method {method!r} needs segment_length")
+    return float(p["segment_length"])
+
+
+def _enough(recordings: list[Recording], budget: int) -> None:
+    if budget < len(recordings):
+        raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
 
 
 def _or(value: Any, default: float) -> float:
@@ -255,8 +308,7 @@ def _or(value: Any, default: float) -> float:
 
 def _shared_length(recordings: list[Recording], budget: int) -> float:
     """The shortest segment length whose fixed segments of all recordings fit the budget."""
-    if budget < len(recordings):
-        raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
+    _enough(recordings, budget)
     lengths = np.array([one.length for one in recordings])
     low, high = float(lengths.sum()) / budget, float(lengths.max())
     for _ in range(60):
@@ -288,7 +340,7 @@ def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answ
         seen: dict[tuple[int, int], int] = {}
         for segment in key(asked.segments):
             seen[segment] = seen.get(segment, 0) + 1
-        turn = 1 + (_rounds(method, recording, asked) if len(asked) else 0)
+        turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
         for (onset, offset), segment in zip(segments.tolist(), key(segments)):
             repeat = seen.get(segment, 0)
             seen[segment] = repeat + 1
@@ -301,11 +353,8 @@ def _batch(
     known: dict[str, Recording], label: str, answers: Answers | None, parameters: Mapping[str, Any]
 ) -> list[tuple[Any, ...]]:
     """The next recordings, cut where a model of the answers so far changes its mind."""
-    from .learning import Prototypes, learned_segments
-
-    count = parameters.get("queries_per_recording")
-    if count is None:
-        raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
+    count = parameters["queries_per_recording"]
+    how = {"windows": tuple(parameters["windows"]), "shortest": parameters["shortest"]}
     model, open_ = Prototypes(), {}
     for name, recording in known.items():
         asked = asked_so_far(answers, name, label)
@@ -318,23 +367,7 @@ def _batch(
     turn = {name: open_[name] for name in list(open_)[: parameters["batch"]]}
     if not model.ready:
         return _rows(make_method("change-point", parameters, list(turn.values())), turn, label, None)
-    cuts = {name: learned_segments(model, one, n_queries=count) for name, one in turn.items()}
-    rows = _rows(Chosen(cuts, "change-point"), turn, label, None)
+    cuts = {name: learned_segments(model, one, n_queries=count, **how) for name, one in turn.items()}
+    rows = _rows(Chosen(cuts), turn, label, None)
     done = -(-(len(known) - len(open_)) // parameters["batch"])
     return [(*row[:6], 1 + done, *row[7:]) for row in rows]
-
-
-def _rounds(method: Method, recording: Recording, asked: Asked) -> int:
-    """How many rounds these answers took: the method is asked again, answer by answer."""
-    if isinstance(method, (Fixed, Oracle, Overlapping, ChangePoint, Chosen)):
-        return 1
-    if isinstance(method, Boundary):
-        return 1 + max(0, len(asked) - len(method.next(recording, Asked())))
-    rounds, so_far = 0, Asked()
-    known = dict(zip(key(asked.segments), asked.present.tolist()))
-    while len(segments := method.next(recording, so_far)):
-        said = [known.get(segment) for segment in key(segments)]
-        if any(answer is None for answer in said):
-            return rounds
-        rounds, so_far = rounds + 1, so_far.add(segments, np.array(said, dtype=float))
-    return rounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class Fixed(AtOnce):
 
     segment_length: float | None = None
     n_queries: int | None = None
-    name: str = "fixed"
+    name: ClassVar[str] = "fixed"
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
@@ -40,7 +41,7 @@ class Fixed(AtOnce):
 class Oracle(AtOnce):
     """ORC: the true events and the gaps between them; needs strong labels, so it serves as the bound."""
 
-    name: str = "oracle"
+    name: ClassVar[str] = "oracle"
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
@@ -71,7 +72,7 @@ class Overlapping(AtOnce):
     hop: float
     votes: int | None = None
     required_overlap: float | None = None
-    name: str = "overlapping"
+    name: ClassVar[str] = "overlapping"
 
     def __post_init__(self) -> None:
         windows = self.windows_per_cell

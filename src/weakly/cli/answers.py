@@ -7,13 +7,15 @@ from typing import Any
 
 import typer
 
+from ..errors import InvalidInput
 from . import app
 from .common import JSON, print_json, print_table, wrote
 
 _HELP = """Read answers back from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
 
-Partial, double, contradictory and unknown answers are counted and named. Answers are kept beside queries.csv, so they
-can come in pieces; running the command twice changes nothing.
+Partial, double, contradictory and unknown answers are counted and named. Answers are kept in the campaign's folder
+(campaign.db, and answers.csv to read), so they can come in pieces and from several people at once; running the command
+twice changes nothing.
 
 Examples:
 
@@ -22,7 +24,7 @@ Examples:
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
 _EXPORTS = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported.")
-_QUERIES = typer.Option(..., "--queries", help="The campaign's queries.csv.")
+_QUERIES = typer.Option(..., "--queries", help="The campaign: its folder, or queries.csv in it.")
 _STRONG = typer.Option(None, "--strong", help="Strong labels of the same recordings: the criterion from them.")
 _OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
 
@@ -39,6 +41,8 @@ def answers(
     from ..adaptive.campaign import Campaign
 
     campaign = Campaign.open(queries)
+    if out is not None:
+        _refuse_inputs(out, [*exports, queries, *([] if strong is None else [strong])])
     found = campaign.take(exports)
     result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong)}
     following = campaign.next_round(found)
@@ -51,6 +55,13 @@ def answers(
         print_json(result)
         return
     _say(result)
+
+
+def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
+    """Labels are not written over what they are made from."""
+    for path in inputs:
+        if path.resolve().is_relative_to(out.resolve()):
+            raise InvalidInput(f"--out {out} holds {path}, which is read: give another folder for the labels")
 
 
 def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:

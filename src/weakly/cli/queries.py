@@ -9,29 +9,44 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, print_json, wrote
+from .common import JSON, numbers, print_json, wrote
 
 _HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or a table.
 
-The plan (how many queries, how long) is printed before anything is written. DIR/queries.csv is the state of the
-campaign: run the command again and nothing changes; run it with --resume after `weakly answers` and methods that follow
-the answers ask their next round.
+The plan (how many queries, how long) is printed before anything is written. DIR/campaign.db holds the campaign; the
+other files are exports of it. Run the command again and nothing changes: answers that were typed into the files are
+kept. Run it with --resume after `weakly answers`, and methods that follow the answers ask their next round. A folder
+holds one campaign: other settings are refused.
 
 Examples:
 
   weakly queries *.wav --method change-point --queries-per-recording 20 --to labelstudio --out tasks/
 
-  weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --calibrate 20 --to csv --out tasks/
+  weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --to csv --out tasks/
+
+  weakly queries recordings/ --segment-length 3 --label dog --events known.tsv --calibrate 20 --out tasks/
+
+  weakly queries --resume tasks/
 """
 _RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns.")
-_EVENTS = typer.Option(None, "--events", help="Strong labels, for the oracle; any format that weakly reads.")
+_EVENTS = typer.Option(None, "--events", help="Strong labels, for the oracle and --calibrate; any format weakly reads.")
 _FEATURES = typer.Option(None, "--features", help="Folder with embeddings: one npy, npz or parquet each.")
 _RESUME = typer.Option(None, "--resume", metavar="DIR", help="The next round of the campaign in DIR.")
-_OUT = typer.Option(None, "--out", metavar="DIR", help="Where queries.csv and the tool's files go.")
+_OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
+#: Options of the command that are options of the campaign, and what they are called there.
+_SETTINGS = {
+    "method": "method", "label": "label", "segment_length": "segment_length", "hop": "hop", "votes": "votes",
+    "queries_per_recording": "queries_per_recording", "budget": "budget", "batch": "batch", "windows": "windows",
+    "search": "search", "threshold": "threshold", "shortest": "shortest", "children": "children",
+    "events_per_recording": "n_events", "query_cost_share": "query_cost_share", "tolerance": "tolerance",
+    "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "feature_hop": "feature_hop",
+    "sample_rate": "sample_rate",
+}  # fmt: skip
 
 
 @app.command("queries", help=_HELP)
 def queries(
+    context: typer.Context,
     recordings: list[Path] = _RECORDINGS,
     method: str = typer.Option(
         "fixed", "--method", help="fixed, oracle, overlapping, change-point, bisection or boundary."
@@ -46,13 +61,28 @@ def queries(
     events: Path = _EVENTS,
     features: Path = _FEATURES,
     feature_hop: float = typer.Option(None, "--feature-hop", help="Seconds per row, where the files hold no times."),
+    windows: str = typer.Option(
+        "0.1,0.2,0.4,0.8",
+        "--windows",
+        help="Change points: seconds on either side of a change; longer for long events.",
+    ),
     search: str = typer.Option("peaks", "--search", help="Change points: peaks, kernel or pelt."),
+    threshold: float = typer.Option(None, "--threshold", help="Change points: least prominence of a peak."),
+    shortest: float = typer.Option(0.3, "--shortest", help="Seconds; change points and boundary ask nothing shorter."),
     children: str = typer.Option("halves", "--children", help="Bisection: halves, overlapping or rescue."),
     events_per_recording: float = typer.Option(1.0, "--events-per-recording", help="Expected; bisection's start."),
     query_cost_share: float = typer.Option(0.5, "--query-cost-share", help="The paper's r; bisection's start."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
+    guess_rate: float = typer.Option(0.0, "--guess-rate", help="Boundary search: how often a present is wrong."),
+    lapse_rate: float = typer.Option(0.0, "--lapse-rate", help="Boundary search: how often an absent is wrong."),
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
-    calibrate: int = typer.Option(0, "--calibrate", metavar="N", help="Mix in N items with a known event fraction."),
+    calibrate: int = typer.Option(
+        0,
+        "--calibrate",
+        metavar="N",
+        min=0,
+        help="Mix in N pieces of the events of --events, to measure the criterion.",
+    ),
     seed: int = typer.Option(0, "--seed", min=0, help="For the calibration items."),
     to: str = typer.Option("csv", "--to", help="labelstudio, raven, audacity, csv or clips."),
     url_prefix: str = typer.Option(
@@ -69,43 +99,38 @@ def queries(
     from ..adaptive import queries as make
     from ..formats import read
 
-    options: dict[str, Any] = {
-        "method": method,
-        "label": [word.strip() for word in label.split(",")] if "," in label else label,
-        "segment_length": segment_length,
-        "hop": hop,
-        "votes": votes,
-        "queries_per_recording": queries_per_recording,
-        "budget": budget,
-        "batch": batch,
-        "search": search,
-        "children": children,
-        "n_events": events_per_recording,
-        "query_cost_share": query_cost_share,
-        "tolerance": tolerance,
-    }
-    given: Any = recordings
+    told = {_SETTINGS[name]: value for name, value in locals().items() if name in _SETTINGS}
+    told["label"] = [word.strip() for word in label.split(",")] if "," in label else label
+    told["windows"] = numbers(windows, name="--windows")
+    tool: dict[str, Any] = {"to": to, "url_prefix": url_prefix, "cut": cut}
     if resume is not None:
-        from ..adaptive.campaign import resumed
+        from ..adaptive.campaign import Campaign
 
-        given, options, to = resumed(resume)
-        out = out or resume
+        given = {name for name in (*_SETTINGS, *tool) if _is_given(context, name)}
+        if recordings or calibrate or events is not None:
+            raise InvalidInput("--resume goes on with the campaign's own recordings; give --resume DIR alone")
+        if out is not None and out.resolve() != resume.resolve():
+            raise InvalidInput(f"--resume {resume} goes on in its own folder, got --out {out}")
+        campaign, out = Campaign.open(resume), resume
+        campaign.check({_SETTINGS[name]: told[_SETTINGS[name]] for name in _SETTINGS if name in given})
+        tool = {**tool, **campaign.tool, **{name: tool[name] for name in tool if name in given}}
+        found = campaign.take_typed().next()
     elif not recordings:
         raise InvalidInput("give recordings: audio files or folders, or --resume DIR")
-    options |= {"features": features, "feature_hop": feature_hop, "sample_rate": sample_rate}
-    if events is not None:
-        options["events"] = read(events)
-    if out is None and not json:
-        dry_run = True
-    if calibrate:
-        options["calibrate"] = _items(calibrate, out, segment_length, seed, dry_run)
-    found = make(given if resume is not None else _matching(given), **options)
+    else:
+        strong = None if events is None else read(events)
+        found = make(_matching(recordings), **told, events=strong, calibrate=calibrate or None, rng=seed)
     if not json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
-        wrote(*_first(found.write(out, to=to, url_prefix=url_prefix, cut=cut, sample_rate=sample_rate)))
+        wrote(*_first(found.write(out, **tool)))
     if json:
         print_json({**found.to_dict(), "seconds_estimate": found.estimate(seconds_per_answer=seconds_per_answer)})
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _matching(given: list[Path]) -> list[Path]:
@@ -120,14 +145,6 @@ def _matching(given: list[Path]) -> list[Path]:
             raise InvalidInput(f"{path}: no recording matches this pattern")
         found += matches
     return found
-
-
-def _items(count: int, out: Path | None, segment_length: float | None, seed: int, dry_run: bool) -> Any:
-    from ..adaptive import design, synthetic
-
-    if out is None or dry_run:
-        raise InvalidInput("--calibrate writes synthetic recordings, so it needs --out")
-    return synthetic(out / "calibration", design(count), segment_length=segment_length or 3.0, rng=seed)
 
 
 def _first(paths: list[Path], most: int = 6) -> list[Path]:
@@ -149,7 +166,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         f" ({seconds_per_answer:g} s per answer besides listening)"
     )
     items = int(found.frame["calibration"].sum())
-    if items:
+    if items > 1:
         from ..adaptive import design
 
         plan = design(items)
@@ -157,7 +174,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
             f"{items} of them are calibration items: the presence criterion to +-{plan.half_width():.2f}; "
             f"+-0.05 takes {plan.items_for(0.05)}"
         )
-    if found.method in ("bisection", "boundary") or found.parameters.get("batch"):
+    if found.follows_answers:
         typer.echo("the method follows the answers: this is its next round, not its last")
     if found.skipped:
         typer.echo(f"{len(found.skipped)} recordings were skipped")

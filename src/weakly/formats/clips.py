@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Answers, Events
-from .labelstudio import WORDS
+from .vocabulary import WORDS
 from .output import as_answers, count, delimited, exact, save, texts_of
 from .registry import Format
 from .source import Source, quoted

@@ -1,0 +1,332 @@
+"""The store of a campaign: one database that owns its settings, recordings, queries and answers.
+
+By default one SQLite file, ``campaign.db`` in the campaign's folder; any address that SQLAlchemy knows serves as well.
+Answers are only ever added, in one transaction under the store's lock, each with an id that makes bringing it twice the
+same as bringing it once. What comes next is a function of what is here, so whatever was interrupted is simply run
+again. Files for tools and people are exports of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from ..errors import InvalidInput
+
+NAME = "campaign.db"
+VERSION = 1
+#: What takes the tables of one version to the next.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+
+_META = MetaData()
+SETTINGS = Table("settings", _META, Column("name", String, primary_key=True), Column("value", String, nullable=False))
+RECORDINGS = Table(
+    "recordings", _META,
+    Column("recording", String, primary_key=True), Column("seconds", Float, nullable=False),
+    Column("path", String), Column("relative", String),
+)  # fmt: skip
+QUERIES = Table(
+    "queries", _META,
+    Column("number", Integer, primary_key=True, autoincrement=False), Column("query", String, unique=True),
+    Column("recording", String, nullable=False), Column("onset", Float, nullable=False),
+    Column("offset", Float, nullable=False), Column("label", String, nullable=False),
+    Column("method", String, nullable=False), Column("round", Integer, nullable=False),
+    Column("repeat", Integer, nullable=False), Column("calibration", Boolean, nullable=False),
+    Column("event_fraction", Float), Column("recording_length", Float, nullable=False),
+)  # fmt: skip
+ANSWERS = Table(
+    "answers", _META,
+    Column("number", Integer, primary_key=True, autoincrement=False), Column("answer", String, unique=True),
+    Column("query", String, nullable=False, index=True), Column("present", Float), Column("annotator", String),
+    Column("seconds", Float), Column("answered", String), Column("source", String),
+)  # fmt: skip
+#: The fingerprints of files that were written from here: what has another one was changed by somebody.
+EXPORTS = Table("exports", _META, Column("file", String, primary_key=True), Column("sha256", String, primary_key=True))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: 1 present, 0 absent or NaN unsure, by whom, how long it took, when, and where it was read."""
+
+    query: str
+    present: float
+    annotator: str = ""
+    seconds: float = np.nan
+    answered: str = ""  # the tool's clock, where it has one
+    source: str = ""
+    id: str = ""  # given by whoever asks one at a time; else it follows from the rest
+
+    def __post_init__(self) -> None:
+        if not (self.present in (0.0, 1.0) or np.isnan(self.present)):
+            raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {self.present!r}")
+
+
+@dataclass(frozen=True)
+class State:
+    """All that a store holds at one moment."""
+
+    settings: dict[str, Any]
+    recordings: dict[str, dict[str, Any]]
+    queries: pd.DataFrame
+    answers: list[Answer]
+
+
+class Store:
+    """The database of one campaign."""
+
+    def __init__(self, place: str | Path) -> None:
+        address = str(place)
+        self.file = None if "://" in address else Path(place)
+        self.name = address if self.file is None else str(self.file)
+        with self._told():
+            if self.file is None:
+                self._engine = create_engine(address)
+            else:
+                self._engine = create_engine(
+                    f"sqlite:///{self.file}", poolclass=NullPool, connect_args={"timeout": 120.0}
+                )
+        if self._engine.dialect.name == "sqlite":
+            _sqlite(self._engine)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Damage and locks in one line."""
+        try:
+            yield
+        except (SQLAlchemyError, UnicodeDecodeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
+            raise InvalidInput(
+                f"{self.name}: the campaign's store cannot be read or written: {reason}; nothing was changed"
+            ) from error
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """One transaction under the lock of the store: all of it happens, or nothing."""
+        with self._told(), self._engine.begin() as connection:
+            self._ready(connection)
+            yield connection
+
+    def _ready(self, connection: Connection) -> None:
+        if not inspect(connection).has_table("settings"):
+            _META.create_all(connection)
+            connection.execute(SETTINGS.insert().values(name="schema_version", value=str(VERSION)))
+        # On a server this row is the lock; SQLite is locked as a whole by now.
+        connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=SETTINGS.c.value))
+        found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == "schema_version")).scalar()
+        version = int(found) if found is not None and str(found).isdecimal() else -1
+        if not 1 <= version <= VERSION:
+            raise InvalidInput(
+                f"{self.name}: a store of version {found}, and this weakly knows versions 1 to {VERSION}"
+            )
+        for old in range(version, VERSION):
+            MIGRATIONS[old](connection)
+            connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=str(old + 1)))
+
+    def state(self, connection: Connection | None = None) -> State:
+        """Everything, as it is at this moment."""
+        if connection is None:
+            with self.begin() as own:
+                return self.state(own)
+        if self._engine.dialect.name == "sqlite":
+            report = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            if report != "ok":
+                raise InvalidInput(f"{self.name}: the campaign's store is damaged: {report}; nothing was changed")
+        settings = {row.name: json.loads(row.value) for row in connection.execute(select(SETTINGS))}
+        recordings = {
+            str(row.recording): {"seconds": float(row.seconds), "path": row.path, "relative": row.relative}
+            for row in connection.execute(select(RECORDINGS))
+        }
+        rows = connection.execute(select(QUERIES).order_by(QUERIES.c.number)).mappings().all()
+        frame = pd.DataFrame(rows, columns=[column.name for column in QUERIES.columns]).drop(columns="number")
+        numbers = ("onset", "offset", "event_fraction", "recording_length")
+        frame = frame.astype({**dict.fromkeys(numbers, float), "round": int, "repeat": int, "calibration": bool})
+        if len(frame) and not (frame["onset"] < frame["offset"]).all():
+            raise InvalidInput(f"{self.name}: the campaign's store is damaged: a query ends before it starts")
+        answers = [
+            Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
+                   str(row.answered or ""), str(row.source or ""), str(row.answer))
+            for row in connection.execute(select(ANSWERS).order_by(ANSWERS.c.number))
+        ]  # fmt: skip
+        return State(settings, recordings, frame, answers)
+
+    def add(
+        self, settings: Mapping[str, Any], recordings: Mapping[str, Mapping[str, Any]], queries: pd.DataFrame
+    ) -> State:
+        """Take in the settings, if there are none yet, and the recordings and queries that are new; the state after.
+
+        Other settings than those that are there are refused: a store belongs to one campaign.
+        """
+        with self.begin() as connection:
+            before = self.state(connection)
+            self.check(before, settings, recordings)
+            connection.execute(SETTINGS.delete().where(SETTINGS.c.name == "tool"))  # the latest tool is the tool
+            held = set(before.settings) - {"tool"}
+            _insert(connection, SETTINGS, [
+                {"name": name, "value": json.dumps(value)} for name, value in settings.items() if name not in held
+            ])  # fmt: skip
+            _insert(connection, RECORDINGS, [
+                {"recording": name, "seconds": one["seconds"], "path": one["path"], "relative": one["relative"]}
+                for name, one in recordings.items() if name not in before.recordings
+            ])  # fmt: skip
+            known = set(before.queries["query"])
+            new = queries[~queries["query"].isin(known)].drop_duplicates("query")
+            _insert(connection, QUERIES, [
+                {"number": len(known) + k, **{str(name): _plain(value) for name, value in row.items()}}
+                for k, row in enumerate(new.to_dict("records"))
+            ])  # fmt: skip
+            return self.state(connection)
+
+    def check(self, before: State, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
+        """Refuse other settings than those of the state, naming both."""
+        for group, given in settings.items():
+            old = before.settings.get(group, given)
+            pairs = [(group, old, given)]
+            if isinstance(given, Mapping):
+                pairs = [(name, old[name], value) for name, value in given.items() if name in old]
+            differing = [(name, first, second) for name, first, second in pairs if not _agree(first, second)]
+            if differing and group != "tool":
+                here = ", ".join(f"{name} {_words(first)}" for name, first, _ in differing)
+                asked = ", ".join(f"{name} {_words(second)}" for name, _, second in differing)
+                raise InvalidInput(
+                    f"{self.name} belongs to a campaign with {here}; {asked} was asked for, and a folder holds one "
+                    "campaign: give another folder"
+                )
+        for name, one in recordings.items():
+            seconds = before.recordings.get(name, one)["seconds"]
+            if abs(seconds - one["seconds"]) > 1e-6:
+                raise InvalidInput(
+                    f"{self.name}: recording {name!r} has {seconds:g} s in this campaign, and {one['seconds']:g} s now"
+                )
+
+    def tell(self, answers: Iterable[Answer], connection: Connection | None = None) -> int:
+        """Add the answers that are new; how many.
+
+        An answer with a clock (or an id of its own) is new if it is not there yet. One without is new unless it says
+        what that annotator said last, or what the same file said last: a file is a state, not a diary.
+        """
+        if connection is None:
+            with self.begin() as own:
+                return self.tell(answers, own)
+        answers = list(answers)
+        held: set[str] = set()
+        latest: dict[tuple[str, ...], float] = {}
+        number = connection.execute(select(func.max(ANSWERS.c.number))).scalar()
+        number = -1 if number is None else int(number)
+        earlier = select(ANSWERS).order_by(ANSWERS.c.number)
+        if len(answers) < 500:
+            earlier = earlier.where(ANSWERS.c.query.in_([one.query for one in answers]))
+        for row in connection.execute(earlier):
+            held.add(row.answer)
+            for place in ((row.query, row.annotator), (row.query, row.annotator, row.source)):
+                latest[place] = _float(row.present)
+        rows = []
+        for one in answers:
+            places = ((one.query, one.annotator), (one.query, one.annotator, one.source))
+            clock = one.id or one.answered
+            if not clock and any(place in latest and same(latest[place], one.present) for place in places):
+                latest[places[1]] = one.present
+                continue
+            number += 1
+            text = f"{one.query}|{one.annotator}|{one.present}|{one.answered or f'{one.source}|{number}'}"
+            name = one.id or hashlib.sha256(text.encode()).hexdigest()[:20]
+            if name in held:
+                continue
+            held.add(name)
+            for place in places:
+                latest[place] = one.present
+            rows.append({
+                "number": number, "answer": name, "query": one.query, "present": _plain(one.present),
+                "annotator": one.annotator, "seconds": _plain(one.seconds), "answered": one.answered,
+                "source": one.source,
+            })  # fmt: skip
+        _insert(connection, ANSWERS, rows)
+        return len(rows)
+
+    def written(self, file: str, data: bytes | None = None, *, on: Connection | None = None) -> set[str]:
+        """The fingerprints of what was written to this file, with that of new data, which is remembered."""
+        if on is None:
+            with self.begin() as own:
+                return self.written(file, data, on=own)
+        known = {str(row.sha256) for row in on.execute(select(EXPORTS.c.sha256).where(EXPORTS.c.file == file))}
+        if data is not None and (mark := fingerprint(data)) not in known:
+            on.execute(EXPORTS.insert().values(file=file, sha256=mark))
+            known.add(mark)
+        return known
+
+
+def _sqlite(engine: Engine) -> None:
+    """Every transaction takes the lock when it begins, and is on the disk when it ends."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # the driver must not begin transactions of its own
+        connection.execute("PRAGMA synchronous=FULL")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def fingerprint(data: bytes) -> str:
+    """What tells two files apart."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _insert(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(table.insert(), rows)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def _float(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def same(a: float, b: float) -> bool:
+    """Whether two answers say the same."""
+    return a == b or bool(np.isnan(a) and np.isnan(b))
+
+
+def _agree(a: Any, b: Any) -> bool:
+    """Whether two settings are the same; places are if they are the same from anywhere or from the folder."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return any(a.get(name) == b.get(name) for name in ("path", "relative"))
+    return bool(a == b)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return str(value.get("path"))
+    return "none" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
