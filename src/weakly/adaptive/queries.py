@@ -333,19 +333,23 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
 
 
 def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
+    return [row for name, one in known.items() for row in rows_of(method, one, label, asked_so_far(answers, name, label))]
+
+
+def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:
+    """What the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
-    for name, recording in known.items():
-        asked = asked_so_far(answers, name, label)
-        segments = method.next(recording, asked)
-        seen: dict[tuple[int, int], int] = {}
-        for segment in key(asked.segments):
-            seen[segment] = seen.get(segment, 0) + 1
-        turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
-        for (onset, offset), segment in zip(segments.tolist(), key(segments)):
-            repeat = seen.get(segment, 0)
-            seen[segment] = repeat + 1
-            name_ = query_id(name, onset, offset, label, repeat)
-            rows.append((name_, name, onset, offset, label, method.name, turn, repeat, False, np.nan, recording.length))
+    segments = method.next(recording, asked)
+    seen: dict[tuple[int, int], int] = {}
+    for segment in key(asked.segments):
+        seen[segment] = seen.get(segment, 0) + 1
+    turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
+    for (onset, offset), segment in zip(segments.tolist(), key(segments)):
+        repeat = seen.get(segment, 0)
+        seen[segment] = repeat + 1
+        name = query_id(recording.name, onset, offset, label, repeat)
+        rows.append((name, recording.name, onset, offset, label, method.name, turn, repeat, False, np.nan,
+                     recording.length))  # fmt: skip
     return rows
 
 

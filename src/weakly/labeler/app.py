@@ -1,0 +1,228 @@
+"""The addresses of ``weakly label``: ask, tell, undo, bookmark; the sound and the picture of a segment; how it goes.
+
+All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never by
+a path. Nobody sees what another person answered; the owner sees counts and agreement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+from ..adaptive.base import Recording
+from ..errors import InvalidInput, optional
+from ..web.app import STATIC, add_parts, handle_errors, static_parts
+from ..web.limits import Guard, Limits
+from . import media
+from .access import Access, Person
+from .live import Live
+from .measure import card_of
+from .session import Item, Session
+
+optional("fastapi", extra="label")
+
+from fastapi import Depends, FastAPI, Request  # noqa: E402
+from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
+from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+
+_OWN = Path(__file__).parent / "static"
+API = "/api/1"
+MOST_CONTEXT = 30.0  # seconds on either side
+
+Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+Query = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Tell(_Told):
+    """An answer. ``id`` is made by the client: the same answer sent again is taken once."""
+
+    query: Query
+    present: Annotated[int, Field(ge=0, le=1)] | None = Field(description="1 present, 0 absent, null unsure")
+    id: Id
+    seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
+    plays: Annotated[int, Field(ge=0, le=10**6)] = 1
+    speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
+    context: bool = Field(False, description="whether more than the segment was heard or seen")
+
+
+class Undo(_Told):
+    """Take back the last answer."""
+
+    id: Id
+
+
+class Bookmark(_Told):
+    """Keep a note about a segment."""
+
+    query: Query
+    note: Annotated[str, Field(max_length=2000)] = ""
+    id: Id
+
+
+@dataclass
+class Campaign:
+    """What the page is about: the session, its recordings, who may ask, and what to do at the end."""
+
+    session: Session
+    recordings: dict[str, Recording]
+    folders: media.Folders
+    access: Access
+    label: str
+    sample_rate: float | None = None
+    measuring: int | None = None  # how many items a measurement has
+    live: Live | None = None
+    export: Callable[[], list[Path]] | None = None
+    finished: set[str] = field(default_factory=set)
+
+
+def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
+    """The application, to be run by any ASGI server."""
+    app = FastAPI(
+        title="weakly label", version=metadata.version("weakly"), docs_url=None, redoc_url=None,
+        description="Ask for the next segment, tell what was heard. Version 1.",
+    )  # fmt: skip
+    app.add_middleware(Guard, limits=Limits(body_kb=16), host=host, names=names)
+    handle_errors(app)
+    page = static_parts(_OWN)
+    page["/"] = page.pop("/static/label.html")
+    add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
+    session = campaign.session
+
+    def person(request: Request) -> Person:
+        found = campaign.access.person(request.headers.get("authorization"))
+        if found is None:
+            raise HTTPException(401, "this campaign needs the link with your token; ask its owner for it")
+        return found
+
+    def annotator(who: Annotated[Person, Depends(person)]) -> str:
+        if who.annotator is None:
+            raise HTTPException(403, "this link is the owner's; annotators have links of their own")
+        return who.annotator
+
+    def owner(who: Annotated[Person, Depends(person)]) -> Person:
+        if not who.is_owner:
+            raise HTTPException(403, "only the owner of the campaign sees this")
+        return who
+
+    Who = Annotated[str, Depends(annotator)]
+
+    def state(who: str) -> dict[str, Any]:
+        items = session.ask(who)
+        said = {"annotator": who, "label": campaign.label, "measuring": campaign.measuring}
+        progress = session.progress(who)
+        if campaign.measuring is not None:
+            progress["left"] = max(0, campaign.measuring - progress["answered"])
+            progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
+        return said | {"items": [shown(item) for item in items], "progress": progress}
+
+    def shown(item: Item) -> dict[str, Any]:
+        """What an annotator may know of a segment; whether it is a calibration item is not among it."""
+        recording = campaign.recordings[item.recording]
+        kind = media.kind_of(Path(recording.path or ""))
+        return {
+            "query": item.query, "recording": "" if campaign.measuring else item.recording, "label": item.label,
+            "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
+            "top": media.top_of(file_of(item)) if kind == "sound" else None,
+        }  # fmt: skip
+
+    def item_of(query: str) -> Item:
+        item = session.items.get(query)
+        if item is None:
+            raise HTTPException(404, "there is no such query in this campaign")
+        return item
+
+    def file_of(item: Item) -> Path:
+        try:
+            return campaign.folders.allowed(campaign.recordings[item.recording].path)
+        except InvalidInput as error:
+            raise HTTPException(403, str(error)) from error
+
+    def span(item: Item, context: bool) -> tuple[float, float]:
+        around = min(MOST_CONTEXT, item.offset - item.onset) if context else 0.0
+        return max(0.0, item.onset - around), min(campaign.recordings[item.recording].length, item.offset + around)
+
+    @app.get(f"{API}/ask")
+    def ask(who: Who) -> dict[str, Any]:
+        """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
+        return state(who)
+
+    @app.post(f"{API}/tell")
+    def tell(said: Tell, who: Who) -> dict[str, Any]:
+        """Take an answer; ``kept`` is false if this one, or another of yours to the same query, is there already."""
+        acts = [("context", "shown")] if said.context else []
+        acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
+        acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        kept = session.tell(
+            who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
+            seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
+        )  # fmt: skip
+        return {"kept": kept} | state(who)
+
+    @app.post(f"{API}/undo")
+    def undo(said: Undo, who: Who) -> dict[str, Any]:
+        """Take back your last answer; its segment comes next. What was said stays in the store, as taken back."""
+        item = session.undo(who, id=said.id)
+        return {"undone": None if item is None else item.query} | state(who)
+
+    @app.post(f"{API}/bookmark")
+    def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
+        """Keep a note about a segment."""
+        session.bookmark(who, query=said.query, note=said.note, id=said.id)
+        return {"kept": True}
+
+    @app.get(f"{API}/sound/{{query}}", response_class=Response)
+    def sound(query: str, who: Who, context: bool = False) -> Response:
+        """The sound of a segment as WAV, with as much on either side if context is asked for."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        return Response(media.sound(file_of(item), onset=onset, offset=offset), media_type="audio/wav")
+
+    @app.get(f"{API}/picture/{{query}}", response_class=Response)
+    def picture(query: str, who: Who, context: bool = False) -> Response:
+        """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=campaign.sample_rate)
+        return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
+
+    @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
+    def video(query: str, who: Who) -> FileResponse:
+        """The video that holds a segment; the page plays from its onset to its offset."""
+        path = file_of(item_of(query))
+        kind = media.VIDEOS.get(path.suffix.lower())
+        if kind is None:
+            raise HTTPException(404, "this recording is no video")
+        return FileResponse(path, media_type=kind)
+
+    @app.get(f"{API}/live")
+    def live(who: Who) -> dict[str, Any]:
+        """What is measured so far: your card, if items of known events were among the segments, and the labels."""
+        card = card_of(session, who, campaign.label)
+        labels = None if campaign.live is None else campaign.live.state(session)
+        return {"card": None if card is None else card.to_dict(), "labels": labels}
+
+    @app.get(f"{API}/team")
+    def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
+        """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
+        from .team import summary
+
+        return summary(session) | {"links": list(campaign.access.annotators)}
+
+    @app.post(f"{API}/export")
+    async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:
+        """Write labels, answers, the cards and what they say into the campaign's folder. For the owner."""
+        if campaign.export is None:
+            raise HTTPException(404, "there is nothing to write here")
+        written = await asyncio.to_thread(campaign.export)
+        return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
+
+    return app
