@@ -28,6 +28,7 @@ ROOMS = (
     "grid",
     "evaluation",
     "simulation",
+    "inference",
     "cost",
     "audio",
     "adaptive",

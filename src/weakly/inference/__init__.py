@@ -1,0 +1,28 @@
+"""From answers back to events: the exact posterior of a timeline, given what annotators said of its segments.
+
+Everything rests on one recursion over all timelines of a recording (:mod:`.kernels`), under a process of events
+(:class:`Renewal`: law of lengths, rate, step) and a way of answering (an ``Annotator`` or a ``PresenceRule``).
+
+What others build on:
+
+``posterior(segments, present, renewal=, recording_length=, annotator=, annotators=None)``
+    one recording: queries and answers in, a :class:`Posterior` out. A minute of recording at a step of .1 to .25 s
+    takes a millisecond or two, so run it again whenever an answer comes in.
+``Posterior.active, .edges``
+    P(an event is under way) per step, and the ends of the steps in seconds; ``.n_events``, ``.event_seconds``,
+    ``.wrong_time`` (expected seconds of wrong label, if each step gets its likelier one), ``.log_likelihood``.
+``Posterior.satisfied(segments)``, ``.present(segments)``, ``.information(segments)``
+    for many further segments at once and exactly: P(the rule is satisfied), P(the answer is present), and the bits that
+    the answer is expected to tell about the timeline.
+``Posterior.sample(n, rng=)``
+    whole timelines: sample, onset, offset.
+``Renewal(lengths, event_rate, step)``
+    the process; ``Renewal.from_hazard`` where the rate is per second without event.
+``infer(answers, ...)``
+    many recordings and classes, with the rate, the law of lengths and the criterion estimated where they are left out.
+"""
+
+from .posterior import Contradiction, Hearing, Posterior, posterior
+from .renewal import Renewal
+
+__all__ = ["Contradiction", "Hearing", "Posterior", "Renewal", "posterior"]

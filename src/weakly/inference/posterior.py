@@ -1,0 +1,384 @@
+"""One recording: its queries and answers in, everything that they say about its timeline out."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..annotator import Annotator, PresenceRule
+from ..errors import InvalidInput
+from ..exact.chance import Chance
+from ..intervals import as_intervals
+from ..symbols import check
+from . import kernels
+from .kernels import Chain, Questions, Runs
+from .renewal import JITTER, Array, Renewal
+
+_NODES = 9  # criteria that stand for a law of criteria
+_JOINT = 64  # sets of criteria that stand for several annotators, each with a law
+_MOST = 8192  # masks per boundary
+_NEAR = 1e-6  # of a step: what rounding may move
+_TICK = 1e-9
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """How somebody answers: the rules they may go by, as likely as their weights, and P(present) without and with."""
+
+    rules: tuple[PresenceRule, ...]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, who: Annotator | PresenceRule | Hearing, *, rule: PresenceRule | None = None) -> Hearing:
+        """The hearing of an annotator; ``rule`` takes the place of the annotator's criterion."""
+        if isinstance(who, Hearing):
+            return who
+        if isinstance(who, PresenceRule):
+            return cls((who,), 0.0, 1.0)
+        chance = Chance.of(who)
+        if rule is not None:
+            return cls((rule,), chance.low, chance.high)
+        criteria, _ = chance.criteria(_NODES)
+        return cls(tuple(PresenceRule.fraction(float(g)) for g in criteria), chance.low, chance.high)
+
+
+def _joint(hearings: Sequence[Hearing]) -> list[tuple[int, ...]]:
+    """Which rule each of several people goes by, in equally likely combinations (a lattice where there are many)."""
+    several = [len(h.rules) > 1 for h in hearings]
+    if sum(several) <= 1:
+        return [tuple(k if many else 0 for many in several) for k in range(max(len(h.rules) for h in hearings))]
+    k = np.arange(_JOINT)
+    turns = [((k + 0.5) / _JOINT * (a == 0) + (a > 0) * k * math.sqrt(a + 1.0)) % 1 for a in range(len(hearings))]
+    return list(zip(*((t * len(h.rules)).astype(int).tolist() for t, h in zip(turns, hearings))))
+
+
+def _questions(
+    segments: Array,
+    which: NDArray[np.int64],
+    rules: Sequence[PresenceRule],
+    yes: Array,
+    no: Array,
+    *,
+    chain: Chain,
+    step: float,
+    merge: bool = True,
+) -> tuple[Questions, NDArray[np.int64]]:
+    """The queries as the kernels read them, and the row of each in the order given; ``merge`` multiplies repeated ones."""
+    width = np.round((segments[:, 1] - segments[:, 0]) / step / _NEAR) * _NEAR
+    start = np.round(segments[:, 0] / step / _TICK) * _TICK
+    keys = np.column_stack((which, width, start)) if len(start) else np.empty((0, 3))
+    if merge:
+        keys, row = np.unique(keys, axis=0, return_inverse=True)
+        row = row.ravel()
+        yes_log, no_log = (np.ones(len(keys)) for _ in range(2))
+        np.multiply.at(yes_log, row, yes)
+        np.multiply.at(no_log, row, no)
+        yes, no = yes_log, no_log
+    else:
+        order = np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
+        row = np.empty_like(order)
+        row[order] = np.arange(len(order))
+        keys, yes, no = keys[order], yes[order], no[order]
+    _, firsts, group = np.unique(keys[:, :2], axis=0, return_index=True, return_inverse=True)
+    longest = len(chain.inner) - 1
+    need, covered = np.full((len(firsts), longest + 1), np.inf), np.zeros((len(firsts), longest + 1), np.bool_)
+    events = step * np.arange(1, longest + 1)
+    for k, first in enumerate(firsts):
+        rule, seconds = rules[int(keys[first, 0])], float(keys[first, 1]) * step
+        if any(form.margin and form.seconds > seconds for form in rule.forms):
+            raise InvalidInput(f"{rule.name}: the margin must fit into the segment, got one of {seconds:g} s")
+        need[k, 1:] = rule.required_overlap(event_length=events, segment_length=seconds) / step
+        covered[k, 1:] = need[k, 1:] <= keys[first, 1] * (1 + 1e-9)
+    start, end = keys[:, 2], keys[:, 2] + keys[:, 1]
+    least = need.min(axis=1, initial=np.inf)[group.ravel()] if len(keys) else np.empty(0)
+    never = np.isinf(least)
+    least = np.where(never, 0.0, least)
+    reach = float(np.abs(chain.shifts).max())
+    since = np.maximum(0, np.ceil(start + least - reach - _NEAR).astype(np.int64) - 1)
+    due = np.clip(np.floor(end - least + reach + _NEAR).astype(np.int64) + 1, 1, chain.n)
+    bit = _bits(since, due, needed=(yes > 0) & ~never & (due - since >= 2), step=step)
+    stops = np.append(firsts, len(keys)).astype(np.int64)
+    return Questions(stops, need, covered, start, end, since, due, bit, yes, no), row
+
+
+def _bits(since: NDArray[np.int64], due: NDArray[np.int64], *, needed: NDArray[np.bool_], step: float) -> Any:
+    """One bit per query while it is open; a bit is free again when its query is settled."""
+    bit = np.zeros(len(since), np.int64)
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
+    for j in sorted(np.flatnonzero(needed).tolist(), key=since.__getitem__):
+        while busy and busy[0][0] - 1 <= since[j]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        place = heapq.heappop(free) if free else len(busy)
+        if place > 61:
+            raise InvalidInput(f"more than 62 different queries overlap at {since[j] * step:g} s; leave some out")
+        heapq.heappush(busy, (int(due[j]), place))
+        bit[j] = 1 << place
+    return bit
+
+
+class Contradiction(InvalidInput):
+    """Answers that no timeline can explain; ``at`` is the second by which they cannot all be true."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+        super().__init__(
+            f"no timeline explains these answers: those up to {at:g} s contradict each other or the law of event "
+            "lengths; give the annotator a guess_rate and a lapse_rate"
+        )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The recursion under one set of rules."""
+
+    runs: Runs
+    log_likelihood: float
+    ahead: tuple[Any, ...]  # value, power
+    back: tuple[Any, ...]  # value, power
+    active: Array
+    empty: float
+    events: Array
+
+
+def _runs(chain: Chain, ask: Questions) -> Runs:
+    room = 2 ** min(5, max([int(b).bit_length() for b in ask.bit], default=0))
+    while room <= _MOST:
+        runs, done = kernels.build(chain.n, len(chain.inner) - 1, chain.shifts, ask, room)
+        if done == 1:
+            return Runs(*runs)
+        if done < 0:
+            break
+        room *= 4
+    raise InvalidInput("so many different queries overlap that their answers cannot be kept apart; leave some out")
+
+
+def _run(chain: Chain, runs: Runs) -> _Run | int:
+    """The recursion, or the last boundary that a timeline reaches before the answers rule out all of them."""
+    *ahead, log_likelihood, reached = kernels.forward(chain, runs)
+    if not math.isfinite(log_likelihood):
+        return int(reached)
+    back, rise, active, empty, events = kernels.backward(chain, runs, *ahead, log_likelihood)
+    return _Run(runs, float(log_likelihood), tuple(ahead), (back, rise), active, float(empty), events)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the answers of one recording say about its timeline; made by :func:`posterior`."""
+
+    renewal: Renewal
+    recording_length: float
+    hearings: tuple[Hearing, ...]
+    combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
+    n_combinations: int  # those that cannot have given these answers included
+    chain: Chain
+    runs: tuple[_Run, ...]
+
+    @cached_property
+    def weights(self) -> Array:
+        """How likely each set of criteria is, given the answers."""
+        values = np.array([run.log_likelihood for run in self.runs])
+        shares = np.exp(values - values.max())
+        return np.asarray(shares / shares.sum(), dtype=np.float64)
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """The logarithm of the chance of these answers."""
+        values = np.array([run.log_likelihood for run in self.runs])
+        return float(values.max() + np.log(np.exp(values - values.max()).sum()) - np.log(self.n_combinations))
+
+    def _mean(self, values: Sequence[Any]) -> Any:
+        return sum(weight * value for weight, value in zip(self.weights, values))
+
+    @cached_property
+    def edges(self) -> Array:
+        """The ends of the steps in seconds; the last one is the recording's."""
+        ends = self.renewal.step * np.arange(self.chain.n + 1)
+        ends[-1] = self.recording_length
+        return ends
+
+    @cached_property
+    def active(self) -> Array:
+        """P(an event is under way), per step."""
+        return np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
+
+    @cached_property
+    def counts(self) -> Array:
+        """Expected numbers of events by kind (no end cuts them, from the beginning, to the end) and steps 0 .. L."""
+        return np.asarray(self._mean([run.events for run in self.runs]), dtype=np.float64)
+
+    @cached_property
+    def empty(self) -> float:
+        """The expected number of steps at which no event was under way and none started."""
+        return float(self._mean([run.empty for run in self.runs]))
+
+    @property
+    def n_events(self) -> float:
+        """The expected number of events."""
+        return float(self.counts.sum())
+
+    @property
+    def event_seconds(self) -> float:
+        """The expected seconds of events."""
+        return float(self.active @ np.diff(self.edges))
+
+    @property
+    def wrong_time(self) -> float:
+        """The expected seconds of wrong label, if every step gets its more likely label: the least there can be."""
+        return float(np.minimum(self.active, 1 - self.active) @ np.diff(self.edges))
+
+    def satisfied(self, segments: Any, *, who: int = 0) -> Array:
+        """P(the segment satisfies the rule), exactly, for many further segments (start, end) in seconds.
+
+        ``who``: the person who would be asked, by position among those of this posterior.
+
+        Examples
+        --------
+        >>> from weakly.lengths import Lengths
+        >>> world = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.1)
+        >>> heard = posterior([(0, 3)], [1], renewal=world, recording_length=6, annotator=Annotator())
+        >>> heard.satisfied([(0, 3), (0, 1.5), (3, 6)]).round(3).tolist()
+        [1.0, 0.584, 0.16]
+        """
+        spans = _inside(segments, self.recording_length)
+        chances = []
+        for run, combination in zip(self.runs, self.combinations):
+            rule = self.hearings[who].rules[combination[who]]
+            blank = np.ones(len(spans))
+            further, row = _questions(
+                spans,
+                np.zeros(len(spans), np.int64),
+                [rule],
+                blank * 0,
+                blank,
+                chain=self.chain,
+                step=self.renewal.step,
+                merge=True,
+            )
+            none = kernels.unsatisfied(self.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
+            chances.append(1 - none[row])
+        return np.clip(self._mean(chances), 0.0, 1.0)
+
+    def present(self, segments: Any, *, who: int = 0) -> Array:
+        """P(the answer will be present), for many further segments."""
+        heard = self.hearings[who]
+        return heard.low + (heard.high - heard.low) * self.satisfied(segments, who=who)
+
+    def information(self, segments: Any, *, who: int = 0) -> Array:
+        r"""Bits that the answer to each further segment is expected to tell about the timeline.
+
+        .. math:: H(P(\text{present})) - P(\text{sat}) H(1 - \ell) - (1 - P(\text{sat})) H(g_0)
+        """
+        heard, met = self.hearings[who], self.satisfied(segments, who=who)
+        noise = met * _entropy(np.asarray(heard.high)) + (1 - met) * _entropy(np.asarray(heard.low))
+        return np.maximum(0.0, _entropy(heard.low + (heard.high - heard.low) * met) - noise)
+
+    def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
+        """n whole timelines drawn from the posterior: sample, onset, offset in seconds, one row per event."""
+        generator = np.random.default_rng(rng)
+        shares = generator.multinomial(n, self.weights)
+        parts, first = [], 0
+        for run, many in zip(self.runs, shares):
+            if many:
+                uniform = generator.random((many, self.chain.n))
+                coin = generator.integers(0, len(self.chain.shifts), (many, self.chain.n), dtype=np.int8)
+                rows = kernels.draw(self.chain, run.runs, *run.back, uniform, coin)
+                rows[:, 0] += first
+                parts.append(rows)
+                first += many
+        rows = np.concatenate(parts)
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        place = rows[:, 1] + np.where(rows[:, 1] == 0, 0.0, self.chain.shifts[rows[:, 3]])
+        end = rows[:, 1] + rows[:, 2] + self.chain.shifts[rows[:, 3]]
+        step = self.renewal.step
+        offset = np.where(rows[:, 1] + rows[:, 2] == self.chain.n, self.recording_length, end * step)
+        return pd.DataFrame({"sample": rows[:, 0], "onset": place * step, "offset": offset})
+
+
+def _entropy(p: Array) -> Array:
+    q = np.clip(p, 1e-300, 1.0)
+    r = np.clip(1 - p, 1e-300, 1.0)
+    return np.asarray(-(q * np.log2(q) + r * np.log2(r)), dtype=np.float64)
+
+
+def _inside(segments: Any, recording_length: float) -> Array:
+    spans = np.asarray(as_intervals(segments, name="segments"), dtype=np.float64).reshape(-1, 2)
+    outside = (spans[:, 0] < 0) | (spans[:, 1] > recording_length * (1 + 1e-9) + 1e-6)
+    if outside.any():
+        a, b = spans[outside][0]
+        raise InvalidInput(f"segment ({a:g}, {b:g}) lies outside the recording of {recording_length:g} s")
+    return spans
+
+
+def posterior(
+    segments: Any,
+    present: Any,
+    *,
+    renewal: Renewal,
+    recording_length: float,
+    annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
+    annotators: Sequence[str] | None = None,
+) -> Posterior:
+    """The posterior of one recording's timeline, given queries and their answers.
+
+    Parameters
+    ----------
+    segments : (start, end) of each query in seconds; they may overlap, nest and repeat.
+    present : 1, 0 or NaN (unsure: tells nothing) for each.
+    renewal : the events: law of lengths, rate, step.
+    recording_length : seconds.
+    annotator : who answered, or a dictionary of them by name; a law of criteria: one criterion per recording and person.
+    annotators : the name of each answer's annotator, where there are several.
+
+    Examples
+    --------
+    >>> from weakly.lengths import Lengths
+    >>> world = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.1)
+    >>> heard = posterior([(0, 3), (3, 6)], [1, 0], renewal=world, recording_length=6, annotator=Annotator())
+    >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
+    (1.048, 0.912)
+    """
+    length = float(check("recording_length", recording_length))
+    spans = _inside(segments, length)
+    said = np.asarray(present, dtype=np.float64).ravel()
+    if said.shape != (len(spans),):
+        raise InvalidInput(f"there must be one answer per segment, got {said.size} for {len(spans)} segments")
+    names = np.asarray([""] * len(said) if annotators is None else list(annotators), dtype=object)
+    who = Annotator() if annotator is None else annotator
+    if isinstance(who, Mapping):
+        people = dict.fromkeys(names) if len(names) else dict.fromkeys(list(who)[:1])
+        unknown = [name for name in people if name not in who]
+        if unknown:
+            raise InvalidInput(f"annotator has no entry for {unknown[0]!r}; there are {', '.join(map(str, who))}")
+        hearings = {name: Hearing.of(who[name]) for name in people}
+    else:
+        hearings = dict.fromkeys(dict.fromkeys(names) or [""], Hearing.of(who))
+    chain = renewal.chain(max(1, math.ceil(length / renewal.step - _NEAR)))
+    heard = tuple(hearings.values())
+    answered = ~np.isnan(said)
+    owner = np.array([list(hearings).index(name) for name in names[answered]], dtype=np.int64)
+    low, high = np.array([h.low for h in heard]), np.array([h.high for h in heard])
+    yes = np.where(said[answered] == 1, high[owner], 1 - high[owner])
+    no = np.where(said[answered] == 1, low[owner], 1 - low[owner])
+    combinations = _joint(heard)
+    runs: list[_Run | int] = []
+    for combination in combinations:
+        rules = [h.rules[k] for h, k in zip(heard, combination)]
+        distinct = list(dict.fromkeys(rules))  # people with the same rule share their queries' bits
+        which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
+        ask, _ = _questions(spans[answered], which, distinct, yes, no, chain=chain, step=renewal.step)
+        runs.append(_run(chain, _runs(chain, ask)))
+    kept = [(c, run) for c, run in zip(combinations, runs) if isinstance(run, _Run)]
+    if not kept:
+        raise Contradiction(min(length, (1 + max(run for run in runs if isinstance(run, int))) * renewal.step))
+    used, made = zip(*kept)
+    return Posterior(renewal, length, heard, used, len(combinations), chain, made)
