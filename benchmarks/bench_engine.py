@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 import weakly as wk
-from weakly.evaluation.scoring import score
+from weakly.evaluation.evaluate import score
 from weakly.events import Timelines
-from weakly.exact.columns import Columns
+from weakly.observer import Observers
 from weakly.lengths import Lengths
 from weakly.simulation import World
 from weakly.tally import Tally
+from weakly.windows import Edge, Placement
 
 CRITERIA = np.linspace(0.01, 0.99, 11)
 
@@ -39,8 +40,8 @@ def _recordings(n: int, m: int = 50, length: float = 100.0) -> Timelines:
 
 
 def _engine(timelines: Timelines, widths: Any, criteria: Any, phase: float | None = 0.0) -> Tally:
-    how = {"phase": phase, "edge": "truncate", "hop": None, "votes": None}
-    return score(timelines, np.asarray(widths), Columns.of(presence_criterion=criteria), how)
+    how = Placement(phase, Edge.TRUNCATE, None, None)
+    return score(timelines, np.asarray(widths), Observers.of(presence_criterion=criteria), how)
 
 
 def slow(events: list[tuple[float, float]], length: float, width: float, criterion: float) -> float:

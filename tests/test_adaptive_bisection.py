@@ -150,7 +150,9 @@ def test_rescue_leaves_no_empty_segment():
         onset = np.sort(rng.uniform(0, length - 0.2, rng.integers(1, 4)))
         events = merge(np.column_stack((onset, np.minimum(onset + rng.uniform(0.2, 3, len(onset)), length))))
         one = Recording("a", length, events=events)
-        done = run(Bisection(segment_length=leaf, start=1, children="rescue"), one, SimulatedAnnotator(rng.uniform(0.5, 1)))
+        done = run(
+            Bisection(segment_length=leaf, start=1, children="rescue"), one, SimulatedAnnotator(rng.uniform(0.5, 1))
+        )
         segments = done.labels.segments
         assert (np.diff(segments) > 0).all()
         assert segments[0, 0] == 0

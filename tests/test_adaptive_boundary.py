@@ -152,7 +152,13 @@ def test_items_hold_exactly_their_fraction():
     rng = np.random.default_rng(1)
     onset = 5 + 10 * np.arange(20)
     known = Recording("k", 220.0, events=np.column_stack((onset, onset + rng.uniform(0.5, 2, 20))))
-    items = place([known], design(30), segment_length=3.0, rng=2)
-    segments = items.frame[["onset", "offset"]].to_numpy(float)
-    assert np.allclose(event_fractions(known.events, segments), items.frame["event_fraction"], atol=1e-5)
-    assert np.allclose(segments[:, 1] - segments[:, 0], 3.0, atol=1e-5)
+    items = place([known], design(30), lengths=[3.0, 2.5], rng=2)
+    segments = items[["onset", "offset"]].to_numpy(float)
+    assert len(items) == 30
+    assert np.allclose(event_fractions(known.events, segments), items["event_fraction"], atol=1e-5)
+    assert set(np.round(segments[:, 1] - segments[:, 0], 5)) == {3.0, 2.5}
+    crowded = Recording("c", 12.0, events=np.array([[1.0, 2.0], [2.2, 3.0], [3.3, 11.0]]))
+    few = place([crowded], design(30), lengths=[3.0], rng=2)  # only what can be had, and that is right
+    assert 0 < len(few) < 30
+    held = event_fractions(crowded.events, few[["onset", "offset"]].to_numpy(float))
+    assert np.allclose(held, few["event_fraction"], atol=1e-5)

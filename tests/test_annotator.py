@@ -178,5 +178,5 @@ def test_bad_annotators():
         Annotator(guess_rate=0.7, lapse_rate=0.7)
     with pytest.raises(InvalidInput, match="presence_criterion must be in"):
         Annotator(presence_criterion=30)
-    with pytest.raises(InvalidInput, match="no closed form; simulate"):
-        th.event_recall(event_length=1, segment_length=1, annotator=Annotator.beta(2, 2, votes=(1, 2), lapse_rate=0.1))
+    with pytest.raises(InvalidInput, match=r"^a must be a number > 0, got -1$"):
+        Annotator.beta(-1, 2)

@@ -11,7 +11,7 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.evaluation.parts import evaluate_files
+from weakly.evaluation.evaluate import evaluate_files
 
 
 def run(capsys, *arguments):

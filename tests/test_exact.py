@@ -15,7 +15,7 @@ from weakly import exact, grid
 from weakly.annotator import Annotator, PresenceRule
 from weakly.errors import InvalidInput
 from weakly.events import Timelines
-from weakly.exact.columns import Columns
+from weakly.observer import Observers
 from weakly.exact.profile import profile
 
 WIDTHS = [0.1, 0.3, 0.7, 1.3, 3.0, 15.0, 60.0]
@@ -34,7 +34,7 @@ def test_exact_agrees_with_the_definitions_over_all_phases(recording, width, edg
     merged = [tuple(event) for event in timelines.bounds]
     if length / width > 40:
         width *= 10
-    found = measured(exact.measure(timelines, width, Columns.of(presence_criterion=criterion), edge=edge))
+    found = measured(exact.measure(timelines, width, Observers.of(presence_criterion=criterion), edge=edge))
     wanted = reference.expected(merged, length, width, criterion=criterion, edge=edge)
     for name in ("n_segments", "listened", "bound_time"):  # counted on the grid from 0; bends elsewhere
         wanted.pop(name)
@@ -45,7 +45,7 @@ def test_exact_agrees_with_the_definitions_over_all_phases(recording, width, edg
 
 def test_exact_is_the_mean_of_the_grid_on_many_recordings():
     rng = np.random.default_rng(3)
-    columns = Columns.of(presence_criterion=[0.2, 0.5, 1.0])
+    columns = Observers.of(presence_criterion=[0.2, 0.5, 1.0])
     for round_number in range(400):
         points = np.unique(rng.random(2 * rng.integers(1, 5)) * 5)
         points = np.unique(np.round(points, 1)) if round_number % 2 else points
@@ -82,12 +82,12 @@ def test_rules_average_to_the_exact_value(recording, width, edge):
     events, length = recording
     timelines = Timelines.of([events[:4]], length)
     a, b = timelines.bounds.T
-    raw, _ = exact.measure(timelines, width, Columns.of(rule=RULES), edge=edge)
+    raw, _ = exact.measure(timelines, width, Observers.of(rule=RULES), edge=edge)
     for c, rule in enumerate(RULES):
         need = rule.required_overlap(event_length=b - a, segment_length=width)
         need = np.where(np.isfinite(need), need, 0.0)
         points = np.concatenate((a, b, a + need, b - need, [length, 0.0]))
-        wanted = averaged(timelines, width, Columns.of(rule=rule), points, edge)
+        wanted = averaged(timelines, width, Observers.of(rule=rule), points, edge)
         assert raw[0, c, :5] == pytest.approx(wanted[0, 0, :5], abs=1e-8), rule.name
         assert raw[0, c, 5:] == pytest.approx(wanted[0, 0, 5:], rel=1e-3, abs=1e-4), rule.name
 
@@ -96,9 +96,9 @@ def test_rules_average_to_the_exact_value(recording, width, edge):
 @pytest.mark.parametrize("width", [0.5, 1.3, 3.0])
 def test_a_fraction_rule_is_a_criterion(width, edge):
     timelines = Timelines.of([EV3, [(0, 4), (9, 10)]], 10)
-    left = exact.measure(timelines, width, Columns.of(presence_criterion=CRITERIA), edge=edge)
-    right = exact.measure(timelines, width, Columns.of(rule=[PresenceRule.fraction(g) for g in CRITERIA]), edge=edge)
-    certain = Columns.of(annotator=[Annotator(presence_criterion=g) for g in CRITERIA])
+    left = exact.measure(timelines, width, Observers.of(presence_criterion=CRITERIA), edge=edge)
+    right = exact.measure(timelines, width, Observers.of(rule=[PresenceRule.fraction(g) for g in CRITERIA]), edge=edge)
+    certain = Observers.of(annotator=[Annotator(presence_criterion=g) for g in CRITERIA])
     assert right[0] == pytest.approx(left[0], abs=1e-9)
     assert exact.measure(timelines, width, certain, edge=edge)[0] == pytest.approx(left[0], abs=1e-9)
 
@@ -108,10 +108,10 @@ def test_a_fraction_rule_is_a_criterion(width, edge):
 def test_annotators_average_to_the_exact_value(width, edge):
     timelines = Timelines.of([EV3], 10)
     a, b = timelines.bounds.T
-    raw, _ = exact.measure(timelines, width, Columns.of(annotator=ANNOTATORS), edge=edge)
+    raw, _ = exact.measure(timelines, width, Observers.of(annotator=ANNOTATORS), edge=edge)
     fixed = np.concatenate([np.concatenate((a + 0.5 * (b - a), b - 0.5 * (b - a)))])
     points = np.concatenate((a, b, fixed, np.linspace(0, width, 30)))
-    wanted = averaged(timelines, width, Columns.of(annotator=ANNOTATORS), points, edge)
+    wanted = averaged(timelines, width, Observers.of(annotator=ANNOTATORS), points, edge)
     assert raw[0, :, :5] == pytest.approx(wanted[0, :, :5], abs=2e-5)
     assert raw[0, :, 5:] == pytest.approx(wanted[0, :, 5:], abs=1e-3)
 
@@ -119,7 +119,7 @@ def test_annotators_average_to_the_exact_value(width, edge):
 def test_random_annotators_are_mixtures_of_criteria():
     timelines = Timelines.of([EV3], 10)
     law = stats.beta(2, 3)
-    raw, _ = exact.measure(timelines, 1.3, Columns.of(annotator=Annotator(presence_criterion=law)))
+    raw, _ = exact.measure(timelines, 1.3, Observers.of(annotator=Annotator(presence_criterion=law)))
     knots = profile(timelines, segment_length=1.3)
 
     def mixed(function):
@@ -168,7 +168,7 @@ def test_reference_table_section_d(annotator, ratio, value):
 )
 def test_reference_table_section_a(width, criterion, edge, tp, fp):
     timelines = Timelines.of([EV3], 10)
-    found = measured(exact.measure(timelines, width, Columns.of(presence_criterion=criterion), edge=edge))
+    found = measured(exact.measure(timelines, width, Observers.of(presence_criterion=criterion), edge=edge))
     assert (found["tp"], found["fp"]) == pytest.approx((tp, fp), abs=1e-9)
     curve = profile(timelines, segment_length=width, edge=edge)
     assert (curve.tp(criterion), curve.fp(criterion)) == pytest.approx((tp, fp), abs=1e-9)
@@ -227,7 +227,7 @@ def test_two_close_events_beat_the_bound_for_sparse_ones():
 def test_the_profile_is_the_sweep_at_every_criterion(recording, width, edge):
     timelines = Timelines.of([recording[0]], recording[1])
     criteria = np.linspace(0.01, 1, 40)
-    raw, base = exact.measure(timelines, width, Columns.of(presence_criterion=criteria), edge=edge, means=False)
+    raw, base = exact.measure(timelines, width, Observers.of(presence_criterion=criteria), edge=edge, means=False)
     curve = profile(timelines, segment_length=width, edge=edge)
     assert curve.tp(criteria) == pytest.approx(raw[0, :, 0], abs=1e-9)
     assert curve.fp(criteria) == pytest.approx(raw[0, :, 1], abs=1e-9)
@@ -242,16 +242,16 @@ def test_few_and_many_criteria_take_the_same_way():
     timelines = Timelines.of([list(zip(row[::2], row[1::2])) for row in points], 50)
     criteria = np.linspace(0.01, 1, 100)
     for width in (0.02, 0.9, 7.0):
-        many, _ = exact.measure(timelines, width, Columns.of(presence_criterion=criteria), means=False)
+        many, _ = exact.measure(timelines, width, Observers.of(presence_criterion=criteria), means=False)
         for c in (0, 30, 98):
-            one, _ = exact.measure(timelines, width, Columns.of(presence_criterion=criteria[c]), means=False)
+            one, _ = exact.measure(timelines, width, Observers.of(presence_criterion=criteria[c]), means=False)
             assert many[:, c, :5] == pytest.approx(one[:, 0, :5], abs=1e-9)
 
 
 def test_a_circle_has_no_seam():
     events = [(0.0, 1.0), (3.0, 3.5), (6.0, 8.0)]
     turned = [(a + 1.7, b + 1.7) for a, b in events]
-    columns = Columns.of(presence_criterion=CRITERIA)
+    columns = Observers.of(presence_criterion=CRITERIA)
     for width in (0.4, 1.3, 4.0):
         left = exact.measure(Timelines.of([events], 10), width, columns, edge="circular")[0]
         right = exact.measure(Timelines.of([turned], 10), width, columns, edge="circular")[0]

@@ -12,7 +12,7 @@ import weakly.grid.windows
 from weakly import grid
 from weakly.annotator import Annotator, PresenceRule
 from weakly.events import Timelines
-from weakly.exact.columns import Columns
+from weakly.observer import Observers
 from weakly.tally import BASE, RAW
 
 EV3 = [(1.0, 2.2), (2.9, 3.3), (7.0, 9.5)]
@@ -55,7 +55,7 @@ def test_grid_agrees_with_the_definitions(recording, width, phase, edge):
     events, length = recording
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Columns.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
+    found = grid.measure(timelines, width, Observers.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
     for c, criterion in enumerate(CRITERIA):
         wanted = reference.score(merged, length, width, phase=phase, edge=edge, criterion=criterion)
         agrees(measured(found, c=c), wanted)
@@ -72,7 +72,7 @@ def test_grid_agrees_with_the_definitions_on_thousands_of_recordings():
             points = np.round(points, 1)  # many ties, touching events and events on boundaries
         events = [[(a, b) for a, b in zip(row[::2], row[1::2]) if b > a] for row in points]
         timelines = Timelines.of(events, 3)
-        found = grid.measure(timelines, width, Columns.of(presence_criterion=criteria), phase=phase)
+        found = grid.measure(timelines, width, Observers.of(presence_criterion=criteria), phase=phase)
         for r, (bounds, length) in enumerate(timelines):
             merged = [tuple(event) for event in bounds]
             c = r % 3
@@ -97,7 +97,7 @@ def test_rules_agree_with_the_definitions(recording, width, phase):
     events, length = recording
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Columns.of(rule=RULES), phase=phase)
+    found = grid.measure(timelines, width, Observers.of(rule=RULES), phase=phase)
     for c, rule in enumerate(RULES):
         agrees(measured(found, c=c), reference.score(merged, length, width, phase=phase, rule=rule))
 
@@ -115,7 +115,7 @@ def test_annotators_agree_with_the_definitions(recording, width):
     events, length = recording
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Columns.of(annotator=ANNOTATORS))
+    found = grid.measure(timelines, width, Observers.of(annotator=ANNOTATORS))
     for c, annotator in enumerate(ANNOTATORS):
         wanted = reference.score(merged, length, width, annotator=annotator)
         wanted.pop("n_found")
@@ -125,15 +125,15 @@ def test_annotators_agree_with_the_definitions(recording, width):
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from(CRITERIA))
 def test_a_certain_annotator_is_a_criterion(recording, width, criterion):
     timelines = Timelines.of([recording[0]], recording[1])
-    left = grid.measure(timelines, width, Columns.of(annotator=Annotator(presence_criterion=criterion)))
-    right = grid.measure(timelines, width, Columns.of(presence_criterion=criterion))
+    left = grid.measure(timelines, width, Observers.of(annotator=Annotator(presence_criterion=criterion)))
+    right = grid.measure(timelines, width, Observers.of(presence_criterion=criterion))
     agrees(measured(left), measured(right))
 
 
 def test_the_chance_that_an_event_is_noticed_by_a_lapsing_annotator():
     # (0.2, 2.8) in segments of 1 s: fractions 0.8/2.6, 1/2.6 and 0.8/2.6; at 0.35 only the middle one counts.
     timelines = Timelines.of([[(0.2, 2.8)]], 4)
-    columns = Columns.of(annotator=[Annotator(presence_criterion=g, lapse_rate=0.3) for g in (0.3, 0.35, 0.5)])
+    columns = Observers.of(annotator=[Annotator(presence_criterion=g, lapse_rate=0.3) for g in (0.3, 0.35, 0.5)])
     raw, _ = grid.measure(timelines, 1.0, columns)
     assert raw[0, :, 4] == pytest.approx([1 - 0.3**3, 0.7, 0.0])
 
@@ -168,9 +168,9 @@ def test_events_on_boundaries_meet_only_their_own_segments(width):
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]), st.floats(0.1, 50))
 def test_time_has_no_scale(recording, width, factor):
     events, length = recording
-    left = grid.measure(Timelines.of([events], length), width, Columns.of(presence_criterion=CRITERIA))[0]
+    left = grid.measure(Timelines.of([events], length), width, Observers.of(presence_criterion=CRITERIA))[0]
     scaled = Timelines.of([[(a * factor, b * factor) for a, b in events]], length * factor)
-    right = grid.measure(scaled, width * factor, Columns.of(presence_criterion=CRITERIA))[0]
+    right = grid.measure(scaled, width * factor, Observers.of(presence_criterion=CRITERIA))[0]
     times = [0, 1, 2]
     assert right[0][:, times] == pytest.approx(left[0][:, times] * factor, rel=1e-6, abs=1e-6)
 
@@ -178,7 +178,7 @@ def test_time_has_no_scale(recording, width, factor):
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]))
 def test_presence_only_falls_as_the_criterion_rises(recording, width):
     timelines = Timelines.of([recording[0]], recording[1])
-    raw, _ = grid.measure(timelines, width, Columns.of(presence_criterion=np.linspace(0.01, 1, 30)))
+    raw, _ = grid.measure(timelines, width, Observers.of(presence_criterion=np.linspace(0.01, 1, 30)))
     for name in ("tp", "n_present", "n_found"):
         assert (np.diff(raw[0, :, RAW.index(name)]) <= 1e-12).all()
 
@@ -186,7 +186,7 @@ def test_presence_only_falls_as_the_criterion_rises(recording, width):
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.floats(0, 5))
 def test_a_whole_segment_of_phase_changes_nothing(recording, width, phase):
     timelines = Timelines.of([recording[0]], recording[1])
-    columns = Columns.of(presence_criterion=CRITERIA)
+    columns = Observers.of(presence_criterion=CRITERIA)
     left = grid.measure(timelines, width, columns, phase=phase)
     right = grid.measure(timelines, width, columns, phase=phase + 3 * width)
     assert right[0][..., 4] == pytest.approx(left[0][..., 4])
@@ -195,8 +195,8 @@ def test_a_whole_segment_of_phase_changes_nothing(recording, width, phase):
 
 def test_criteria_may_come_in_any_order_and_twice():
     timelines = Timelines.of([EV3], 10)
-    mixed, _ = grid.measure(timelines, 1.3, Columns.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
-    plain, _ = grid.measure(timelines, 1.3, Columns.of(presence_criterion=[0.3, 0.45, 0.8]))
+    mixed, _ = grid.measure(timelines, 1.3, Observers.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
+    plain, _ = grid.measure(timelines, 1.3, Observers.of(presence_criterion=[0.3, 0.45, 0.8]))
     assert (mixed[0, [1, 3, 0]] == plain[0]).all()
     assert (mixed[0, 0] == mixed[0, 2]).all()
 
@@ -220,7 +220,7 @@ def test_votes_of_windows_agree_with_the_definitions(recording, shape, hop, phas
         annotator = Annotator(presence_criterion=criterion, guess_rate=low, lapse_rate=1 - high)
         found = measured(
             grid.windows.measure(
-                timelines, k * hop, Columns.of(annotator=annotator), hop=hop, votes=votes, phase=phase, edge=edge
+                timelines, k * hop, Observers.of(annotator=annotator), hop=hop, votes=votes, phase=phase, edge=edge
             )
         )
         wanted = reference.score_votes(

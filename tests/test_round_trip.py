@@ -1,11 +1,6 @@
 """To the annotator's tool and back: stable ids, every tool, partial and contradictory answers, crashes."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -13,11 +8,10 @@ import pandas as pd
 import pytest
 
 import weakly as wk
-from weakly.adaptive import Recording, SimulatedAnnotator, collect, query_id, read_returned, run
-from weakly.adaptive.answers import Said
+from weakly.adaptive import Recording, SimulatedAnnotator, query_id, run
 from weakly.adaptive.bisection import Bisection
-from weakly.adaptive.campaign import Campaign, resumed
-from weakly.adaptive.export import read_state
+from weakly.adaptive.campaign import Campaign, collect
+from weakly.adaptive.store import Answer
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 
@@ -43,7 +37,7 @@ def said(row):
 
 def answered(folder, tool):
     """Fill in the tool's files as a person would, and return the export."""
-    state = read_state(folder / "queries.csv").set_index("query")
+    state = Campaign.open(folder).queries.set_index("query")
     if tool == "labelstudio":
         tasks = json.loads((folder / "tasks.json").read_text())
         for k, task in enumerate(tasks):
@@ -141,68 +135,69 @@ def frame_of(n=3):
 
 def test_the_later_answer_counts_by_the_clock_or_else_by_the_row():
     frame, (q, r, s) = frame_of()
-    said = [
-        Said(q, "present", "ann", when="2"),
-        Said(q, "absent", "ann", when="1"),  # exported out of order
-        Said(r, "present", "ann"),
-        Said(r, "absent", "ann"),
-        Said(s, "absent", "ann", when="1"),
-        Said(s, "present", "ann", when="1"),
+    given = [
+        Answer(q, 1, "ann", answered="2"),
+        Answer(q, 0, "ann", answered="1"),  # exported out of order
+        Answer(r, 1, "ann"),
+        Answer(r, 0, "ann"),
+        Answer(s, 0, "ann", answered="1"),
+        Answer(s, 1, "ann", answered="1"),
     ]
-    assert collect(frame, said).answers.to_frame()["present"].tolist() == [1, 0, 1]
+    assert collect(frame, given).answers.to_frame()["present"].tolist() == [1, 0, 1]
 
 
-def test_what_does_not_fit_is_named_and_counted():
-    frame, (q, r, s) = frame_of()
-    found = collect(
-        frame,
-        [
-            Said(q, "present", "ann", 4.0, "1"),
-            Said(q, "present", "ann", 5.0, "2"),  # again
-            Said(r, "present", "ann", 4.0, "1"),
-            Said(r, "absent", "ann", 4.0, "2"),  # changed her mind
-            Said(s, "yes", "ann", 4.0),
-            Said(s, "no", "bob", 4.0),  # they differ
-            Said("feedbeef0000", "present", "ann", place="x.json: task 9"),
-            Said(q, "perhaps", "bob", place="x.json: task 10"),
-            Said(s, "", "cid"),
-        ],
-    )
+@pytest.fixture
+def campaign(tmp_path):
+    wk.queries({"a": 9.0}, method="fixed", segment_length=3).write(tmp_path / "tasks", to="csv")
+    return Campaign.open(tmp_path / "tasks")
+
+
+def test_what_does_not_fit_is_named_and_counted(campaign, tmp_path):
+    q, r, s = campaign.queries["query"]
+    rows = [
+        (q, "present", "ann", 4.0, "1"),
+        (q, "present", "ann", 5.0, "2"),  # again
+        (r, "present", "ann", 4.0, "1"),
+        (r, "absent", "ann", 4.0, "2"),  # changed her mind
+        (s, "yes", "ann", 4.0, ""),
+        (s, "no", "bob", 4.0, ""),  # they differ
+        ("feedbeef0000", "present", "ann", "", ""),
+        (q, "purple", "bob", "", ""),
+        (s, "", "cid", "", ""),
+    ]
+    path = tmp_path / "x.csv"
+    pd.DataFrame(rows, columns=["query", "answer", "annotator", "seconds", "answered"]).to_csv(path, index=False)
+    found = campaign.take([path])
     assert found.duplicates == [q]
     assert found.contradictions == [r, s]
-    assert found.unknown == ["x.json: task 9: feedbeef0000"]
-    assert found.unreadable == ["x.json: task 10: 'perhaps'"]
+    assert len(found.unknown) == 1
+    assert "feedbeef0000" in found.unknown[0]
+    assert len(found.unreadable) == 1
+    assert "purple" in found.unreadable[0]
+    assert str(path) in found.unreadable[0]
     assert found.pending == []
     by = found.answers.to_frame().set_index(["query", "annotator"])["present"]
     assert by[(r, "ann")] == 0
-    labels = labels_of(found)
-    assert labels.to_frame()[["onset", "offset"]].to_numpy().tolist() == [
-        [0.0, 3.0]
-    ]  # s is undecided, r was taken back
+    labels = campaign.labels(found)
+    assert labels.to_frame()[["onset", "offset"]].to_numpy().tolist() == [[0.0, 3.0]]  # s is undecided, r taken back
     report = found.to_dict()
     assert (report["n_answered"], report["n_contradictions"], report["n_unknown"]) == (3, 2, 1)
     json.dumps(report, allow_nan=False)
 
 
-def labels_of(found):
-    return found.labels("fixed", {"segment_length": 3.0})
-
-
-def test_partial_answers_leave_the_rest_open():
-    frame, (q, *_) = frame_of()
-    found = collect(frame, [Said(q, "present")])
+def test_partial_answers_leave_the_rest_open(campaign):
+    frame = campaign.queries
+    found = collect(frame, [Answer(frame["query"][0], 1)])
     assert len(found.pending) == 2
-    labels = found.labels("fixed", {"segment_length": 3.0})
-    assert len(labels) == 1
-    nothing = collect(frame, [])
-    assert not nothing.labels("fixed", {"segment_length": 3.0}).recordings["annotated"].any()
+    assert len(campaign.labels(found)) == 1
+    assert not campaign.labels(collect(frame, [])).recordings["annotated"].any()
 
 
 def test_seconds_per_query_survive_a_coffee_break():
     frame, _ = frame_of(40)
     times = np.random.default_rng(0).uniform(4, 8, 40)
     times[3] = 3600.0
-    found = collect(frame, [Said(q, "absent", "a", t) for q, t in zip(frame["query"], times)])
+    found = collect(frame, [Answer(q, 0, "a", t) for q, t in zip(frame["query"], times)])
     pace = found.seconds_per_query()
     assert 4 < pace["median"] < 8
     assert pace["winsorised"] < 8
@@ -210,17 +205,10 @@ def test_seconds_per_query_survive_a_coffee_break():
     assert pace["n_idle"] == 1
 
 
-def test_real_label_studio_exports_are_reported_as_unknown(real_data):
+def test_real_label_studio_exports_are_reported_as_unknown(real_data, campaign):
     """Genuine exports of another campaign: their structure is read, and no answer is invented."""
-    frame, _ = frame_of()
     for path in sorted((real_data / "labelstudio_coffee").glob("*.json")):
-        answers = read_returned([path])
-        tasks = json.loads(path.read_text())
-        assert len(answers) == sum(len(task["annotations"]) for task in tasks)
-        assert sum(one.seconds for one in answers) == pytest.approx(
-            sum(a["lead_time"] for task in tasks for a in task["annotations"]), rel=1e-9
-        )
-        found = collect(frame, answers)
+        found = campaign.take([path])
         assert len(found.answers) == 0
         assert len(found.pending) == 3
 
@@ -229,16 +217,21 @@ def test_a_real_export_with_query_ids_comes_back(real_data, tmp_path):
     """The structure of a genuine export, with the choice and the id that our configuration adds to it."""
     path = sorted((real_data / "labelstudio_coffee").glob("*.json"))[1]
     tasks = json.loads(path.read_text())
-    frame, ids = frame_of(len(tasks))
-    for task, query in zip(tasks, ids):
+    wk.queries({"a": 3.0 * len(tasks)}, method="fixed", segment_length=3).write(tmp_path / "tasks", to="labelstudio")
+    campaign = Campaign.open(tmp_path / "tasks")
+    people = set()
+    for task, query in zip(tasks, campaign.queries["query"]):
         task["data"]["query"] = query
         for annotation in task["annotations"]:
             answer = {"type": "choices", "from_name": "answer", "value": {"choices": ["present"]}}
             annotation["result"].append(answer)
+            people.add(annotation["completed_by"])
     (tmp_path / "e.json").write_text(json.dumps(tasks))
-    found = collect(frame, read_returned([tmp_path / "e.json"]))
+    found = campaign.take([tmp_path / "e.json"])
     assert found.n_answered == len(tasks)
     assert found.seconds_per_query()["n"] == len(found.answers)
+    theirs = wk.read_answers(tmp_path / "e.json").to_frame()
+    assert set(found.answers.to_frame()["annotator"]) == set(theirs["annotator"])  # called the same everywhere
 
 
 def test_bisection_goes_on_round_by_round_as_in_simulation(tmp_path):
@@ -249,7 +242,7 @@ def test_bisection_goes_on_round_by_round_as_in_simulation(tmp_path):
     options = {"method": "bisection", "segment_length": 1.0, "n_events": 2}
     wk.queries({"a": 16.0}, **options).write(out, to="csv")
     for _ in range(10):
-        state = read_state(out / "queries.csv")
+        state = Campaign.open(out).queries
         answers = SimulatedAnnotator(0.5)(events, state[["onset", "offset"]].to_numpy(float))
         table = pd.DataFrame({"query": state["query"], "answer": np.where(answers == 1, "yes", "no")})
         table.to_csv(tmp_path / "export.csv", index=False)
@@ -257,144 +250,42 @@ def test_bisection_goes_on_round_by_round_as_in_simulation(tmp_path):
         found = campaign.take([tmp_path / "export.csv"])
         if not campaign.next_round(found):
             break
-        recordings, more, tool = resumed(out)
-        wk.queries(recordings, **more).write(out, to=tool)
-    assert len(read_state(out / "queries.csv")) == expected.n_queries
+        Campaign.open(out).next().write(out, to="csv")
+    assert len(Campaign.open(out).queries) == expected.n_queries
     assert np.allclose(campaign.labels(found).to_frame()[["onset", "offset"]], expected.labels.events)
-    assert read_state(out / "queries.csv")["round"].max() > 1
+    assert Campaign.open(out).queries["round"].max() > 1
 
 
 def test_boundary_search_goes_on_query_by_query(tmp_path):
+    """Ask and tell, one at a time, each step from the store alone."""
     events = np.array([[3.0, 4.5]])
-    answers, frame = None, pd.DataFrame()
+    wk.queries({"a": 16.0}, method="boundary", tolerance=0.1).write(tmp_path / "t")
     for _ in range(60):
-        found = wk.queries({"a": 16.0}, method="boundary", tolerance=0.1, answers=answers)
-        if not found.n_queries:
+        campaign = Campaign.open(tmp_path / "t")
+        asked = campaign.next()
+        if not asked.n_queries:
             break
-        frame = pd.concat([frame, found.frame])
-        present = SimulatedAnnotator(0.5)(events, frame[["onset", "offset"]].to_numpy(float))
-        answers = wk.Answers.from_frame(frame.assign(present=present))
-    labels = collect(frame, [Said(q, "yes" if p else "no") for q, p in zip(frame["query"], present)]).labels(
-        "boundary", {"tolerance": 0.1}
-    )
-    assert np.allclose(labels.to_frame()[["onset", "offset"]], events, atol=0.15)
-    assert frame["query"].is_unique
+        asked.write(tmp_path / "t")
+        present = SimulatedAnnotator(0.5)(events, asked.frame[["onset", "offset"]].to_numpy(float))
+        campaign.store.tell([Answer(q, p, id=f"key press {q}") for q, p in zip(asked.frame["query"], present)])
+    found = collect(campaign.queries, campaign.answers)
+    assert 5 < len(campaign.answers) == len(campaign.queries)
+    labels = campaign.labels(found).to_frame()
+    assert np.allclose(labels[["onset", "offset"]], events, atol=0.15)
 
 
-_SLOW = """
-import sys, os, time
-import weakly.files as files
-from pathlib import Path
-real = os.replace
-def slow(a, b):  # the worst moment: the new file is complete and not yet in place
-    time.sleep(0.03); real(a, b)
-os.replace = slow
-from weakly.cli import main
-main(sys.argv[1:])
-"""
-
-
-def killed(arguments, folder, files):
-    """Start the command and kill it as soon as so many files are there."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SLOW, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    end = time.monotonic() + 60
-    while process.poll() is None and len(whole(folder)) < files and time.monotonic() < end:
-        time.sleep(0.005)
-    assert process.poll() is None, "the command was done before it could be killed"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
-
-def finished(*arguments):
-    from weakly.cli import main
-
-    with pytest.raises(SystemExit) as done:
-        main([str(argument) for argument in arguments])
-    assert done.value.code == 0
-
-
-def whole(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
-    }
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_kill_9_loses_nothing(folder):
-    sounds = [str(path) for path in sorted((folder / "sound").glob("*.wav"))]
-    ask = ["queries", *sounds, "--method", "fixed", "--segment-length", "0.5", "--to", "clips", "--out"]
-    finished(*ask, folder / "good")
-    good = whole(folder / "good")
-    for files in (5, 25):
-        killed([*ask, str(folder / "tasks")], folder / "tasks", files)
-        left = whole(folder / "tasks")
-        assert 5 <= len(left) < len(good)
-        assert all(data == good[name] for name, data in left.items())  # whole or absent, never half
-    finished(*ask, folder / "tasks")
-    assert whole(folder / "tasks") == good
-
-    (export,) = answered(folder / "tasks", "csv")
-    answer = ["answers", str(export), "--queries", str(folder / "tasks" / "queries.csv"), "--out"]
-    killed([*answer, str(folder / "labels")], folder / "labels", 2)
-    stored = (folder / "tasks" / "answers.csv").read_bytes()
-    finished(*answer, folder / "labels")
-    assert (folder / "tasks" / "answers.csv").read_bytes() == stored
-    finished(*answer, folder / "right")
-    assert whole(folder / "labels") == whole(folder / "right")
-
-
-_DYING = """
-import resource, signal, sys
-sys.dont_write_bytecode = True
-from weakly.cli import main
-import weakly.adaptive.campaign
-signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel kills the process in the middle of the write
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
-main(sys.argv[2:])
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="SIGXFSZ")
-def test_death_in_the_middle_of_a_write_leaves_the_old_file(tmp_path):
-    out, export = tmp_path / "tasks", tmp_path / "e.csv"
-    wk.queries({"a": 64.0}, method="bisection", segment_length=1.0).write(out, to="csv")
-    state = out / "queries.csv"
-
-    def answer_all():
-        table = pd.DataFrame({"query": read_state(state)["query"], "answer": "yes", "annotator": "a" * 40})
-        table.to_csv(export, index=False)
-
-    answer_all()
-    answer = ("answers", str(export), "--queries", str(state))
-    finished(*answer)
-    for arguments, victim in ((("queries", "--resume", str(out)), state), (answer, out / "answers.csv")):
-        before = victim.read_bytes()
-        dead = subprocess.run([sys.executable, "-c", _DYING, str(len(before) + 50), *arguments], capture_output=True)
-        assert dead.returncode == -signal.SIGXFSZ
-        assert victim.read_bytes() == before
-        finished(*arguments)
-        assert len(victim.read_bytes()) > len(before)
-        answer_all()
-
-
-def test_bad_files_say_so(tmp_path):
+def test_bad_files_say_so(campaign, tmp_path):
     with pytest.raises(InvalidInput, match="no such file"):
-        read_state(tmp_path / "queries.csv")
-    (tmp_path / "q.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InvalidInput, match="no column 'query'"):
-        read_state(tmp_path / "q.csv")
+        Campaign.open(tmp_path / "nowhere")
     (tmp_path / "e.json").write_text("[{]")
     with pytest.raises(InvalidInput, match="line 1"):
-        read_returned([tmp_path / "e.json"])
+        campaign.take([tmp_path / "e.json"])
     (tmp_path / "e.csv").write_text("x,y\n1,2\n")
-    with pytest.raises(InvalidInput, match="no column of answers"):
-        read_returned([tmp_path / "e.csv"])
+    with pytest.raises(InvalidInput, match=r"e\.csv"):
+        campaign.take([tmp_path / "e.csv"])
     with pytest.raises(InvalidInput, match="clips need its audio"):
         wk.queries({"a": 4.0}, method="fixed", segment_length=2).write(tmp_path / "o", to="clips")
+    assert not (tmp_path / "o").exists()
 
 
 def test_bad_input_at_the_door():

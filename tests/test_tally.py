@@ -12,7 +12,7 @@ from weakly import grid
 from weakly.annotator import PresenceRule
 from weakly.errors import InvalidInput
 from weakly.events import Timelines
-from weakly.exact.columns import Columns
+from weakly.observer import Observers
 from weakly.intervals import fixed_segments
 from weakly.results import METRICS
 from weakly.tally import Tally, of_labels
@@ -20,7 +20,7 @@ from weakly.tally import Tally, of_labels
 
 def tally_of(timelines, width=0.7, criteria=(0.3, 0.9)):
     tally = Tally.empty(np.array([width]), criteria)
-    tally.fold(0, *grid.measure(timelines, width, Columns.of(presence_criterion=list(criteria))))
+    tally.fold(0, *grid.measure(timelines, width, Observers.of(presence_criterion=list(criteria))))
     return tally
 
 

@@ -198,9 +198,9 @@ def test_bad_input_is_named(argument, value, message):
 
 
 def test_exactly_one_may_answer():
-    with pytest.raises(InvalidInput, match="one of presence_criterion, rule or annotator"):
+    with pytest.raises(InvalidInput, match="one of presence_criterion, rule and annotator"):
         th.recall(event_length=1, segment_length=1)
-    with pytest.raises(InvalidInput, match="one of presence_criterion, rule or annotator"):
+    with pytest.raises(InvalidInput, match="one of presence_criterion, rule and annotator"):
         th.recall(event_length=1, segment_length=1, presence_criterion=0.5, rule=PresenceRule.any())
     with pytest.raises(InvalidInput, match="rule must be a PresenceRule"):
         th.recall(event_length=1, segment_length=1, rule="any")

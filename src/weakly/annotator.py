@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InvalidInput
-from .symbols import check, choice
+from .symbols import check, choice, positive
 
 #: Two overlaps that differ by less than this share of the required overlap are equal. Event (0.1, 0.4) in segment
 #: (0.1, 0.25) at criterion 0.5 is present although 0.25 - 0.1 < 0.5 * (0.4 - 0.1) in floating point.
@@ -59,7 +59,7 @@ class PresenceRule:
     @classmethod
     def seconds(cls, length: float) -> PresenceRule:
         """At least this many seconds of the event lie in the segment; shorter events are never noticed."""
-        length = float(check("segment_length", length, called="seconds"))
+        length = positive("seconds", length)
         return cls((Form(seconds=length),), f"seconds({length:g})")
 
     @classmethod
@@ -85,7 +85,7 @@ class PresenceRule:
 
         Unlike :meth:`seconds` it can notice an event shorter than that, if the event is far enough from the edges.
         """
-        length = float(check("segment_length", length, called="margin"))
+        length = positive("margin", length)
         return cls((Form(seconds=length, margin=True),), f"margin({length:g})")
 
     @classmethod
@@ -283,10 +283,7 @@ class Annotator:
         """Annotators whose criteria follow a Beta(a, b) law."""
         from scipy.stats import beta
 
-        return cls(
-            presence_criterion=beta(*(float(check("event_length", v, called=n)) for n, v in (("a", a), ("b", b)))),
-            **rates,
-        )
+        return cls(presence_criterion=beta(positive("a", a), positive("b", b)), **rates)
 
     @classmethod
     def logistic(cls, middle: float, spread: float, **rates: Any) -> Annotator:
@@ -294,12 +291,18 @@ class Annotator:
         from scipy.stats import logistic
 
         middle = float(check("event_fraction", middle, called="middle"))
-        return cls(presence_criterion=logistic(middle, float(check("event_length", spread, called="spread"))), **rates)
+        return cls(presence_criterion=logistic(middle, positive("spread", spread)), **rates)
 
     @property
     def is_certain(self) -> bool:
         """Whether the answer follows from the event fraction alone: one criterion, no noise."""
         return isinstance(self.presence_criterion, float) and not (self.guess_rate or self.lapse_rate or self.flip_rate)
+
+    @property
+    def mean(self) -> float:
+        """The criterion, or the mean of its law."""
+        law = self.presence_criterion
+        return law if isinstance(law, float) else float(law.mean())
 
     def criterion_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
         """G(h): the chance that one annotator's criterion is met at this event fraction."""
@@ -320,17 +323,23 @@ class Annotator:
         return bool(self.guess_rate or self.lapse_rate or self.flip_rate)
 
     @property
-    def probability_if_met(self) -> float:
-        """The chance that a segment is labelled present where the criterion is met."""
-        single = 1 - self.lapse_rate
-        single += self.flip_rate * (1 - 2 * single)
-        if self.votes is None or not self.is_noisy:
-            return single
-        if not isinstance(self.presence_criterion, float):
-            raise InvalidInput(
-                "votes of annotators with different criteria and noise have no closed form; simulate them"
+    def label_chances(self) -> NDArray[np.float64]:
+        """The chance of a present label where the criteria of m of the k voters are met, m = 0 to k (one is k = 1).
+
+        >>> Annotator(lapse_rate=0.5, votes=(1, 2)).label_chances.tolist()
+        [0.0, 0.5, 0.75]
+        """
+        from scipy.stats import binom
+
+        unmet, met = (rate + self.flip_rate * (1 - 2 * rate) for rate in (self.guess_rate, 1 - self.lapse_rate))
+        j, k = (1, 1) if self.votes is None else (int(self.votes[0]), int(self.votes[1]))
+        found = []
+        for m in range(k + 1):
+            yes = np.convolve(
+                binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet)
             )
-        return float(self.probability(1.0))
+            found.append(yes[j:].sum())
+        return np.clip(np.array(found), 0.0, 1.0)
 
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
@@ -340,7 +349,7 @@ class Annotator:
             area, moment = self.criterion_integrals(h)
             return low * h + (high - low) * area, low * h * h / 2 + (high - low) * moment
         if self.votes is not None:
-            return self._panels.integrals(self.probability, h)
+            return self.panels.integrals(self.probability, h)
         area, moment = self.criterion_integrals(h)
         low = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
         rise = (1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate)
@@ -361,7 +370,7 @@ class Annotator:
             return _beta_integrals(h, *shapes)
         if kind == "logistic":
             return _logistic_integrals(h, loc, scale)
-        return self._panels.integrals(self.criterion_cdf, h)
+        return self.panels.integrals(self.criterion_cdf, h)
 
     def voted_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
         """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
@@ -372,11 +381,12 @@ class Annotator:
         """The integral of :meth:`voted_cdf` from zero."""
         if self.votes is None:
             return self.criterion_integrals(event_fraction)[0]
-        return self._panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
+        return self.panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
 
     @cached_property
-    def _panels(self) -> _Panels:
-        return _Panels.of(self.presence_criterion)
+    def panels(self) -> Panels:
+        """The panels on which the law of criteria is a smooth function; the law must not be one number."""
+        return Panels.of(self.presence_criterion)
 
 
 def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -420,20 +430,42 @@ def _dilog_of_minus_exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(x > 0, -(np.pi**2) / 6 - x * x / 2 - small, small)
 
 
+#: Levels of a law's cdf and of its complement at which panels end: close to both tails, where a cdf bends most.
+_LEVELS = 0.5 ** np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 28, 33, 39])
+_DEGREE = 11
+
+
 @dataclass(frozen=True)
-class _Panels:
-    """Gauss-Legendre panels on [0, 1] that end at the quantiles of a law, where its cdf bends."""
+class Panels:
+    """The one discretisation of a law of criteria: panels of [0, 1] that end at its quantiles, where its cdf bends.
+
+    On each panel a function of the event fraction is a polynomial of low degree to about 1e-12 (:meth:`table`), and
+    Gauss-Legendre nodes integrate it (:meth:`integrals`).
+    """
 
     edges: NDArray[np.float64]
 
     @classmethod
-    def of(cls, law: Any) -> _Panels:
-        levels = 0.5 ** np.arange(1, 40)
-        points = np.asarray(law.ppf(np.concatenate(([0.0], levels, 1 - levels, [1.0]))), dtype=np.float64)
-        inside = points[(points > 0) & (points < 1)]
-        return cls(np.unique(np.concatenate(([0.0], inside, [1.0]))))
+    def of(cls, law: Any) -> Panels:
+        levels = np.concatenate(([0.0], _LEVELS, 1 - _LEVELS, [1.0]))
+        points = np.asarray(law.ppf(levels), dtype=np.float64)
+        return cls(np.unique(np.concatenate(([0.0], points[(points > 0) & (points < 1)], [1.0]))))
+
+    def table(self, function: Any) -> NDArray[np.float64]:
+        """The function as polynomials, (panels, degree + 1): coefficients of powers of u in [-1, 1] on each panel."""
+        from numpy.polynomial import chebyshev
+
+        u = chebyshev.chebpts1(_DEGREE + 1)
+        half = np.diff(self.edges)[:, None] / 2
+        values = np.asarray(function(self.edges[:-1, None] + half * (1 + u)), dtype=np.float64)
+        series = np.linalg.solve(chebyshev.chebvander(u, _DEGREE), values.T)
+        powers = np.zeros((_DEGREE + 1, _DEGREE + 1))
+        for i in range(_DEGREE + 1):
+            powers[i, : i + 1] = chebyshev.cheb2poly(np.eye(i + 1)[i])
+        return np.ascontiguousarray(series.T @ powers)
 
     def integrals(self, function: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The integrals of the function, and of it times the event fraction, from zero to h."""
         nodes, weights = np.polynomial.legendre.leggauss(24)
         half = np.diff(self.edges)[:, None] / 2
         at = self.edges[:-1, None] + half * (1 + nodes)
@@ -445,3 +477,4 @@ class _Panels:
         tail = rest * weights * function(last)
         sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
         return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)
+

@@ -18,17 +18,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation.result import Rows, plot_rows, rows
-from .evaluation.scoring import placement as checked_placement
-from .evaluation.scoring import score, segment_lengths
+from .evaluation.evaluate import score
+from .evaluation.result import Rows, brief, plot_rows, rows
 from .events import Timelines
-from .exact.columns import Columns
-from .exact.noticed import merged
+from .exact.sweep import merged
 from .lengths import Lengths
+from .observer import Observers
 from .parallel import Progress, in_order, threads
+from .report import Report
 from .results import METRICS, law_name, plain
-from .symbols import check, choice, whole
+from .symbols import check, choice, positive, whole
 from .tally import Tally
+from .windows import Placement, segment_lengths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,14 +95,14 @@ class World:
 
 
 def _chunk(
-    world: World, lengths: Any, columns: Columns, how: dict[str, Any], entropy: list[int], index: int, n: int
+    world: World, lengths: Any, who: Observers, how: Placement, entropy: list[int], index: int, n: int
 ) -> tuple[Tally, Tally, int]:
     """The tallies of both halves of one chunk of recordings, and how many events were cut."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(index,)))
     timelines, longer = world.draw(n, rng)
     halves = []
     for part in (timelines.part(0, (n + 1) // 2), timelines.part((n + 1) // 2, n)):
-        halves.append(score(part, lengths, columns, how))
+        halves.append(score(part, lengths, who, how))
     return halves[0], halves[1], longer
 
 
@@ -112,7 +113,7 @@ class Simulation(Rows):
     Attributes named like the columns of :meth:`to_frame` hold one value per row, or a number if there is one row.
     """
 
-    columns: Columns
+    who: Observers
     halves: tuple[Tally, Tally]
     settings: dict[str, Any]
     n_longer: int  # drawn events that were longer than the recording and fill it
@@ -124,7 +125,7 @@ class Simulation(Rows):
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        return rows(self.tally, self.columns)
+        return rows(self.tally, self.who)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (segment_length, presence_criterion, rule or annotator), with standard errors in _se columns."""
@@ -139,10 +140,10 @@ class Simulation(Rows):
         """
         choice("metric", metric, METRICS)
         sign = -1.0 if metric == "wrong_time" else 1.0
-        tables = [rows(half, self.columns) for half in self.halves]
+        tables = [rows(half, self.who) for half in self.halves]
         found = []
-        for c in range(len(self.columns)):
-            every = slice(c, None, len(self.columns))
+        for c in range(len(self.who)):
+            every = slice(c, None, len(self.who))
             first, second, both = (table.iloc[every].reset_index(drop=True) for table in (*tables, self._frame))
             chosen, naive = (_argmax(sign * table[metric]) for table in (first, both))
             row = second.iloc[chosen].to_dict()
@@ -159,7 +160,29 @@ class Simulation(Rows):
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
         """The metric over the segment length, one line per criterion, within two standard errors."""
-        return plot_rows(self._frame, ax=ax, metric=metric, columns=self.columns)
+        return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
+
+    def page(self) -> Report:
+        """The best segment length in words, the picture, and all rows."""
+        settings, best = self.settings, self.best()
+        page = Report("Simulated weak labels")
+        for row in best.to_dict(orient="records"):
+            name = row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}"
+            page.answer(
+                f"{name}: segments of {row['segment_length']:.3g} s get {row['overlap_accuracy']:.1%} of the time of "
+                f"overlapping segments right (standard error {row['overlap_accuracy_se']:.1%}) and notice "
+                f"{row['event_recall']:.1%} of the events."
+            )
+        page.text(
+            f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
+            f"events each with lengths {settings['event_length']}, placement {settings['placement']}. The best segment "
+            "length is chosen on one half of the recordings and reported on the other, so it is not biased by the "
+            "choice."
+        )
+        caption = "Overlap accuracy over the segment length, event recall dashed; two standard errors."
+        page.figure(self.plot().figure, caption)
+        page.heading("Best segment length").table(brief(best))
+        return page.heading("All segment lengths").table(brief(self._frame))
 
 
 def _argmax(values: pd.Series) -> int:
@@ -217,9 +240,9 @@ def simulate(
     >>> abs(found.overlap_accuracy - 0.7638888889) < 4 * found.overlap_accuracy_se
     True
     """
-    columns = Columns.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = Observers.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     widths = segment_lengths(segment_length)
-    how = checked_placement(phase=phase, edge=edge, hop=hop, votes=votes, lengths=widths)
+    how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=widths)
     world = _world(lengths, n_events, recording_length, placement, gap)
     count = whole("n_recordings", n_recordings)
     entropy = [int(word) for word in np.random.default_rng(rng).integers(0, 2**32, size=8)]
@@ -228,9 +251,9 @@ def simulate(
 
     def chunks() -> Iterator[tuple[Any, ...]]:
         for index in range(n_chunks):
-            yield world, widths, columns, how, entropy, index, min(size, count - index * size)
+            yield world, widths, who, how, entropy, index, min(size, count - index * size)
 
-    first, second = Tally.empty(widths, columns.labels), Tally.empty(widths, columns.labels)
+    first, second = Tally.empty(widths, who.labels), Tally.empty(widths, who.labels)
     n_longer = 0
     with threads(executor) as workers:
         parts = in_order(_chunk, chunks(), total=n_chunks, executor=workers, progress=progress, label="simulating")
@@ -249,16 +272,16 @@ def simulate(
         "n_events": world.n_events if isinstance(world.n_events, (int, float)) else law_name(world.n_events),
         "recording_length": world.recording_length,
         "segment_length": widths,
-        **columns.frame(),
+        **who.frame(),
         "n_recordings": count,
         "placement": placement,
         "gap": world.gap,
         "phase": phase,
         "edge": edge,
         "hop": hop,
-        "votes": how["votes"],
+        "votes": how.votes,
     }
-    return Simulation(columns, (first, second), settings, n_longer)
+    return Simulation(who, (first, second), settings, n_longer)
 
 
 def _chunk_size(world: World) -> int:
@@ -270,7 +293,7 @@ def _world(lengths: Any, n_events: Any, recording_length: Any, placement: str, g
     law = Lengths.of(lengths)
     total = float(check("recording_length", recording_length))
     choice("placement", placement, PLACEMENTS)
-    gap = float(check("listened", gap, called="gap"))
+    gap = positive("gap", gap, zero=True)
     if gap and placement != "spaced":
         raise InvalidInput(f"gap needs placement 'spaced', got gap {gap:g} with {placement!r}")
     if law.is_sample and law.longest > total:

@@ -122,6 +122,20 @@ def check(name: str, value: Any, *, called: str | None = None) -> Any:
     return array[()]
 
 
+def positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """The value as a float, if it is one finite number above zero (or at least zero); else an InvalidInput.
+
+    For arguments that are no symbol of the paper.
+
+    >>> positive("spread", 2)
+    2.0
+    """
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
+    if math.isfinite(number) and (number > 0 or (zero and number == 0)):
+        return number
+    raise InvalidInput(f"{name} must be a number {'>= 0' if zero else '> 0'}, got {value!r}")
+
+
 def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, meaning: str = "") -> int:
     """The value as an int, if it is a whole number in the range; else an InvalidInput.
 

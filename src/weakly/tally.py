@@ -40,9 +40,15 @@ BASE = (
     "n_meeting",
     "bound_time",
 )
-_SQUARES = ("mean2", "right2", "right_overlap", "wrong2", "wrong_time", "tp2", "said2", "tp_said", "tp_event")
-_PRODUCTS = (*_SQUARES, "found2", "found_events")
-_BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2")
+# The same as positions, for compiled code.
+TP, FP, FP_ELSEWHERE, N_PRESENT, N_FOUND, MEAN, FIT = range(len(RAW))
+N_RECORDINGS, TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, COVER_TIME, N_OVERLAPPING = range(7)
+N_SEGMENTS, LISTENED, N_MEETING, BOUND_TIME = range(7, len(BASE))
+_PRODUCTS = (
+    *("mean2", "mean_meeting", "right2", "right_overlap", "wrong2", "wrong_time", "tp2", "said2", "tp_said"),
+    *("tp_event", "found2", "found_events"),
+)
+_BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2", "meeting2")
 
 
 @kernel
@@ -52,39 +58,45 @@ def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_pr
     for r in range(n):
         for k in range(base.shape[1]):
             base_sums[k] += base[r, k]
-        for k, column in enumerate((1, 2, 3, 4)):
+        for k, column in enumerate((TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, N_MEETING)):
             base_products[k] += base[r, column] * base[r, column]
     for c in range(raw.shape[1]):  # one column at a time: its sums stay in registers
         s0, s1, s2, s3, s4, s5, s6 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for r in range(n):
-            time, event_time, n_events, overlap = base[r, 1], base[r, 2], base[r, 3], base[r, 4]
-            tp, fp, elsewhere = raw[r, c, 0], raw[r, c, 1], raw[r, c, 2]
-            found, mean = raw[r, c, 4], raw[r, c, 5]
+            time, event_time, n_events, overlap = (
+                base[r, TIME],
+                base[r, EVENT_TIME],
+                base[r, N_EVENTS],
+                base[r, OVERLAP_TIME],
+            )
+            tp, fp, elsewhere = raw[r, c, TP], raw[r, c, FP], raw[r, c, FP_ELSEWHERE]
+            found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
             said = tp + fp + elsewhere
-            right = tp + overlap - base[r, 5] - fp
+            right = tp + overlap - base[r, COVER_TIME] - fp
             wrong = said + event_time - 2 * tp
             s0 += tp
             s1 += fp
             s2 += elsewhere
-            s3 += raw[r, c, 3]
+            s3 += raw[r, c, N_PRESENT]
             s4 += found
             s5 += mean
-            s6 += raw[r, c, 6]
+            s6 += raw[r, c, FIT]
             p0 += mean * mean
-            p1 += right * right
-            p2 += right * overlap
-            p3 += wrong * wrong
-            p4 += wrong * time
-            p5 += tp * tp
-            p6 += said * said
-            p7 += tp * said
-            p8 += tp * event_time
-            p9 += found * found
-            p10 += found * n_events
-        for k, value in enumerate((s0, s1, s2, s3, s4, s5, s6)):
+            p1 += mean * base[r, N_MEETING]
+            p2 += right * right
+            p3 += right * overlap
+            p4 += wrong * wrong
+            p5 += wrong * time
+            p6 += tp * tp
+            p7 += said * said
+            p8 += tp * said
+            p9 += tp * event_time
+            p10 += found * found
+            p11 += found * n_events
+        for k, value in enumerate((s0, s1, s2, s3, s4, s5, s6)):  # in the order of RAW
             sums[c, k] += value
-        for k, value in enumerate((p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10)):
+        for k, value in enumerate((p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11)):  # in the order of _PRODUCTS
             products[c, k] += value
 
 
@@ -92,8 +104,9 @@ def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_pr
 class Tally:
     """Sums over recordings, per (segment length, column); a column is a criterion, a rule or an annotator.
 
-    ``a + b`` is the tally of both sets of recordings. Sums are available by the names in :data:`RAW` (arrays of shape
-    (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), metrics by the names in ``METRICS``.
+    ``a + b`` is the tally of both sets of recordings. Sums are available as attributes by the names in :data:`RAW`
+    (arrays of shape (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), the words of results from
+    :meth:`metrics`. ``n_classes`` is more than one where each recording's measures are sums over classes.
     """
 
     segment_length: Array  # (S,)
@@ -102,9 +115,10 @@ class Tally:
     products: Array  # (S, C, products)
     base_sums: Array  # (S, BASE)
     base_products: Array  # (S, base products)
+    n_classes: int = 1
 
     @classmethod
-    def empty(cls, segment_length: Array, columns: Sequence[Any]) -> Tally:
+    def empty(cls, segment_length: Array, columns: Sequence[Any], *, n_classes: int = 1) -> Tally:
         """The tally of no recording."""
         s, c = len(segment_length), len(columns)
         return cls(
@@ -114,6 +128,7 @@ class Tally:
             np.zeros((s, c, len(_PRODUCTS))),
             np.zeros((s, len(BASE))),
             np.zeros((s, len(_BASE_PRODUCTS))),
+            n_classes,
         )
 
     def fold(self, index: int, raw: Array, base: Array) -> None:
@@ -132,6 +147,7 @@ class Tally:
             self.products + other.products,
             self.base_sums + other.base_sums,
             self.base_products + other.base_products,
+            max(self.n_classes, other.n_classes),
         )
 
     def add(self, at: slice, part: Tally) -> None:
@@ -178,12 +194,18 @@ class Tally:
         :math:`se(\bar y / \bar x) = \sqrt{n/(n-1) \sum (y_i - R x_i)^2} / \sum x_i`. They are NaN for one
         recording.
         """
-        n, p = self.n_recordings, self._product
-        wrong = self.wrong_seconds
+        n, p, classes = self.n_recordings, self._product, self.n_classes
+        wrong, meeting = self.wrong_seconds, self.n_meeting
         found = {
             "overlap_accuracy": (self.right_time, self.overlap_time, p("right2"), p("right_overlap"), p("overlap2")),
-            "overlap_accuracy_per_recording": (self.mean, self.n_meeting, p("mean2"), self.mean, self.n_meeting),
-            "recording_accuracy": (wrong, self.time, p("wrong2"), p("wrong_time"), p("time2")),
+            "overlap_accuracy_per_recording": (self.mean, meeting, p("mean2"), p("mean_meeting"), p("meeting2")),
+            "recording_accuracy": (
+                wrong,
+                classes * self.time,
+                p("wrong2"),
+                classes * p("wrong_time"),
+                classes**2 * p("time2"),
+            ),
             "precision": (self.tp, self.said_time, p("tp2"), p("tp_said"), p("said2")),
             "recall": (self.tp, self.event_time, p("tp2"), p("tp_event"), p("event_time2")),
             "event_recall": (self.n_found, self.n_events, p("found2"), p("found_events"), p("n_events2")),
@@ -191,7 +213,7 @@ class Tally:
         }
         result = {}
         for name, (above, below, above2, both, below2) in found.items():
-            count = self.n_meeting if name == "overlap_accuracy_per_recording" else n
+            count = np.minimum(meeting, n) if name == "overlap_accuracy_per_recording" else n
             value, error = _ratio(above, below, above2, both, below2, count)
             result[name] = 1 - value if name == "recording_accuracy" else value
             result[f"{name}_se"] = error

@@ -20,7 +20,7 @@ import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
-from ..files import atomic_write
+from ..files import atomic_write, inputs_kept, refuse_input
 from ..formats import write
 from ..intervals import merge
 from ..results import to_json
@@ -293,7 +293,10 @@ class Campaign:
         new: list[Answer] = []
         unknown: list[str] = []
         unreadable: list[str] = []
-        for one in read_returned(paths):
+        own, others = set(self._typed()), list(map(Path, paths))
+        with inputs_kept():  # the campaign's own files are taken in, and may then be written again
+            returned = read_returned([path for path in others if path in own])
+        for one in [*returned, *read_returned([path for path in others if path not in own])]:
             query = one.query
             if not query:
                 near = by_time.get(_moment(one.recording, one.onset, one.offset), [])
@@ -390,6 +393,7 @@ class Campaign:
             files = {path: folder / path.relative_to(made) for path in sorted(made.rglob("*")) if path.is_file()}
             export = Exporter(self)
             for path, target in files.items():
+                refuse_input(target)
                 if export.changed(target) and target.read_bytes() != path.read_bytes():
                     raise InvalidInput(
                         f"{target}: was changed since weakly answers wrote it, and is not written over; move it "

@@ -147,9 +147,9 @@ class Store:
         if not inspect(connection).has_table("settings"):
             _META.create_all(connection)
             connection.execute(SETTINGS.insert().values(name="schema_version", value=str(VERSION)))
-        # On a server this row is the lock; SQLite is locked as a whole by now.
-        connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=SETTINGS.c.value))
-        found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == "schema_version")).scalar()
+        # On a server this row is the lock; SQLite is locked as a whole by now, and knows no FOR UPDATE.
+        lock = select(SETTINGS.c.value).where(SETTINGS.c.name == "schema_version").with_for_update()
+        found = connection.execute(lock).scalar()
         version = int(found) if found is not None and str(found).isdecimal() else -1
         if not 1 <= version <= VERSION:
             raise InvalidInput(
@@ -198,8 +198,10 @@ class Store:
         with self.begin() as connection:
             before = self.state(connection)
             self.check(before, settings, recordings)
-            connection.execute(SETTINGS.delete().where(SETTINGS.c.name == "tool"))  # the latest tool is the tool
-            held = set(before.settings) - {"tool"}
+            held = set(before.settings)
+            if "tool" in held and settings.get("tool") not in (None, before.settings["tool"]):
+                connection.execute(SETTINGS.delete().where(SETTINGS.c.name == "tool"))  # the latest one is used
+                held.remove("tool")
             _insert(connection, SETTINGS, [
                 {"name": name, "value": json.dumps(value)} for name, value in settings.items() if name not in held
             ])  # fmt: skip
@@ -269,8 +271,8 @@ class Store:
     def tell(self, answers: Iterable[Answer], connection: Connection | None = None) -> int:
         """Add the answers that are new; how many.
 
-        An answer with a clock (or an id of its own) is new if it is not there yet. One without is new unless it says
-        what that annotator said last, or what the same file said last: a file is a state, not a diary.
+        An answer with a clock (or an id of its own) is new if it is not there yet. One without is new unless the same
+        file said so last or, in a file that is read for the first time, that annotator: a file is a state, no diary.
         """
         if connection is None:
             with self.begin() as own:
@@ -289,9 +291,8 @@ class Store:
         rows = []
         for one in answers:
             places = ((one.query, one.annotator), (one.query, one.annotator, one.source))
-            clock = one.id or one.answered
-            if not clock and any(place in latest and same(latest[place], one.present) for place in places):
-                latest[places[1]] = one.present
+            before = latest.get(places[1], latest.get(places[0]))
+            if not (one.id or one.answered) and before is not None and same(before, one.present):
                 continue
             number += 1
             text = f"{one.query}|{one.annotator}|{one.present}|{one.answered or f'{one.source}|{number}'}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments, oracle_segments
-from ..theory.windows import checked_votes, windows_per_cell
+from ..windows import checked_votes, windows_per_cell
 from .base import Asked, AtOnce, Labels, Recording, lookup
 
 

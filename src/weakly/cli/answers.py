@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
 from . import app
 from .common import JSON, print_json, print_table, wrote
 
@@ -41,8 +40,6 @@ def answers(
     from ..adaptive.campaign import Campaign
 
     campaign = Campaign.open(queries)
-    if out is not None:
-        _refuse_inputs(out, [*exports, queries, *([] if strong is None else [strong])])
     found = campaign.take(exports)
     result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong)}
     following = campaign.next_round(found)
@@ -55,13 +52,6 @@ def answers(
         print_json(result)
         return
     _say(result)
-
-
-def _refuse_inputs(out: Path, inputs: list[Path]) -> None:
-    """Labels are not written over what they are made from."""
-    for path in inputs:
-        if path.resolve().is_relative_to(out.resolve()):
-            raise InvalidInput(f"--out {out} holds {path}, which is read: give another folder for the labels")
 
 
 def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def evaluate(
     report: Path = REPORT,
 ) -> None:
     """Evaluate and print."""
-    from ..evaluation.optimum import OBJECTIVES
+    from ..evaluation.result import OBJECTIVES
     from ..symbols import choice
 
     choice("objective", objective, OBJECTIVES)
@@ -153,7 +153,7 @@ def _at_once(
     from ..evaluation import evaluate as make
     from ..evaluation.assumptions import check_assumptions, sentences
     from ..evaluation.clips import compare_rules
-    from ..evaluation.optimum import lengths_to_try
+    from ..evaluation.result import lengths_to_try
     from ..formats import read
     from ..parallel import open_executor
 
@@ -183,7 +183,7 @@ def _by_parts(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
-    from ..evaluation.parts import evaluate_files
+    from ..evaluation.evaluate import evaluate_files
     from ..formats.io import files_of
     from ..parallel import open_executor
 
@@ -199,7 +199,7 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..evaluation.optimum import best
+    from ..evaluation.result import best
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
@@ -347,8 +347,12 @@ def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target:
         )
     how = {"rule": rules[0]} if "rule" in asked else {"presence_criterion": rules[0]}
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
-    edge = asked["edge"] if asked["edge"] in ("truncate", "inside") else "truncate"
-    made = clip_labels(events, segment_length=lengths[0], phase=start, hop=asked["hop"], edge=edge, label=label, **how)
+    if asked["edge"] not in ("truncate", "inside"):
+        raise InvalidInput(
+            f"--labels needs --edge truncate or inside, got {asked['edge']}: clips end with their recording"
+        )
+    how |= {"phase": start, "hop": asked["hop"], "edge": asked["edge"]}
+    made = clip_labels(events, segment_length=lengths[0], label=label, **how)
     if target.suffix.lower() in (".csv", ".tsv"):
         targets = [(target, "clips" if target.suffix.lower() == ".csv" else "dcase-weak")]
     else:

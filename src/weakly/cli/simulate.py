@@ -19,7 +19,6 @@ Examples:
 
   weakly simulate --event-length gamma:0.8,loc=0.5 --events 30 --recording-length 100 --recordings 1000 --seed 1
 """
-_FIRST = ("segment_length", "presence_criterion", "rule", "annotator", "overlap_accuracy", "overlap_accuracy_se")
 _MOST = 60  # rows on a terminal
 
 
@@ -93,7 +92,7 @@ def simulate(
     if out is not None:
         _save(found, out)
     if report is not None:
-        wrote(_page(found).write(report))
+        wrote(found.page().code(command_line()).write(report))
 
 
 def _asked(criterion: str | None, rule: str | None, rates: tuple[float, float, float]) -> dict[str, Any]:
@@ -126,17 +125,11 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
     return [float(f"{value:.4g}") for value in np.geomspace(min(optima) / 4, max(optima) * 4, 40)]
 
 
-def _brief(table: Any) -> Any:
-    from ..results import WORDS
-
-    words = (*_FIRST, *WORDS[1:], "n_queries")
-    kept = [name for name in words if name in table and not ("rule" in table and name == "presence_criterion")]
-    return table[kept]
-
-
 def _show(found: Any) -> None:
+    from ..evaluation.result import brief
+
     table = found.to_frame()
-    print_table(_brief(table.head(_MOST)), title="Simulated labels")
+    print_table(brief(table.head(_MOST)), title="Simulated labels")
     if len(table) > _MOST:
         typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
     if len(found.settings["segment_length"]) > 1:
@@ -144,7 +137,7 @@ def _show(found: Any) -> None:
         title = "Best segment length: chosen on one half of the recordings, reported on the other"
         best = found.best()
         naive = [name for name in best.columns if name.startswith("naive_") and not name.endswith("_se")]
-        print_table(_brief(best).join(best[naive]), title=title)
+        print_table(brief(best).join(best[naive]), title=title)
 
 
 def _save(found: Any, out: Path) -> None:
@@ -162,28 +155,3 @@ def _save(found: Any, out: Path) -> None:
             file.write(text)
         paths.append(out / name)
     wrote(*paths)
-
-
-def _page(found: Any) -> Any:
-    from ..report import Report
-
-    settings, best = found.settings, found.best()
-    page = Report("Simulated weak labels")
-    for row in best.to_dict(orient="records"):
-        name = row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}"
-        page.answer(
-            f"{name}: segments of {row['segment_length']:.3g} s get {row['overlap_accuracy']:.1%} of the time of "
-            f"overlapping segments right (standard error {row['overlap_accuracy_se']:.1%}) and notice "
-            f"{row['event_recall']:.1%} of the events."
-        )
-    page.text(
-        f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} events "
-        f"each with lengths {settings['event_length']}, placement {settings['placement']}. The best segment length is "
-        "chosen on one half of the recordings and reported on the other, so it is not biased by the choice."
-    )
-    page.figure(
-        found.plot().figure, "Overlap accuracy over the segment length, event recall dashed; two standard errors."
-    )
-    page.heading("Best segment length").table(_brief(best))
-    page.heading("All segment lengths").table(_brief(found.to_frame()))
-    return page.code(command_line())

@@ -19,7 +19,8 @@ from ..annotator import PRESETS, TIE, PresenceRule
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
 from ..results import METRICS, plain
-from ..symbols import check, choice
+from ..symbols import check, choice, positive
+from ..windows import first_start, window_counts
 from .evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -44,18 +45,12 @@ class Clips:
 
     @classmethod
     def of(cls, lengths: NDArray[np.float64], *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
-        """The clips of recordings of these lengths."""
+        """The clips of recordings of these lengths: the windows of :mod:`weakly.windows`."""
         step = width if hop is None else hop
-        begin = phase % step
-        if begin <= _TOUCH * step or step - begin <= _TOUCH * step:
-            begin = 0.0
-        elif hop is None and edge == "truncate":
-            begin -= width  # the grid covers all of the recording: its first clip is cut
-        if edge == "truncate":
-            count = np.ceil((lengths - begin) / step - _TOUCH)
-        else:
-            count = np.floor((lengths - begin - width) / step + _TOUCH) + 1
-        count = np.maximum(count, 0).astype(np.int64)
+        begin = first_start(phase, step)
+        if begin < 0 and edge == "inside":
+            begin += step
+        count = window_counts(lengths, segment_length=width, hop=hop, phase=phase, edge=edge)[0].astype(np.int64)
         first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
         recording = np.repeat(np.arange(len(lengths)), count)
         start = begin + step * (np.arange(first[-1]) - first[recording])
@@ -87,7 +82,7 @@ class Clips:
 
 def _clips(events: Events, segment_length: float, phase: float, hop: float | None, edge: str) -> Clips:
     width = float(check("segment_length", segment_length))
-    start = float(check("listened", phase, called="phase"))
+    start = positive("phase", phase, zero=True)
     step = None if hop is None else float(check("hop", hop))
     choice("edge", edge, EDGES)
     lengths = events.known_extents.to_numpy(np.float64)
@@ -258,7 +253,7 @@ def compare_rules(
         rows.append(_numbered(found.tallies[name], name, named, count))
         flipped.append(_flipped(clips, names, name, present, list(named)))
         vanished.append(_vanished(timelines, names, name, gone, list(named)))
-    rows.append(_numbered(found.overall.tallies["all"], "all", named, total))
+    rows.append(_numbered(found.pooled, "all", named, total))
     return RuleComparison(
         pd.concat(rows, ignore_index=True),
         pd.concat(flipped, ignore_index=True),

@@ -1,11 +1,9 @@
 r"""Events -> expected accuracy over a uniformly random phase of the grid, without a single random number.
 
 For a grid with uniform phase the expected sum of X over segments is :math:`\frac{1}{d_q} \int X(s) ds` over window
-starts s, and every X is linear between a few events' ends, so sums replace integrals and the result is exact.
-
-Edge rules: ``truncate`` cuts windows at the recording's ends (they stay and count with the time that is left);
-``infinite`` counts them at full length, as the paper's theory does; ``inside`` keeps only whole windows; ``circular``
-joins the recording's end to its start.
+starts s, and every X is linear between a few events' ends, so sums replace integrals and the result is exact; a law of
+criteria is integrated on its panels (:class:`weakly.annotator.Panels`), to about 1e-12. The number of segments and the
+seconds heard are the expectations of the same random phase (:mod:`weakly.windows`, which also names the edge rules).
 """
 
 from __future__ import annotations
@@ -15,152 +13,133 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import PresenceRule
+from .. import tally as t
 from ..errors import InvalidInput
 from ..events import Timelines
-from ..tally import BASE, RAW
+from ..observer import Observer, Observers
+from ..windows import Edge, Placement, window_counts
 from . import means as folding
 from . import sweep
-from .chance import Chance
-from .columns import Columns, tied
-from .noticed import noticed, noticed_at, starts_of
 
 Array = NDArray[np.float64]
-EDGES = ("infinite", "truncate", "inside", "circular")
 
 
-def measure(
-    timelines: Timelines, segment_length: float, columns: Columns, *, edge: str = "truncate", means: bool = True
-) -> tuple[Array, Array]:
+def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
     """The expected measures of every recording (R, columns, RAW) and (R, BASE) over a random phase.
 
-    ``means``: also the mean accuracy per recording and per segment, which costs more than all else together; else NaN.
+    ``how.means``: also the mean accuracy per recording and per segment, which costs more than all else together; else
+    these are NaN.
     """
-    n, w, mode = len(timelines), float(segment_length), EDGES.index(edge)
-    if mode == sweep.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
+    n, w, mode = len(timelines), float(segment_length), int(how.edge)
+    if mode == Edge.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
         r = int(np.flatnonzero(timelines.lengths < w)[0])
         raise InvalidInput(
             f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
             f"for recording {r} of {timelines.lengths[r]:g} s"
         )
-    raw, base = np.zeros((n, len(columns), len(RAW))), _ground(timelines, w, mode)
+    raw, base = np.zeros((n, len(who), len(t.RAW))), _ground(timelines, w, how.edge)
     rows, first = sweep.pieces(timelines.bounds, timelines.starts, timelines.lengths, w, mode)
     sweep.totals(rows, first, w, base)
-    mean = Means(timelines, w, mode, rows, first, base) if means else None
-    if columns.criteria is not None:
-        limits, table, order = tied(columns.criteria)
-        ordered = np.zeros_like(raw)
-        gammas = columns.criteria[order]
+    mean = Means(w, rows, first, base) if how.means else None
+    if who.criteria is not None:
+        limits, table, order = sweep.tied(who.criteria)
+        ordered, gammas = np.zeros_like(raw), who.criteria[order]
         sweep.at_criteria(rows, first, w, limits, table, gammas, ordered)
-        noticed_at(timelines.bounds, timelines.starts, timelines.lengths, w, mode, gammas, limits, ordered)
+        sweep.found_at(timelines.bounds, timelines.starts, timelines.lengths, w, mode, gammas, limits, ordered)
         raw[:, order] = ordered
-        if mean is not None:
-            for c, criterion in enumerate(columns.criteria):
-                mean.fill(raw[:, c], starts_of(timelines, w, PresenceRule.fraction(criterion), mode))
-    for c, rule in enumerate(columns.rules):
-        spans = starts_of(timelines, w, rule, mode)
-        sweep.over_intervals(rows, first, w, *spans, raw[:, c])
-        raw[:, c, 4] = noticed(timelines, w, rule, mode)
-        if mean is not None:
-            mean.fill(raw[:, c], spans)
-    for c, annotator in enumerate(columns.annotators):
-        chance = Chance.of(annotator)
-        _expected(raw[:, c], base, timelines, w, mode, rows, first, chance)
-        if mean is not None:
-            mean.mix(raw[:, c], chance)
+    for c, one in enumerate(who):
+        if who.criteria is None or mean is not None:
+            _column(raw[:, c], base, timelines, one, (w, mode, rows, first, mean), done=who.criteria is not None)
     if mean is None:
-        raw[..., 5:7] = np.nan
+        raw[..., [t.MEAN, t.FIT]] = np.nan
     return raw, base
 
 
-def _expected(
-    raw: Array, base: Array, timelines: Timelines, w: float, mode: int, rows: Array, first: Any, chance: Chance
-) -> None:
-    """Fill the times of one random annotator: integrals of P(event fraction) over the pieces."""
-    span, c0, c1, w0, w1, h0, h1 = rows.T[1:]
-    down = h0 > h1
-    c0, c1, w0, w1 = np.where(down, c1, c0), np.where(down, c0, c1), np.where(down, w1, w0), np.where(down, w0, w1)
-    h0, h1 = np.minimum(h0, h1), np.maximum(h0, h1)
-    flat = h1 <= h0
-    height = np.where(flat, 1.0, h1 - h0)
-    area, moment = chance.moments(h0, h1)
-    level = chance.probability(h1)
-    p = np.where(flat, level, area / height)  # mean of P, and of P times the way along the piece
-    q = np.where(flat, level / 2, moment / height**2)
-    recording = np.repeat(np.arange(len(base)), np.diff(first))
-
-    def total(values: Array) -> Array:
-        return np.bincount(recording, weights=span * values, minlength=len(base)) / w
-
-    cover, width = total(p * c0 + q * (c1 - c0)), total(p * w0 + q * (w1 - w0))
-    # Over a random phase, this much time is heard, in this many segments.
-    extra = {sweep.TRUNCATE: (0.0, w), sweep.INSIDE: (-w, -w), sweep.CIRCULAR: (0.0, 0.0), sweep.INFINITE: (w, w)}[mode]
-    heard, count = (np.maximum(0.0, base[:, 1] + more) for more in extra)
-    raw[:, 0], raw[:, 1] = cover, width - cover
-    raw[:, 2] = chance.low * (heard - base[:, 4])
-    raw[:, 3] = total(p) + chance.low * (count / w - base[:, 6])
-    a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    owner = timelines.owner
-    low, high = np.full(len(a), -np.inf), np.full(len(a), np.inf)
-    if mode == sweep.INSIDE:
-        low, high = np.zeros(len(a)), timelines.lengths[owner] - w
-    raw[:, 4] = np.bincount(owner, weights=chance.noticed_at_random(a, b, w, low, high), minlength=len(base))
+def _column(raw: Array, base: Array, timelines: Timelines, who: Observer, at: Any, *, done: bool) -> None:
+    """Fill the column of one observer; only its means where the rest is done."""
+    w, mode, rows, first, mean = at
+    if who.single is None and who.rule is None:
+        assert who.annotator is not None
+        panels, (nodes, weights) = who.annotator.panels, np.polynomial.legendre.leggauss(8)
+        law = (panels.edges, panels.table(who.annotator.probability), (1 + nodes) / 2, weights / 2)
+        sweep.with_law(rows, first, w, law, raw)
+        if mean is not None:
+            mean.of_law(raw, law)
+        low = who.low
+    else:
+        spans = sweep.present_starts(timelines, w, who, mode)
+        if not done:
+            sweep.over_intervals(rows, first, w, *spans, raw)
+        if mean is not None:
+            mean.fill(raw, spans)
+        if done:
+            return
+        low, rise = who.low, who.high - who.low
+        if (low, rise) != (0.0, 1.0):  # a guess answers anywhere, the criterion decides the rest
+            cover, overlap = base[:, t.COVER_TIME], base[:, t.OVERLAP_TIME]
+            raw[:, t.TP] = low * cover + rise * raw[:, t.TP]
+            raw[:, t.FP] = low * (overlap - cover) + rise * raw[:, t.FP]
+            raw[:, t.N_PRESENT] = low * base[:, t.N_OVERLAPPING] + rise * raw[:, t.N_PRESENT]
+            if mean is not None:
+                mean.mix(raw, low, rise)
+    raw[:, t.FP_ELSEWHERE] = low * (base[:, t.LISTENED] - base[:, t.OVERLAP_TIME])
+    raw[:, t.N_PRESENT] += low * (base[:, t.N_SEGMENTS] - base[:, t.N_OVERLAPPING])
+    a, owner = timelines.bounds[:, 0], timelines.owner
+    starts = (0.0, timelines.lengths[owner] - w) if mode == Edge.INSIDE else None
+    circle = timelines.lengths[owner] if mode == Edge.CIRCULAR else 0.0
+    largest = (np.ascontiguousarray(rows[:, [sweep.START, sweep.SPAN, sweep.FRACTION0, sweep.FRACTION1]]), first)
+    found = who.found_at_random(
+        event_length=timelines.bounds[:, 1] - a,
+        segment_length=w,
+        onset=a,
+        starts=starts,
+        largest=(*largest, owner, circle),
+    )
+    raw[:, t.N_FOUND] = np.bincount(owner, weights=found, minlength=len(base))
 
 
 class Means:
     """The mean accuracy per recording and the sum per segment, which need the phase as well as the window's start."""
 
-    def __init__(self, timelines: Timelines, w: float, mode: int, rows: Array, first: Any, base: Array) -> None:
-        self.timelines, self.w, self.mode, self.rows, self.first = timelines, w, mode, rows, first
+    def __init__(self, w: float, rows: Array, first: Any, base: Array) -> None:
+        self.w, self.rows, self.first = w, rows, first
         n = len(base)
         flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1)  # every segment weighs 1
-        self.weights = {5: folding.folded(rows, first, w), 6: flat}
+        self.weights = {t.MEAN: folding.folded(rows, first, w), t.FIT: flat}
         self.ground, self.before = {}, {}
         for field, (steps, at) in self.weights.items():
-            self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros((len(rows), 2))
+            self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros(len(rows))
             folding.grounds(rows, first, w, steps, at, self.ground[field], self.before[field])
-        base[:, 9] = self.ground[5][:, 2]
-
-    def _gain(self, field: int, spans: tuple[Array, Any], *, plateaus: bool = True) -> Array:
-        gain = np.zeros(len(self.first) - 1)
-        where = self.rows, self.first, self.w, *self.weights[field], self.before[field]
-        folding.gains(*where, *spans, plateaus, gain)
-        return gain
+        base[:, t.N_MEETING] = self.ground[t.MEAN][:, 2]
 
     def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:
         """Both means where windows that start within the spans are present."""
-        for field in (5, 6):
-            raw[:, field] = self.ground[field][:, 0] + self._gain(field, spans)
+        for field, weights in self.weights.items():
+            gain = np.zeros(len(raw))
+            folding.gains(self.rows, self.first, self.w, *weights, self.before[field], *spans, gain)
+            raw[:, field] = self.ground[field][:, 0] + gain
 
-    def mix(self, raw: Array, chance: Chance) -> None:
-        """Both means of a random annotator: linear in P, hence a mixture over criteria (256 where they have a law).
+    def mix(self, raw: Array, low: float, rise: float) -> None:
+        """Both means of one criterion with noise, from those without: linear in the chance of present."""
+        for field, ground in self.ground.items():
+            absent, present, _ = ground.T
+            raw[:, field] = absent + low * (present - absent) + rise * (raw[:, field] - absent)
 
-        Plateaus make the mean jump with the criterion, so they are taken out of the mixture and kept exact.
-        """
-        criteria, weights = chance.criteria()
-        spans = [starts_of(self.timelines, self.w, PresenceRule.fraction(g), self.mode) for g in criteria]
-        met = chance.met(self.rows[:, 6])
-        for field in (5, 6):
-            absent, present, _ = self.ground[field].T
-            gain = np.zeros(len(absent))
-            folding.plateau_gains(self.rows, self.first, self.w, *self.weights[field], met, gain)
-            for weight, span in zip(weights, spans):
-                gain += weight * self._gain(field, span, plateaus=False)
-            raw[:, field] = absent + chance.low * (present - absent) + (chance.high - chance.low) * gain
+    def of_law(self, raw: Array, law: Any) -> None:
+        """Both means where the largest event fraction gives the chance of present."""
+        for field, weights in self.weights.items():
+            gain = np.zeros(len(raw))
+            folding.law_gains(self.rows, self.first, self.w, *weights, law, gain)
+            raw[:, field] = self.ground[field][:, 0] + gain
 
 
-def _ground(timelines: Timelines, w: float, mode: int) -> Array:
-    """What is known of every recording before the sweep; the count of segments is that of a grid from 0."""
-    base = np.zeros((len(timelines), len(BASE)))
-    length = timelines.bounds[:, 1] - timelines.bounds[:, 0]
-    recording = timelines.owner
-    base[:, 0], base[:, 1] = 1.0, timelines.lengths
-    base[:, 2] = np.bincount(recording, weights=length, minlength=len(timelines))
-    base[:, 3] = timelines.counts
-    if mode == sweep.INSIDE:
-        base[:, 7] = np.floor(timelines.lengths / w + 1e-9)
-        base[:, 8] = base[:, 7] * w
-    else:
-        base[:, 7] = np.maximum(1.0, np.ceil(timelines.lengths / w - 1e-9))
-        base[:, 8] = timelines.lengths
+def _ground(timelines: Timelines, w: float, edge: Edge) -> Array:
+    """What is known of every recording before the sweep; segments and seconds heard are those of the random phase."""
+    base = np.zeros((len(timelines), len(t.BASE)))
+    length, recording = timelines.bounds[:, 1] - timelines.bounds[:, 0], timelines.owner
+    base[:, t.N_RECORDINGS], base[:, t.TIME] = 1.0, timelines.lengths
+    base[:, t.EVENT_TIME] = np.bincount(recording, weights=length, minlength=len(timelines))
+    base[:, t.N_EVENTS] = timelines.counts
+    counts = window_counts(timelines.lengths, segment_length=w, phase=None, edge=edge.name.lower())
+    base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counts
     return base

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import kernel, sort_together
+from ..panels import value as chance_at
+from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, panel_end
 
 
 @kernel
@@ -24,7 +26,7 @@ def folded(rows: Any, first: Any, w: float) -> tuple[Any, Any]:
         ends = np.empty((first[r + 1] - first[r], 2))  # stretches of overlap
         m = 0
         for i in range(first[r], first[r + 1]):
-            s, t = rows[i, 0], rows[i, 0] + rows[i, 1]
+            s, t = rows[i, START], rows[i, START] + rows[i, SPAN]
             if m > 0 and s - ends[m - 1, 1] <= 1e-12 * (abs(s) + w):
                 ends[m - 1, 1] = t
             else:
@@ -102,10 +104,10 @@ def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: f
 @kernel
 def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: float) -> float:
     """The integral of cover / width times v over the part (u0, u1) of a piece."""
-    span = row[1]
-    c1, w1 = (row[3] - row[2]) / span, (row[5] - row[4]) / span
-    c0, w0 = row[2] + c1 * u0, row[4] + w1 * u0
-    s, t = row[0] + u0, row[0] + u1
+    span = row[SPAN]
+    c1, w1 = (row[COVER1] - row[COVER0]) / span, (row[WIDTH1] - row[WIDTH0]) / span
+    c0, w0 = row[COVER0] + c1 * u0, row[WIDTH0] + w1 * u0
+    s, t = row[START] + u0, row[START] + u1
     if abs(w1) * span <= 1e-12 * w or abs(c0 * w1 - c1 * w0) <= 1e-12 * w:  # the width, or the share, is constant
         if abs(w1) * span > 1e-12 * w:
             middle = (u1 - u0) / 2
@@ -134,34 +136,29 @@ def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: f
 @kernel
 def _gain(steps: Any, low: int, high: int, w: float, row: Any, u: float) -> float:
     """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
-    if row[4] == row[5]:
-        slope = 2 * (row[3] - row[2]) / row[1] / row[4]
-        return _linear(steps, low, high, w, row[0], row[0] + u, 2 * row[2] / row[4] - 1, slope)
-    whole = _linear(steps, low, high, w, row[0], row[0] + u, 1.0, 0.0)
+    if row[WIDTH0] == row[WIDTH1]:
+        slope = 2 * (row[COVER1] - row[COVER0]) / row[SPAN] / row[WIDTH0]
+        start = 2 * row[COVER0] / row[WIDTH0] - 1
+        return _linear(steps, low, high, w, row[START], row[START] + u, start, slope)
+    whole = _linear(steps, low, high, w, row[START], row[START] + u, 1.0, 0.0)
     return 2 * _share(steps, low, high, w, row, 0.0, u) - whole
-
-
-@kernel
-def _plateau(row: Any) -> bool:
-    """Whether one event longer than the window fills it on this piece."""
-    return row[6] == row[7] and row[6] < 1.0
 
 
 @kernel
 def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any, before: Any) -> None:
     """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase.
 
-    ``before`` gets, per piece, the gain of present labels on all earlier pieces, with and without plateaus.
+    ``before`` gets, per piece, the gain of present labels on all earlier pieces.
     """
     for r in range(first.shape[0] - 1):
-        absent, gained, sloping = 0.0, 0.0, 0.0
+        absent, gained = 0.0, 0.0
         for i in range(first[r], first[r + 1]):
-            before[i, 0], before[i, 1] = gained, sloping
-            whole = _linear(steps, at[r], at[r + 1], w, rows[i, 0], rows[i, 0] + rows[i, 1], 1.0, 0.0)
-            gain = _gain(steps, at[r], at[r + 1], w, rows[i], rows[i, 1])
+            before[i] = gained
+            start = rows[i, START]
+            whole = _linear(steps, at[r], at[r + 1], w, start, start + rows[i, SPAN], 1.0, 0.0)
+            gain = _gain(steps, at[r], at[r + 1], w, rows[i], rows[i, SPAN])
             absent += (whole - gain) / 2
             gained += gain
-            sloping += 0.0 if _plateau(rows[i]) else gain
         meeting = 0.0
         if first[r + 1] > first[r]:
             for k in range(at[r], at[r + 1]):
@@ -173,34 +170,58 @@ def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any, befo
 
 @kernel
 def gains(
-    rows: Any, first: Any, w: float, steps: Any, at: Any, before: Any, spans: Any, where: Any, plateaus: bool, out: Any
+    rows: Any, first: Any, w: float, steps: Any, at: Any, before: Any, spans: Any, where: Any, out: Any
 ) -> None:
-    """Per recording, what present labels on the given window starts add to the accuracy of all absent labels; with or
-    without the plateaus."""
-    kind = 0 if plateaus else 1
+    """Per recording, what present labels on the given window starts add to the accuracy of all absent labels."""
     for r in range(first.shape[0] - 1):
         i, total = first[r], 0.0
         for k in range(where[r], where[r + 1]):
             for side in range(2):
                 x = spans[k, side]
-                while i < first[r + 1] - 1 and rows[i, 0] + rows[i, 1] <= x:
+                while i < first[r + 1] - 1 and rows[i, START] + rows[i, SPAN] <= x:
                     i += 1
                 if i >= first[r + 1]:
                     continue
-                value = before[i, kind]
-                u = min(max(x - rows[i, 0], 0.0), rows[i, 1])
-                if u > 0.0 and (plateaus or not _plateau(rows[i])):
-                    value += _gain(steps, at[r], at[r + 1], w, rows[i], u)
-                total += value if side == 1 else -value
+                total_before = before[i]
+                u = min(max(x - rows[i, START], 0.0), rows[i, SPAN])
+                if u > 0.0:
+                    total_before += _gain(steps, at[r], at[r + 1], w, rows[i], u)
+                total += total_before if side == 1 else -total_before
         out[r] = total / w
 
 
 @kernel
-def plateau_gains(rows: Any, first: Any, w: float, steps: Any, at: Any, present: Any, out: Any) -> None:
-    """Per recording, what the plateaus add if piece i is present with the chance ``present[i]``."""
+def law_gains(rows: Any, first: Any, w: float, steps: Any, at: Any, law: Any, out: Any) -> None:
+    """The same where a window is present with a chance that its largest event fraction gives; ``law`` as in
+    :func:`weakly.exact.sweep.with_law`. Between the steps of v and the edges of panels everything is smooth."""
+    edges, table, nodes, weights = law
     for r in range(first.shape[0] - 1):
         total = 0.0
         for i in range(first[r], first[r + 1]):
-            if _plateau(rows[i]):
-                total += present[i] * _gain(steps, at[r], at[r + 1], w, rows[i], rows[i, 1])
+            row = rows[i]
+            h0, h1, span = row[FRACTION0], row[FRACTION1], row[SPAN]
+            if h0 == h1:  # also the long ones: an event that fills the window
+                total += chance_at(h0, edges, table) * _gain(steps, at[r], at[r + 1], w, row, span)
+                continue
+            s, x = row[START], 0.0
+            while x < span:
+                phase = s + x - np.floor((s + x) / w) * w
+                k, high = at[r], at[r + 1]
+                while high - k > 1:
+                    middle = (k + high) // 2
+                    if steps[middle, 0] <= phase:
+                        k = middle
+                    else:
+                        high = middle
+                stop = steps[k + 1, 0] if k + 1 < at[r + 1] else w
+                y = min(span, x + stop - phase, span * panel_end(x / span, h0, h1, edges))
+                if y <= x:
+                    y = min(span, x + 1e-12 * w)
+                for q in range(nodes.shape[0]):
+                    t = (x + (y - x) * nodes[q]) / span
+                    cover = row[COVER0] + t * (row[COVER1] - row[COVER0])
+                    width = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
+                    chance = chance_at(h0 + t * (h1 - h0), edges, table)
+                    total += (y - x) * weights[q] * steps[k, 1] * chance * (2 * cover / width - 1)
+                x = y
         out[r] = total / w

@@ -9,14 +9,51 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..compiled import kernel
-from .columns import satisfied
+from ..annotator import TIE
+from ..compiled import count_up_to, kernel
+from ..events import Timelines
+from ..observer import Observer
+from ..panels import value
+from ..tally import (
+    BOUND_TIME,
+    COVER_TIME,
+    FP,
+    FP_ELSEWHERE,
+    N_FOUND,
+    N_OVERLAPPING,
+    N_PRESENT,
+    OVERLAP_TIME,
+    TP,
+)
+from ..windows import Edge
 
-INFINITE, TRUNCATE, INSIDE, CIRCULAR = 0, 1, 2, 3
+Array = NDArray[np.float64]
+TRUNCATE, INSIDE, CIRCULAR = int(Edge.TRUNCATE), int(Edge.INSIDE), int(Edge.CIRCULAR)
 #: The columns of a piece: where the window starts and for how long, then its cover, counted width (both in seconds) and
 #: largest event fraction at both ends of the piece.
-PIECE = ("start", "length", "cover0", "cover1", "width0", "width1", "fraction0", "fraction1")
+START, SPAN, COVER0, COVER1, WIDTH0, WIDTH1, FRACTION0, FRACTION1 = range(8)
+
+
+def tied(criteria: Array) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Sorted criteria lowered by the tolerance for ties, their first index per 1/1024, and their order.
+
+    The table makes "how many criteria does this event fraction satisfy" a step or two, however many criteria there are.
+    """
+    order = np.argsort(criteria, kind="stable")
+    limits = criteria[order] * (1 - TIE)
+    table = np.searchsorted(limits, np.arange(1025) / 1024, side="right").astype(np.float64)
+    return limits, table, order
+
+
+@kernel
+def satisfied(h: float, limits: Any, table: Any) -> int:
+    """How many of the sorted criteria the event fraction h satisfies; arguments as from :func:`tied`."""
+    j = int(table[min(int(h * 1024), 1024)])
+    while j < limits.shape[0] and limits[j] <= h:
+        j += 1
+    return j
 
 
 @kernel
@@ -32,15 +69,15 @@ def _emit(
     out: Any, g: int, s: float, t: float, c0: float, c1: float, h0: float, h1: float, w0: float, w1: float
 ) -> int:
     if t > s:
-        out[g, 0], out[g, 1], out[g, 2], out[g, 3] = s, t - s, c0, c1
-        out[g, 4], out[g, 5], out[g, 6], out[g, 7] = w0, w1, h0, h1
+        out[g, START], out[g, SPAN], out[g, COVER0], out[g, COVER1] = s, t - s, c0, c1
+        out[g, WIDTH0], out[g, WIDTH1], out[g, FRACTION0], out[g, FRACTION1] = w0, w1, h0, h1
         g += 1
     return g
 
 
 @kernel
 def pieces(bounds: Any, starts: Any, lengths: Any, w: float, mode: int) -> tuple[Any, Any]:
-    """The pieces of all recordings (rows of :data:`PIECE`), and where each recording's begin."""
+    """The pieces of all recordings (columns as named above), and where each recording's begin."""
     per_event = 24 if mode == CIRCULAR else 12
     out = np.empty((per_event * bounds.shape[0] + 8 * lengths.shape[0], 8))
     first = np.zeros(lengths.shape[0] + 1, np.int64)
@@ -119,20 +156,25 @@ def pieces(bounds: Any, starts: Any, lengths: Any, w: float, mode: int) -> tuple
 
 
 @kernel
+def _sizes(row: Any) -> tuple[float, float, float, float, float]:
+    return row[SPAN], row[COVER0], row[COVER1], row[WIDTH0], row[WIDTH1]
+
+
+@kernel
 def totals(rows: Any, first: Any, w: float, base: Any) -> None:
     """What does not depend on the criterion: overlap, cover and best time, expected number of overlapping segments."""
     for r in range(first.shape[0] - 1):
         for i in range(first[r], first[r + 1]):
-            span, c0, c1, w0, w1 = rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5]
-            base[r, 4] += span * (w0 + w1) / 2 / w
-            base[r, 5] += span * (c0 + c1) / 2 / w
-            base[r, 6] += span / w
+            span, c0, c1, w0, w1 = _sizes(rows[i])
+            base[r, OVERLAP_TIME] += span * (w0 + w1) / 2 / w
+            base[r, COVER_TIME] += span * (c0 + c1) / 2 / w
+            base[r, N_OVERLAPPING] += span / w
             f0, f1 = 2 * c0 - w0, 2 * c1 - w1  # max(c, w - c) = (w + |2 c - w|) / 2
             if f0 * f1 < 0:
                 area = (f0 * f0 + f1 * f1) / (2 * (abs(f0) + abs(f1)))
             else:
                 area = (abs(f0) + abs(f1)) / 2
-            base[r, 10] += span * ((w0 + w1) / 2 + area) / 2 / w
+            base[r, BOUND_TIME] += span * ((w0 + w1) / 2 + area) / 2 / w
 
 
 @kernel
@@ -151,8 +193,8 @@ def at_criteria(rows: Any, first: Any, w: float, limits: Any, table: Any, gammas
         steps[:, :], curves[:, :], points[:, :] = 0.0, 0.0, 0.0
         length, cover, width = 0.0, 0.0, 0.0
         for i in range(first[r], first[r + 1]):
-            span, c0, c1, w0, w1 = rows[i, 1], rows[i, 2], rows[i, 3], rows[i, 4], rows[i, 5]
-            h0, h1 = rows[i, 6], rows[i, 7]
+            span, c0, c1, w0, w1 = _sizes(rows[i])
+            h0, h1 = rows[i, FRACTION0], rows[i, FRACTION1]
             area_c, area_w = span * (c0 + c1) / 2, span * (w0 + w1) / 2
             length += span
             cover += area_c
@@ -198,10 +240,10 @@ def at_criteria(rows: Any, first: Any, w: float, limits: Any, table: Any, gammas
             absent = steps[k, 0] + points[k, 0] + curves[k, 0] + x * curves[k, 1]
             absent_c = steps[k, 1] + points[k, 1] + curves[k, 2] + x * (curves[k, 3] + x * curves[k, 4])
             absent_w = steps[k, 2] + points[k, 2] + curves[k, 5] + x * (curves[k, 6] + x * curves[k, 7])
-            raw[r, k, 0] = (cover - absent_c) / w
-            raw[r, k, 1] = ((width - absent_w) - (cover - absent_c)) / w
-            raw[r, k, 2] = 0.0
-            raw[r, k, 3] = (length - absent) / w
+            raw[r, k, TP] = (cover - absent_c) / w
+            raw[r, k, FP] = ((width - absent_w) - (cover - absent_c)) / w
+            raw[r, k, FP_ELSEWHERE] = 0.0
+            raw[r, k, N_PRESENT] = (length - absent) / w
 
 
 @kernel
@@ -211,7 +253,8 @@ def over_intervals(rows: Any, first: Any, w: float, spans: Any, at: Any, raw: An
         k = at[r]
         length, cover, width = 0.0, 0.0, 0.0
         for i in range(first[r], first[r + 1]):
-            s, span = rows[i, 0], rows[i, 1]
+            s = rows[i, START]
+            span, c0, c1, w0, w1 = _sizes(rows[i])
             t = s + span
             while k < at[r + 1] and spans[k, 1] <= s:
                 k += 1
@@ -221,10 +264,134 @@ def over_intervals(rows: Any, first: Any, w: float, spans: Any, at: Any, raw: An
                 if v > u:
                     middle = (u + v) / 2 / span
                     length += v - u
-                    cover += (v - u) * (rows[i, 2] + middle * (rows[i, 3] - rows[i, 2]))
-                    width += (v - u) * (rows[i, 4] + middle * (rows[i, 5] - rows[i, 4]))
+                    cover += (v - u) * (c0 + middle * (c1 - c0))
+                    width += (v - u) * (w0 + middle * (w1 - w0))
                 m += 1
-        raw[r, 0] = cover / w
-        raw[r, 1] = (width - cover) / w
-        raw[r, 2] = 0.0
-        raw[r, 3] = length / w
+        raw[r, TP] = cover / w
+        raw[r, FP] = (width - cover) / w
+        raw[r, FP_ELSEWHERE] = 0.0
+        raw[r, N_PRESENT] = length / w
+
+
+@kernel
+def with_law(rows: Any, first: Any, w: float, law: Any, raw: Any) -> None:
+    """Expected present time and cover where P(present | largest event fraction) is given as polynomials on panels:
+    ``law`` is (edges, table, nodes and weights on (0, 1))."""
+    edges, table, nodes, weights = law
+    for r in range(first.shape[0] - 1):
+        length, cover, width = 0.0, 0.0, 0.0
+        for i in range(first[r], first[r + 1]):
+            span, c0, c1, w0, w1 = _sizes(rows[i])
+            h0, h1 = rows[i, FRACTION0], rows[i, FRACTION1]
+            at, p, q = 0.0, 0.0, 0.0  # the means of P, and of P times the way along the piece
+            while at < 1.0:
+                to = panel_end(at, h0, h1, edges)
+                for k in range(nodes.shape[0]):
+                    x = at + (to - at) * nodes[k]
+                    chance = (to - at) * weights[k] * value(h0 + x * (h1 - h0), edges, table)
+                    p += chance
+                    q += chance * x
+                at = to
+            length += span * p
+            cover += span * (p * c0 + q * (c1 - c0))
+            width += span * (p * w0 + q * (w1 - w0))
+        raw[r, TP] = cover / w
+        raw[r, FP] = (width - cover) / w
+        raw[r, N_PRESENT] = length / w
+
+
+@kernel
+def panel_end(at: float, h0: float, h1: float, edges: Any) -> float:
+    """How far along (0, 1) from h0 to h1 the panel that holds the point ``at`` reaches."""
+    if h0 == h1:
+        return 1.0
+    h = h0 + at * (h1 - h0)
+    if h1 > h0:
+        k = count_up_to(edges, h + 1e-12)
+        to = (edges[k] - h0) / (h1 - h0) if k < edges.shape[0] else 1.0
+    else:
+        k = count_up_to(edges, h - 1e-12) - 1
+        to = (edges[k] - h0) / (h1 - h0) if k >= 0 else 1.0
+    return 1.0 if to >= 1.0 - 1e-12 or to <= at else to
+
+
+@kernel
+def found_at(bounds: Any, starts: Any, lengths: Any, w: float, mode: int, gammas: Any, limits: Any, raw: Any) -> None:
+    r"""The expected number of found events per recording for sorted criteria, into ``raw``.
+
+    Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` notice the event; if that is :math:`\Lambda` long, some
+    window of a grid does so with probability :math:`\min(1, \Lambda / d_q)`.
+    """
+    n_criteria = gammas.shape[0]
+    feasible = np.zeros((n_criteria + 1, 2))  # events and their seconds that first fail at this criterion
+    for r in range(lengths.shape[0]):
+        feasible[:, :] = 0.0
+        for k in range(n_criteria):
+            raw[r, k, N_FOUND] = 0.0
+        for e in range(starts[r], starts[r + 1]):
+            a, b = bounds[e, 0], bounds[e, 1]
+            d = b - a
+            last = n_criteria
+            if d > w:
+                last = count_up_to(limits, w / d)
+            if mode == INSIDE:
+                for k in range(last):
+                    x = gammas[k] * d
+                    span = min(b - x, lengths[r] - w) - max(a - w + x, 0.0)
+                    raw[r, k, N_FOUND] += min(1.0, max(0.0, span) / w)
+            else:
+                feasible[last, 0] += 1.0
+                feasible[last, 1] += d
+        if mode != INSIDE:
+            count, seconds = 0.0, 0.0
+            for k in range(n_criteria - 1, -1, -1):
+                count += feasible[k + 1, 0]
+                seconds += feasible[k + 1, 1]
+                raw[r, k, N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
+
+
+def present_starts(timelines: Timelines, w: float, who: Observer, mode: int) -> tuple[Array, NDArray[np.int64]]:
+    """The window starts that some event makes present: sorted disjoint intervals, and where each recording's begin."""
+    need = who.required_overlap(timelines.bounds[:, 1] - timelines.bounds[:, 0], w)
+    turns = 1 if mode == CIRCULAR else 0
+    spans, recording = _spans(timelines.bounds, timelines.starts, timelines.lengths, w, need, turns)
+    if who.rule is not None and any(form.margin for form in who.rule.forms):  # else events are in the spans' order
+        order = np.lexsort((spans[:, 0], recording))
+        spans, recording = spans[order], recording[order]
+    return merged(spans, recording, len(timelines))
+
+
+@kernel
+def _spans(bounds: Any, starts: Any, lengths: Any, w: float, need: Any, turns: int) -> tuple[Any, Any]:
+    """Per event that can be noticed, the first and last window start that notices it, and its recording."""
+    out = np.empty((bounds.shape[0] * (1 + 2 * turns), 2))
+    owner = np.empty(out.shape[0], np.int64)
+    g = 0
+    for r in range(lengths.shape[0]):
+        for turn in range(-turns, turns + 1):
+            for e in range(starts[r], starts[r + 1]):
+                if np.isfinite(need[e]):
+                    low = bounds[e, 0] - w + need[e] + turn * lengths[r]
+                    out[g, 0], out[g, 1] = low, max(low, bounds[e, 1] - need[e] + turn * lengths[r])
+                    owner[g] = r
+                    g += 1
+    return out[:g], owner[:g]
+
+
+@kernel
+def merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
+    """Spans of n recordings, sorted, without overlap: those that overlap or touch are one; and where each recording
+    begins among them."""
+    out, at, g = np.empty_like(spans), np.zeros(n + 1, np.int64), 0
+    previous = -1
+    for i in range(spans.shape[0]):
+        if recording[i] == previous and spans[i, 0] <= out[g - 1, 1]:
+            out[g - 1, 1] = max(out[g - 1, 1], spans[i, 1])
+        else:
+            out[g, 0], out[g, 1] = spans[i, 0], spans[i, 1]
+            g += 1
+        previous = recording[i]
+        at[recording[i] + 1] = g
+    for r in range(n):
+        at[r + 1] = max(at[r + 1], at[r])
+    return out[:g], at

@@ -1,14 +1,12 @@
-r"""Windows that overlap: a cell of one hop is present if enough of the windows that cover it are.
+r"""Events -> the accuracy of overlapping windows with votes, at one phase or over a random one.
 
-Windows start every ``hop`` seconds and are K hops long. With the edge rule ``truncate`` every window that meets the
-recording is asked, cut at its ends, so each cell is covered by K windows; with ``inside`` only whole windows are, and
-cells near the ends are covered by fewer. Accuracy given overlap is that of the cells that meet an event; presence that
-spills into other cells shows in precision, recording accuracy and wrong time. An event is found if at least ``votes``
-windows notice it.
+Which windows there are and when a cell is present says :mod:`weakly.windows`. Accuracy given overlap is that of the
+cells that meet an event; presence that spills into other cells shows in precision, recording accuracy and wrong time.
+An event is found if as many windows that satisfy the rule on it are answered present as a cell under them needs.
 
 Under a random phase all is linear in the phase between the phases at which a window begins or stops to notice an event
 or a cell's edge passes an event's, so a few points per interval integrate exactly (the mean per recording, which
-divides by the width of cells cut at the recording's ends, to about 1e-6).
+divides by the width of cells cut at the recording's ends, and laws of criteria to about 1e-6).
 """
 
 from __future__ import annotations
@@ -18,183 +16,240 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE, PresenceRule
+from .. import panels
+from .. import tally as t
+from ..annotator import TIE
 from ..compiled import kernel, sort_together
 from ..events import Timelines
 from ..exact import sweep
-from ..exact.chance import Chance
-from ..exact.columns import Columns
-from ..tally import BASE, RAW
-from ..theory.windows import checked_votes, windows_per_cell
+from ..observer import Observer, Observers
+from ..tally import (
+    BOUND_TIME,
+    COVER_TIME,
+    EVENT_TIME,
+    FIT,
+    FP,
+    FP_ELSEWHERE,
+    MEAN,
+    N_EVENTS,
+    N_FOUND,
+    N_MEETING,
+    N_OVERLAPPING,
+    N_PRESENT,
+    N_RECORDINGS,
+    OVERLAP_TIME,
+    TIME,
+    TP,
+)
+from ..windows import NEAR, Edge, Placement, first_start, votes_needed, window_counts
 
 Array = NDArray[np.float64]
-EDGES = ("truncate", "inside")
-NEAR = 1e-9
-_POINTS, _WEIGHTS = (np.polynomial.legendre.leggauss(4)[0] + 1) / 2, np.polynomial.legendre.leggauss(4)[1] / 2
+INSIDE = int(Edge.INSIDE)
 
 
-def checked(lengths: Any, hop: Any, votes: Any) -> tuple[float, int]:
-    """Hop and votes, if every segment length is a whole number of hops and no cell has fewer windows than votes."""
-    fewest = min(windows_per_cell(segment_length=width, hop=hop) for width in lengths)
-    return float(hop), checked_votes(1 if votes is None else votes, windows=fewest)
-
-
-def measure(
-    timelines: Timelines,
-    segment_length: float,
-    columns: Columns,
-    *,
-    hop: float,
-    votes: int,
-    phase: float | None,
-    edge: str,
-) -> tuple[Array, Array]:
-    """The measures of every recording (R, columns, RAW) and (R, BASE), at one phase or over a random one (None)."""
-    w, n = float(segment_length), len(timelines)
-    k = round(w / hop)
-    raw, base = np.zeros((n, len(columns), len(RAW))), np.zeros((n, len(BASE)))
+def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
+    """The measures of every recording (R, columns, RAW) and (R, BASE)."""
+    assert how.hop is not None and how.votes is not None
+    w, n, hop = float(segment_length), len(timelines), how.hop
+    raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
-    where, mode = (timelines.bounds, timelines.starts, timelines.lengths), EDGES.index(edge)
-    for c, parts in enumerate(_mixtures(columns, d, w)):
+    start = np.inf if how.phase is None else first_start(how.phase, hop)
+    grid = (round(w / hop), hop, int(how.edge), how.votes, start)
+    for c, one in enumerate(who):
         base[:] = 0.0
-        for weight, need, low, high in parts:
-            start = -1.0 if phase is None else phase % hop
-            how = (k, hop, mode, *_tables(k, votes, low, high), low, high)
-            _windows(*where, need, start, weight, how, raw[:, c], base)
-    if phase is None:  # queries are counted on the grid from 0; the best labels' time bends more often than the rest
-        zero = np.zeros_like(base)
-        how = (k, hop, mode, *_tables(k, votes, 0.0, 1.0), 0.0, 1.0)
-        _windows(*where, np.full(len(d), np.inf), 0.0, 1.0, how, np.zeros((n, len(RAW))), zero)
-        base[:, 7:9] = zero[:, 7:9]
-        rows, first = sweep.pieces(*where, hop, sweep.TRUNCATE)
+        need, answers, law = _answers(one, d, w, grid)
+        points, weights = np.polynomial.legendre.leggauss(4 if len(law[0]) == 0 else 8)
+        nodes = ((1 + points) / 2, weights / 2)
+        _measure(timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base)
+    counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
+    base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
+    if how.phase is None:  # the best labels' time bends more often than the rest
+        rows, first = sweep.pieces(timelines.bounds, timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
         best = np.zeros_like(base)
         sweep.totals(rows, first, hop, best)
-        base[:, 10] = best[:, 10]
+        base[:, BOUND_TIME] = best[:, BOUND_TIME]
     return raw, base
 
 
-def _mixtures(columns: Columns, d: Array, w: float) -> list[list[tuple[float, Array, float, float]]]:
-    """Per column, weighted deterministic rules: (weight, required overlaps, chance of present if unmet and if met)."""
-
-    def share(criterion: float) -> Array:
-        return PresenceRule.fraction(criterion).required_overlap(event_length=d, segment_length=w)
-
-    if columns.criteria is not None:
-        return [[(1.0, share(criterion), 0.0, 1.0)] for criterion in columns.criteria]
-    found = [[(1.0, rule.required_overlap(event_length=d, segment_length=w), 0.0, 1.0)] for rule in columns.rules]
-    for annotator in columns.annotators:
-        chance = Chance.of(annotator)
-        criteria, weights = chance.criteria(64)
-        found.append([(float(p), share(g), chance.low, chance.high) for g, p in zip(criteria, weights)])
-    return found
-
-
-def _tables(k: int, votes: int, low: float, high: float) -> tuple[Array, Array]:
-    """P(at least ``votes`` present) for cells covered by i windows of which j meet the criterion, and for j windows
-    that notice an event (64 k and more count as 64 k)."""
+def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
+    """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
+    present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
     from scipy.stats import binom
 
-    table = np.zeros((k + 1, k + 1))
-    for i in range(k + 1):
+    k, votes = grid[0], grid[3]
+    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
+    table, low, high = np.zeros((k + 1, k + 1)), who.low, who.high
+    for i in range(k + 1):  # windows over the cell, of which j meet the criterion
         for j in range(i + 1):
             met, unmet = binom.pmf(np.arange(j + 1), j, high), binom.pmf(np.arange(i - j + 1), i - j, low)
-            table[i, j] = np.convolve(met, unmet)[votes:].sum()
-    return table, np.asarray(binom.sf(votes - 1, np.arange(64 * k + 1), high), dtype=np.float64)
+            table[i, j] = np.convolve(met, unmet)[needed[i] :].sum()
+    tails = np.array([binom.sf(v - 1, np.arange(64 * k + 1), high) for v in range(k + 1)])  # of windows that notice
+    if who.rule is not None or who.single is not None:
+        law = (np.empty(0), np.empty((0, 0)), np.empty(0))
+        return who.required_overlap(d, w), (needed, table, tails, low, high), law
+    assert who.annotator is not None
+    smooth = who.annotator.panels
+    law = (smooth.edges, smooth.table(who.annotator.criterion_cdf), who.annotator.label_chances)
+    return np.zeros(len(d)), (needed, table, tails, low, high), law
 
 
 @kernel
-def _phases(a: Any, b: Any, need: Any, length: float, hop: float, w: float) -> Any:
+def _measure(
+    bounds: Any, starts: Any, lengths: Any, need: Any, grid: Any, answers: Any, law: Any, nodes: Any, raw: Any, base: Any
+) -> None:
+    """Add every recording at the start of the grid, or over all phases where that is infinite."""
+    k, hop, _, _, start = grid
+    for r in range(lengths.shape[0]):
+        events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
+        if np.isfinite(start):
+            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, raw, base)
+            continue
+        cuts = _phases(events, x0, lengths[r], hop, k * hop)
+        for i in range(cuts.shape[0] - 1):
+            step = cuts[i + 1] - cuts[i]
+            if step > 1e-12 * hop:
+                for q in range(nodes[0].shape[0]):
+                    at, share = cuts[i] + nodes[0][q] * step, step / hop * nodes[1][q]
+                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, raw, base)
+
+
+@kernel
+def _phases(events: Any, need: Any, length: float, hop: float, w: float) -> Any:
     """The phases in (0, hop) at which something changes, sorted, with both ends."""
-    out = np.empty(4 * a.shape[0] + 3)
+    out = np.empty(4 * events.shape[0] + 3)
     g = 0
-    for i in range(a.shape[0]):
-        for x in (a[i], b[i], a[i] - w + need[i], b[i] - need[i]):
+    for i in range(events.shape[0]):
+        a, b = events[i, 0], events[i, 1]
+        for x in (a, b, a - w + need[i], b - need[i]):
             if np.isfinite(x):
                 out[g] = x - np.floor(x / hop) * hop
                 g += 1
     out[g] = length - np.floor(length / hop) * hop
     out[g + 1], out[g + 2] = 0.0, hop
-    sort_together(out[: g + 3], np.zeros(g + 3))
+    sort_together(out[: g + 3], np.empty(g + 3))
     return out[: g + 3]
 
 
 @kernel
-def _windows(
-    bounds: Any, starts: Any, lengths: Any, need: Any, phase: float, weight: float, how: Any, raw: Any, base: Any
-) -> None:
-    """Add every recording at one phase, or over all phases where it is negative."""
-    k, hop = how[0], how[1]
+def _asked(length: float, start: float, grid: Any) -> tuple[int, int, int]:
+    """The number of cells, and the first and last window that is asked; window and cell j start at start + j hop."""
+    k, hop, mode, _, _ = grid
     w = k * hop
-    for r in range(lengths.shape[0]):
-        a, b = bounds[starts[r] : starts[r + 1], 0], bounds[starts[r] : starts[r + 1], 1]
-        x0 = need[starts[r] : starts[r + 1]]
-        if phase >= 0.0:
-            _at(r, a, b, x0, lengths[r], phase, weight, how, raw, base)
-            continue
-        cuts = _phases(a, b, x0, lengths[r], hop, w)
-        for i in range(cuts.shape[0] - 1):
-            step = cuts[i + 1] - cuts[i]
-            if step > 1e-12 * hop:
-                for q in range(4):
-                    at = cuts[i] + _POINTS[q] * step
-                    share = weight * step / hop * _WEIGHTS[q]
-                    _at(r, a, b, x0, lengths[r], at, share, how, raw, base)
+    cells = max(1, int(np.ceil((length - start) / hop - NEAR)))
+    first, last = 0, max(0, int(np.ceil((length - w - start) / hop - NEAR)))
+    if mode == INSIDE:
+        if start < -NEAR * w:
+            first = 1
+        if start + last * hop + w > length + NEAR * w:
+            last -= 1
+    return cells, first, last
+
+
+@kernel
+def _noticing(a: float, b: float, need: float, start: float, first: int, last: int, grid: Any) -> tuple[int, int]:
+    """The first and last asked window that reaches the required overlap with (a, b); last < first if none does."""
+    k, hop = grid[0], grid[1]
+    w = k * hop
+    least = max(need * (1 - TIE), NEAR * hop if need <= NEAR * hop else 0.0)
+    low = max(first, int(np.floor((a - w + need - start) / hop)) - 1)
+    high = min(last, int(np.ceil((b - need - start) / hop)) + 1)
+    while low <= high and start + low * hop + w - a < least:
+        low += 1
+    while high >= low and b - (start + high * hop) < least:
+        high -= 1
+    return low, high
+
+
+@kernel
+def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int, needed: Any) -> int:
+    """The fewest present windows among low to high that make some cell present; 0 if they are too few for any."""
+    found = 0
+    for i in range(low, min(cells, high + k)):
+        covering = min(last, i) - max(first, i - k + 1) + 1
+        mine = min(high, i) - max(low, i - k + 1) + 1
+        if mine >= needed[covering] and (found == 0 or needed[covering] < found):
+            found = needed[covering]
+    return found
+
+
+@kernel
+def _event_found(
+    e: int, events: Any, need: Any, start: float, first: int, last: int, cells: int, grid: Any, answers: Any, law: Any,
+    best: Any,
+) -> float:
+    """The chance that the event is found; ``best`` are the largest event fractions of all windows, for a law."""
+    k, hop = grid[0], grid[1]
+    a, b = events[e, 0], events[e, 1]
+    if not np.isfinite(need[e]):
+        return 0.0
+    low, high = _noticing(a, b, need[e], start, first, last, grid)
+    votes = _least_votes(low, high, cells, first, last, k, answers[0]) if high >= low else 0
+    if votes == 0:
+        return 0.0
+    if law[0].shape[0] == 0:
+        return float(answers[2][votes, min(high - low + 1, answers[2].shape[1] - 1)])
+    n = high - low + 1
+    own, most, count = np.empty(n), np.empty(n), np.ones(n)
+    for j in range(low, high + 1):
+        left = start + j * hop
+        own[j - low] = panels.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
+        most[j - low] = max(own[j - low], panels.value(best[j], law[0], law[1]))
+    return float(panels.found(own, most, count, law[2], votes))
 
 
 @kernel
 def _at(
-    r: int, a: Any, b: Any, need: Any, length: float, phase: float, weight: float, how: Any, raw: Any, base: Any
+    r: int, events: Any, need: Any, length: float, start: float, weight: float, grid: Any, answers: Any, law: Any,
+    raw: Any, base: Any,
 ) -> None:
-    """Add one recording at one phase, with a weight. Window and cell j start at ``start + j hop``."""
-    k, hop, mode, table, noticed, low, high = how
-    w = k * hop
-    start = phase if phase < NEAR * hop or phase > hop * (1 - NEAR) else phase - hop
-    start = 0.0 if abs(start) < NEAR * hop or phase > hop * (1 - NEAR) else start
-    cells = max(1, int(np.ceil((length - start) / hop - NEAR)))
-    shift = k - 1  # window j is kept at j + shift, cell i is covered by windows i - k + 1 to i
-    asked = np.zeros(cells + shift)
-    met = np.zeros(cells + shift + 1)
-    n_windows, heard = 0, 0.0
-    for j in range(-shift, cells):
-        left = start + j * hop
-        if mode == 0 or (left >= -NEAR * w and left + w <= length + NEAR * w):
-            asked[j + shift] = 1.0
-            n_windows += 1
-            heard += min(left + w, length) - max(left, 0.0)
+    """Add one recording on the grid that begins at ``start`` in (-hop, 0], with a weight."""
+    k, hop, _, _, _ = grid
+    needed, table, _, low, high = answers
+    w, smooth = k * hop, law[0].shape[0] > 0
+    cells, first, last = _asked(length, start, grid)
+    met, best = np.zeros(max(cells, last + 1)), np.zeros(max(cells, last + 1))
     cover, event_time, found = np.zeros(cells), 0.0, 0.0
-    for e in range(a.shape[0]):
-        d = b[e] - a[e]
+    for e in range(events.shape[0]):
+        a, b = events[e, 0], events[e, 1]
+        d = b - a
         event_time += d
-        first = min(int(np.floor((a[e] - start) / hop + NEAR)), cells - 1)
-        last = max(first, min(int(np.ceil((b[e] - start) / hop - NEAR)) - 1, cells - 1))
-        for i in range(first, last + 1):
+        c0 = min(int(np.floor((a - start) / hop + NEAR)), cells - 1)
+        c1 = max(c0, min(int(np.ceil((b - start) / hop - NEAR)) - 1, cells - 1))
+        for i in range(c0, c1 + 1):
             left = start + i * hop
-            cover[i] += d if first == last else min(b[e], left + hop) - max(a[e], left)
-        if not np.isfinite(need[e]):
-            continue
-        count, least = 0, max(need[e] * (1 - TIE), NEAR * hop if need[e] <= NEAR * hop else 0.0)
-        low_j = max(-shift, int(np.floor((a[e] - w + need[e] - start) / hop)) - 1)
-        high_j = min(cells - 1, int(np.ceil((b[e] - need[e] - start) / hop)) + 1)
-        while low_j <= high_j and start + low_j * hop + w - a[e] < least:
-            low_j += 1
-        while high_j >= low_j and b[e] - (start + high_j * hop) < least:
-            high_j -= 1
-        for j in range(low_j, high_j + 1):
-            if asked[j + shift] > 0.0:
-                met[j + shift] = 1.0
-                count += 1
-        found += noticed[min(count, noticed.shape[0] - 1)]
-    n_asked, n_met, present = 0, 0, 0.0
-    for j in range(shift):
-        n_asked += int(asked[j])
-        n_met += int(met[j])
+            cover[i] += d if c0 == c1 else min(b, left + hop) - max(a, left)
+        if np.isfinite(need[e]):
+            j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            for j in range(j0, j1 + 1):
+                met[j] = 1.0
+                if smooth:
+                    left = start + j * hop
+                    best[j] = max(best[j], min(1.0, (min(b, left + w) - max(a, left)) / d))
+    for e in range(events.shape[0]):
+        found += _event_found(e, events, need, start, first, last, cells, grid, answers, law, best)
+    present, chances = 0.0, np.empty(1)
+    for j in range(first, last + 1):
+        if smooth:
+            chances[0] = panels.value(best[j], law[0], law[1])
+            present += panels.cell(chances, law[2], 1)
+        else:
+            present += high if met[j] > 0.0 else low
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    some, n_met = np.empty(k), 0
     for i in range(cells):
-        n_asked += int(asked[i + shift])
-        n_met += int(met[i + shift])
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)
-        p = table[n_asked, n_met]
+        j0, j1 = max(first, i - k + 1), min(last, i)
+        n = max(0, j1 - j0 + 1)
+        n_met += int(met[i])
+        p = table[n, n_met]
+        if i - k + 1 >= 0:
+            n_met -= int(met[i - k + 1])
+        if smooth:
+            for j in range(j0, j1 + 1):
+                some[j - j0] = panels.value(best[j], law[0], law[1])
+            sort_together(some[:n], np.empty(n))
+            p = panels.cell(some[:n], law[2], needed[n])
         if cover[i] > 0.0:
             tp += p * cover[i]
             fp += p * (width - cover[i])
@@ -205,25 +260,26 @@ def _at(
             bound += max(cover[i], width - cover[i])
         else:
             elsewhere += p * width
-        n_asked -= int(asked[i])
-        n_met -= int(met[i])
-    for j in range(cells + shift):
-        present += asked[j] * (high if met[j] > 0.0 else low)
-    raw[r, 0] += weight * tp
-    raw[r, 1] += weight * fp
-    raw[r, 2] += weight * elsewhere
-    raw[r, 3] += weight * present
-    raw[r, 4] += weight * found
-    raw[r, 5] += weight * (fit / n_overlap if n_overlap > 0 else 0.0)
-    raw[r, 6] += weight * fit
-    base[r, 0] += weight
-    base[r, 1] += weight * length
-    base[r, 2] += weight * event_time
-    base[r, 3] += weight * a.shape[0]
-    base[r, 4] += weight * overlap
-    base[r, 5] += weight * covered
-    base[r, 6] += weight * n_overlap
-    base[r, 7] += weight * n_windows
-    base[r, 8] += weight * heard
-    base[r, 9] += weight * (1.0 if n_overlap > 0 else 0.0)
-    base[r, 10] += weight * bound
+    mean = fit / n_overlap if n_overlap > 0 else 0.0
+    for column, value in (
+        (TP, tp),
+        (FP, fp),
+        (FP_ELSEWHERE, elsewhere),
+        (N_PRESENT, present),
+        (N_FOUND, found),
+        (MEAN, mean),
+        (FIT, fit),
+    ):
+        raw[r, column] += weight * value
+    for column, value in (
+        (N_RECORDINGS, 1.0),
+        (TIME, length),
+        (EVENT_TIME, event_time),
+        (N_EVENTS, float(events.shape[0])),
+        (OVERLAP_TIME, overlap),
+        (COVER_TIME, covered),
+        (N_OVERLAPPING, n_overlap),
+        (N_MEETING, 1.0 if n_overlap > 0 else 0.0),
+        (BOUND_TIME, bound),
+    ):
+        base[r, column] += weight * value

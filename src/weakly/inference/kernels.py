@@ -3,8 +3,8 @@ r"""The compiled recursion over all timelines of one recording.
 Time runs in steps; boundary i lies between steps i - 1 and i. A state is a boundary at which no event is under way,
 together with a mask: one bit for every query that an earlier event may have satisfied and a later one still may. From
 boundary i the timeline goes on by an empty step to i + 1 or by an event of l steps to i + l; the answers to the queries
-that this settles are a factor that stays the same over a *run* of lengths l. :func:`build` finds the reachable masks and
-the runs, once for all rates and laws of lengths; everything else (forward, backward with expected counts, samples,
+that this settles are a factor that stays the same over a *run* of lengths l. :func:`build` finds the reachable masks
+and the runs, once for all rates and laws of lengths; everything else (forward, backward with expected counts, samples,
 chances of further queries) is a loop over runs.
 
 A query [s, e) is settled at boundary ``due``: no event that starts there or later can satisfy it. Its bit is needed

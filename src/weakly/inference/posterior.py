@@ -20,7 +20,7 @@ from ..intervals import as_intervals
 from ..symbols import check
 from . import kernels
 from .kernels import Chain, Questions, Runs
-from .renewal import JITTER, Array, Renewal
+from .renewal import Array, Renewal
 
 _NODES = 9  # criteria that stand for a law of criteria
 _JOINT = 64  # sets of criteria that stand for several annotators, each with a law
@@ -51,6 +51,22 @@ class Hearing:
         return cls(tuple(PresenceRule.fraction(float(g)) for g in criteria), chance.low, chance.high)
 
 
+@dataclass(frozen=True)
+class Grid:
+    """The steps of a recording: their length in seconds, their number, the longest event, and shifts within a step."""
+
+    step: float
+    n: int
+    longest: int
+    shifts: Array
+
+    @classmethod
+    def of(cls, renewal: Renewal, recording_length: float) -> Grid:
+        """The steps of a recording under a process of events."""
+        n = max(1, math.ceil(recording_length / renewal.step - _NEAR))
+        return cls(renewal.step, n, min(n, len(renewal.steps)), renewal.shifts)
+
+
 def _joint(hearings: Sequence[Hearing]) -> list[tuple[int, ...]]:
     """Which rule each of several people goes by, in equally likely combinations (a lattice where there are many)."""
     several = [len(h.rules) > 1 for h in hearings]
@@ -68,46 +84,36 @@ def _questions(
     yes: Array,
     no: Array,
     *,
-    chain: Chain,
-    step: float,
-    merge: bool = True,
+    grid: Grid,
 ) -> tuple[Questions, NDArray[np.int64]]:
-    """The queries as the kernels read them, and the row of each in the order given; ``merge`` multiplies repeated ones."""
-    width = np.round((segments[:, 1] - segments[:, 0]) / step / _NEAR) * _NEAR
-    start = np.round(segments[:, 0] / step / _TICK) * _TICK
-    keys = np.column_stack((which, width, start)) if len(start) else np.empty((0, 3))
-    if merge:
-        keys, row = np.unique(keys, axis=0, return_inverse=True)
-        row = row.ravel()
-        yes_log, no_log = (np.ones(len(keys)) for _ in range(2))
-        np.multiply.at(yes_log, row, yes)
-        np.multiply.at(no_log, row, no)
-        yes, no = yes_log, no_log
-    else:
-        order = np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
-        row = np.empty_like(order)
-        row[order] = np.arange(len(order))
-        keys, yes, no = keys[order], yes[order], no[order]
+    """The queries as the kernels read them, repeated ones as one; and the row of each in the order given."""
+    width = np.round((segments[:, 1] - segments[:, 0]) / grid.step / _NEAR) * _NEAR
+    start = np.round(segments[:, 0] / grid.step / _TICK) * _TICK
+    keys, row = np.unique(np.column_stack((which, width, start)), axis=0, return_inverse=True)
+    row = row.ravel()
+    met, unmet = np.ones(len(keys)), np.ones(len(keys))
+    np.multiply.at(met, row, yes)
+    np.multiply.at(unmet, row, no)
     _, firsts, group = np.unique(keys[:, :2], axis=0, return_index=True, return_inverse=True)
-    longest = len(chain.inner) - 1
+    longest = grid.longest
     need, covered = np.full((len(firsts), longest + 1), np.inf), np.zeros((len(firsts), longest + 1), np.bool_)
-    events = step * np.arange(1, longest + 1)
+    events = grid.step * np.arange(1, longest + 1)
     for k, first in enumerate(firsts):
-        rule, seconds = rules[int(keys[first, 0])], float(keys[first, 1]) * step
+        rule, seconds = rules[int(keys[first, 0])], float(keys[first, 1]) * grid.step
         if any(form.margin and form.seconds > seconds for form in rule.forms):
             raise InvalidInput(f"{rule.name}: the margin must fit into the segment, got one of {seconds:g} s")
-        need[k, 1:] = rule.required_overlap(event_length=events, segment_length=seconds) / step
+        need[k, 1:] = rule.required_overlap(event_length=events, segment_length=seconds) / grid.step
         covered[k, 1:] = need[k, 1:] <= keys[first, 1] * (1 + 1e-9)
     start, end = keys[:, 2], keys[:, 2] + keys[:, 1]
     least = need.min(axis=1, initial=np.inf)[group.ravel()] if len(keys) else np.empty(0)
     never = np.isinf(least)
     least = np.where(never, 0.0, least)
-    reach = float(np.abs(chain.shifts).max())
+    reach = float(np.abs(grid.shifts).max())
     since = np.maximum(0, np.ceil(start + least - reach - _NEAR).astype(np.int64) - 1)
-    due = np.clip(np.floor(end - least + reach + _NEAR).astype(np.int64) + 1, 1, chain.n)
-    bit = _bits(since, due, needed=(yes > 0) & ~never & (due - since >= 2), step=step)
+    due = np.clip(np.floor(end - least + reach + _NEAR).astype(np.int64) + 1, 1, grid.n)
+    bit = _bits(since, due, needed=(met > 0) & ~never & (due - since >= 2), step=grid.step)
     stops = np.append(firsts, len(keys)).astype(np.int64)
-    return Questions(stops, need, covered, start, end, since, due, bit, yes, no), row
+    return Questions(stops, need, covered, start, end, since, due, bit, met, unmet), row
 
 
 def _bits(since: NDArray[np.int64], due: NDArray[np.int64], *, needed: NDArray[np.bool_], step: float) -> Any:
@@ -150,10 +156,10 @@ class _Run:
     events: Array
 
 
-def _runs(chain: Chain, ask: Questions) -> Runs:
+def _runs(grid: Grid, ask: Questions) -> Runs:
     room = 2 ** min(5, max([int(b).bit_length() for b in ask.bit], default=0))
     while room <= _MOST:
-        runs, done = kernels.build(chain.n, len(chain.inner) - 1, chain.shifts, ask, room)
+        runs, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
             return Runs(*runs)
         if done < 0:
@@ -172,6 +178,28 @@ def _run(chain: Chain, runs: Runs) -> _Run | int:
 
 
 @dataclass(frozen=True, eq=False)
+class Prepared:
+    """The answers of one recording, and where they let timelines go, for every set of criteria."""
+
+    recording_length: float
+    grid: Grid
+    hearings: tuple[Hearing, ...]
+    combinations: tuple[tuple[int, ...], ...]
+    runs: tuple[Runs, ...]
+
+    def posterior(self, renewal: Renewal) -> Posterior:
+        """The posterior under a process of events on the same steps."""
+        chain = renewal.chain(self.grid.n)
+        made = [_run(chain, runs) for runs in self.runs]
+        kept = [(c, run) for c, run in zip(self.combinations, made) if isinstance(run, _Run)]
+        if not kept:
+            last = 1 + max(run for run in made if isinstance(run, int))
+            raise Contradiction(min(self.recording_length, last * renewal.step))
+        combinations, runs = zip(*kept)
+        return Posterior(renewal, self.recording_length, self.hearings, combinations, len(made), chain, self.grid, runs)
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """What the answers of one recording say about its timeline; made by :func:`posterior`."""
 
@@ -181,6 +209,7 @@ class Posterior:
     combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
     n_combinations: int  # those that cannot have given these answers included
     chain: Chain
+    grid: Grid
     runs: tuple[_Run, ...]
 
     @cached_property
@@ -254,16 +283,8 @@ class Posterior:
         for run, combination in zip(self.runs, self.combinations):
             rule = self.hearings[who].rules[combination[who]]
             blank = np.ones(len(spans))
-            further, row = _questions(
-                spans,
-                np.zeros(len(spans), np.int64),
-                [rule],
-                blank * 0,
-                blank,
-                chain=self.chain,
-                step=self.renewal.step,
-                merge=True,
-            )
+            which = np.zeros(len(spans), np.int64)
+            further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
             none = kernels.unsatisfied(self.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row])
         return np.clip(self._mean(chances), 0.0, 1.0)
@@ -319,6 +340,49 @@ def _inside(segments: Any, recording_length: float) -> Array:
     return spans
 
 
+def prepare(
+    segments: Any,
+    present: Any,
+    *,
+    renewal: Renewal,
+    recording_length: float,
+    annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
+    annotators: Sequence[str] | None = None,
+) -> Prepared:
+    """The answers of one recording, ready for any rate and law of lengths on the same steps."""
+    length = float(check("recording_length", recording_length))
+    spans = _inside(segments, length)
+    said = np.asarray(present, dtype=np.float64).ravel()
+    if said.shape != (len(spans),):
+        raise InvalidInput(f"there must be one answer per segment, got {said.size} for {len(spans)} segments")
+    names = np.asarray([""] * len(said) if annotators is None else list(annotators), dtype=object)
+    who = Annotator() if annotator is None else annotator
+    if isinstance(who, Mapping):
+        people = dict.fromkeys(names) if len(names) else dict.fromkeys(list(who)[:1])
+        unknown = [name for name in people if name not in who]
+        if unknown:
+            raise InvalidInput(f"annotator has no entry for {unknown[0]!r}; there are {', '.join(map(str, who))}")
+        hearings = {name: Hearing.of(who[name]) for name in people}
+    else:
+        hearings = dict.fromkeys(dict.fromkeys(names) or [""], Hearing.of(who))
+    grid = Grid.of(renewal, length)
+    heard = tuple(hearings.values())
+    answered = ~np.isnan(said)
+    owner = np.array([list(hearings).index(name) for name in names[answered]], dtype=np.int64)
+    low, high = np.array([h.low for h in heard]), np.array([h.high for h in heard])
+    yes = np.where(said[answered] == 1, high[owner], 1 - high[owner])
+    no = np.where(said[answered] == 1, low[owner], 1 - low[owner])
+    combinations = _joint(heard)
+    runs = []
+    for combination in combinations:
+        rules = [h.rules[k] for h, k in zip(heard, combination)]
+        distinct = list(dict.fromkeys(rules))  # people with the same rule share their queries' bits
+        which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
+        ask, _ = _questions(spans[answered], which, distinct, yes, no, grid=grid)
+        runs.append(_runs(grid, ask))
+    return Prepared(length, grid, heard, tuple(combinations), tuple(runs))
+
+
 def posterior(
     segments: Any,
     present: Any,
@@ -336,7 +400,8 @@ def posterior(
     present : 1, 0 or NaN (unsure: tells nothing) for each.
     renewal : the events: law of lengths, rate, step.
     recording_length : seconds.
-    annotator : who answered, or a dictionary of them by name; a law of criteria: one criterion per recording and person.
+    annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
+        throughout a recording.
     annotators : the name of each answer's annotator, where there are several.
 
     Examples
@@ -347,38 +412,12 @@ def posterior(
     >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
     (1.048, 0.912)
     """
-    length = float(check("recording_length", recording_length))
-    spans = _inside(segments, length)
-    said = np.asarray(present, dtype=np.float64).ravel()
-    if said.shape != (len(spans),):
-        raise InvalidInput(f"there must be one answer per segment, got {said.size} for {len(spans)} segments")
-    names = np.asarray([""] * len(said) if annotators is None else list(annotators), dtype=object)
-    who = Annotator() if annotator is None else annotator
-    if isinstance(who, Mapping):
-        people = dict.fromkeys(names) if len(names) else dict.fromkeys(list(who)[:1])
-        unknown = [name for name in people if name not in who]
-        if unknown:
-            raise InvalidInput(f"annotator has no entry for {unknown[0]!r}; there are {', '.join(map(str, who))}")
-        hearings = {name: Hearing.of(who[name]) for name in people}
-    else:
-        hearings = dict.fromkeys(dict.fromkeys(names) or [""], Hearing.of(who))
-    chain = renewal.chain(max(1, math.ceil(length / renewal.step - _NEAR)))
-    heard = tuple(hearings.values())
-    answered = ~np.isnan(said)
-    owner = np.array([list(hearings).index(name) for name in names[answered]], dtype=np.int64)
-    low, high = np.array([h.low for h in heard]), np.array([h.high for h in heard])
-    yes = np.where(said[answered] == 1, high[owner], 1 - high[owner])
-    no = np.where(said[answered] == 1, low[owner], 1 - low[owner])
-    combinations = _joint(heard)
-    runs: list[_Run | int] = []
-    for combination in combinations:
-        rules = [h.rules[k] for h, k in zip(heard, combination)]
-        distinct = list(dict.fromkeys(rules))  # people with the same rule share their queries' bits
-        which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
-        ask, _ = _questions(spans[answered], which, distinct, yes, no, chain=chain, step=renewal.step)
-        runs.append(_run(chain, _runs(chain, ask)))
-    kept = [(c, run) for c, run in zip(combinations, runs) if isinstance(run, _Run)]
-    if not kept:
-        raise Contradiction(min(length, (1 + max(run for run in runs if isinstance(run, int))) * renewal.step))
-    used, made = zip(*kept)
-    return Posterior(renewal, length, heard, used, len(combinations), chain, made)
+    ready = prepare(
+        segments,
+        present,
+        renewal=renewal,
+        recording_length=recording_length,
+        annotator=annotator,
+        annotators=annotators,
+    )
+    return ready.posterior(renewal)

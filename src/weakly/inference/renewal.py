@@ -54,6 +54,7 @@ class Renewal:
     step: float
     cut: bool = True
     jitter: bool = True
+    longest: int | None = None  # steps of the longest event; left out, all but a ten-thousandth of the law
 
     def __post_init__(self) -> None:
         check("event_rate", self.event_rate)
@@ -65,18 +66,29 @@ class Renewal:
             )
 
     @classmethod
-    def from_hazard(cls, lengths: Lengths, *, hazard: float, step: float, cut: bool = True) -> Renewal:
+    def from_hazard(cls, lengths: Lengths, *, hazard: float, step: float, longest: int | None = None) -> Renewal:
         """The process whose events start at this rate per second in which none is under way."""
         chance = -math.expm1(-hazard * step)
-        mean = float(np.arange(1, len(steps_of(lengths, step)) + 1) @ steps_of(lengths, step))
-        return cls(lengths, chance / (1 - chance + chance * mean) / step, step, cut)
+        p = steps_of(lengths, step, longest)
+        mean = float(np.arange(1, len(p) + 1) @ p)
+        return cls(lengths, chance / (1 - chance + chance * mean) / step, step, longest=longest)
 
     @cached_property
     def steps(self) -> Array:
         """p_1 .. p_L."""
-        return steps_of(self.lengths, self.step)
+        return steps_of(self.lengths, self.step, self.longest)
 
     @property
+    def shifts(self) -> Array:
+        """Where in its step an event begins, in steps."""
+        return JITTER if self.jitter else np.zeros(1)
+
+    @property
+    def hazard(self) -> float:
+        """Events that start per second in which none is under way."""
+        return -math.log1p(-self.chance) / self.step
+
+    @cached_property
     def mean_steps(self) -> float:
         """The mean length in steps."""
         return float(np.arange(1, len(self.steps) + 1) @ self.steps)
@@ -99,21 +111,21 @@ class Renewal:
         longest = min(len(p), n)
         pad = np.zeros(1)
         inner = np.concatenate((pad, chance * p[:longest]))
-        shifts = JITTER if self.jitter else np.zeros(1)
         if not self.cut:
             whole = float(inner[n]) if n <= longest else 0.0
-            return Chain(n, 1.0, 1 - chance, inner, inner, inner, whole, shifts)
+            return Chain(n, 1.0, 1 - chance, inner, inner, inner, whole, self.shifts)
         ends = np.concatenate((pad, chance * tail[:longest]))
         begin = 1 / (1 - chance + chance * self.mean_steps)
-        return Chain(n, begin, 1 - chance, inner, ends, ends, float(chance * tail[n - 1 :].sum()), shifts)
+        return Chain(n, begin, 1 - chance, inner, ends, ends, float(chance * tail[n - 1 :].sum()), self.shifts)
 
 
-def steps_of(lengths: Lengths, step: float) -> Array:
+def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array:
     """p_1 .. p_L: the law on whole steps; a length between two of them is shared so that its mean is kept."""
-    longest = lengths.longest
-    if not lengths.is_sample:
-        longest = min(longest, float(lengths.quantile(1 - _TAIL)))
-    count = max(1, math.ceil(longest / step - 1e-9))
+    if longest is None:
+        most = lengths.longest if lengths.is_sample else min(lengths.longest, float(lengths.quantile(1 - _TAIL)))
+        count = max(1, math.ceil(most / step - 1e-9))
+    else:
+        count = longest
     ends = step * np.arange(count + 1)
     if lengths.values is not None and lengths.weights is not None:
         place = np.clip(lengths.values / step, 1.0, count)

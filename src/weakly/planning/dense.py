@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from .. import exact
 from ..events import Timelines
-from ..exact.columns import Columns
 from ..lengths import Lengths
+from ..observer import Observers
 from ..parallel import threads
 from ..simulation import World
 from ..tally import BASE, RAW
+from ..windows import Edge, Placement
 from .criteria import Criteria, probes
 from .sums import Sums
 from .votes import voted
@@ -22,6 +23,7 @@ from .votes import voted
 Floats = NDArray[np.float64]
 _MOST = 24  # criteria that stand for a continuous law here
 _PHASES = 24_000  # events times phases that overlapping windows are averaged over
+_RANDOM = Placement(None, Edge.TRUNCATE, None, None, means=False)
 _R = {name: k for k, name in enumerate(RAW)}
 _B = {name: k for k, name in enumerate(BASE)}
 
@@ -42,8 +44,8 @@ class Exact:
     def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
         """Fixed segments of each of these lengths."""
 
-        def one(width: float, columns: Columns) -> tuple[Floats, Floats]:
-            return exact.measure(self.timelines, width, columns, means=False)
+        def one(width: float, columns: Observers) -> tuple[Floats, Floats]:
+            return exact.measure(self.timelines, width, columns, _RANDOM)
 
         return self._sums(segment_lengths, criteria.few(_MOST), one)
 
@@ -78,10 +80,10 @@ class Exact:
     def per_recording(self, widths: Any, criteria: Criteria) -> tuple[Floats, Floats, Floats]:
         """Per recording and width: wrong seconds near events, seconds near events, all wrong seconds."""
         few = criteria.few(_MOST)
-        columns = Columns.of(presence_criterion=few.values)
+        columns = Observers.of(presence_criterion=few.values)
 
         def one(width: float) -> tuple[Floats, Floats, Floats]:
-            raw, base = exact.measure(self.timelines, width, columns, means=False)
+            raw, base = exact.measure(self.timelines, width, columns, _RANDOM)
             sums = _mixed(raw, base, few)
             return sums[:, 2] + sums[:, 4], sums[:, 3], sums[:, 1] + sums[:, 2]
 
@@ -89,11 +91,11 @@ class Exact:
             found = list(pool.map(one, [float(width) for width in widths]))
         return tuple(np.stack(each, axis=1) for each in zip(*found))  # type: ignore[return-value]
 
-    def _sums(self, widths: Any, criteria: Criteria, one: Callable[[float, Columns], tuple[Floats, Floats]]) -> Sums:
+    def _sums(self, widths: Any, criteria: Criteria, one: Callable[[float, Observers], tuple[Floats, Floats]]) -> Sums:
         values = self._values if np.isin(criteria.values, self._values).all() else criteria.values
         wanted = [float(each) for each in np.atleast_1d(widths)]
         about = (values.tobytes(),)
-        columns = Columns.of(presence_criterion=values)
+        columns = Observers.of(presence_criterion=values)
         missing = [each for each in dict.fromkeys(wanted) if (*about, each) not in self._known]
 
         def work(width: float) -> tuple[Floats, Floats]:

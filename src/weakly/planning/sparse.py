@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..annotator import TIE
 from ..lengths import Lengths
 from ..theory.core import Who, expected
-from ..theory.windows import window_times
+from ..windows import window_times
 from .criteria import Criteria
 from .sums import Sums
 

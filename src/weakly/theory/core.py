@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE, Annotator, PresenceRule
-from ..errors import InvalidInput
 from ..lengths import Lengths
+from ..observer import Observer
 from ..symbols import check
 
 Floats = NDArray[np.float64]
@@ -41,77 +41,59 @@ class Seconds:
         return self.present + self.event - 2 * self.true
 
 
-@dataclass(frozen=True)
-class Who:
-    """Who answers: a presence criterion (numbers), a presence rule, or a random annotator; exactly one of them."""
-
-    criterion: Floats | None = None
-    rule: PresenceRule | None = None
-    annotator: Annotator | None = None
+class Who(Observer):
+    """An :class:`~weakly.observer.Observer` by the names that the closed forms called it; use the functions below."""
 
     @classmethod
-    def of(cls, presence_criterion: Any, rule: Any, annotator: Any) -> Who:
-        given = [value for value in (presence_criterion, rule, annotator) if value is not None]
-        if len(given) != 1:
-            raise InvalidInput(f"give one of presence_criterion, rule or annotator, got {len(given)} of them")
-        if rule is not None:
-            if not isinstance(rule, PresenceRule):
-                raise InvalidInput(f"rule must be a PresenceRule such as PresenceRule.seconds(0.25), got {rule!r}")
-            return cls(rule=rule) if rule.criterion is None else cls(criterion=np.asarray(rule.criterion))
-        if annotator is not None:
-            if not isinstance(annotator, Annotator):
-                raise InvalidInput(f"annotator must be an Annotator, got {annotator!r}")
-            if annotator.is_certain:
-                return cls(criterion=np.asarray(annotator.presence_criterion))
-            return cls(annotator=annotator)
-        return cls(criterion=np.asarray(check("presence_criterion", presence_criterion)))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the criteria; empty for rules and annotators."""
-        return () if self.criterion is None else self.criterion.shape
+    def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:  # type: ignore[override]
+        one = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+        return cls(one.criterion, one.rule, one.annotator)
 
     def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> Who:
-        """The one who answers in this cell of a broadcast table."""
-        if self.criterion is None:
-            return self
-        return Who(criterion=np.broadcast_to(self.criterion, shape)[index])
+        one = Observer.at(self, index, shape)
+        return Who(one.criterion, one.rule, one.annotator)
 
     def seconds(self, d: Floats, q: Floats) -> Seconds:
-        """The seconds for events of length d in segments of length q; arrays broadcast."""
-        if self.annotator is not None:
-            present, true = annotator_seconds(d, q, self.annotator)
-        else:
-            present, true = rule_seconds(d, q, self.required_overlap(d, q))
-        zero = np.zeros(np.broadcast_shapes(np.shape(present), np.shape(d), np.shape(q)))
-        return Seconds(d + zero, q + zero, present + zero, true + zero)
-
-    def required_overlap(self, d: Floats, q: Floats) -> Floats:
-        """x_0 in seconds, infinite where no segment can be present."""
-        if self.criterion is not None:
-            need = self.criterion * d
-            return np.where(need <= np.minimum(d, q) * (1 + TIE), need, np.inf)
-        assert self.rule is not None
-        return self.rule.required_overlap(event_length=d, segment_length=q)
+        return seconds(self, d, q)
 
     def recall(self, d: Floats, q: Floats) -> Floats:
-        """The chance that an event has a present segment that satisfies the rule on it."""
-        if self.annotator is not None:
-            return annotator_event_recall(d, q, self.annotator)
-        x = self.required_overlap(d, q)
-        return np.where(np.isfinite(x), np.clip((d + q - 2 * np.where(np.isfinite(x), x, 0.0)) / q, 0.0, 1.0), 0.0)
+        return recall(self, d, q)
 
-    def splits(self, q: float) -> list[float]:
-        """The event lengths at which the seconds jump or bend, for one segment length."""
-        if self.criterion is not None:
-            return [q / float(self.criterion), q]
-        if self.annotator is not None:
-            found = [q]
-            if isinstance(self.annotator.presence_criterion, float):
-                found.append(q / self.annotator.presence_criterion)
-            return found
-        assert self.rule is not None
-        return _rule_splits(self.rule, q)
+
+def seconds(who: Observer, d: Floats, q: Floats) -> Seconds:
+    """The seconds for events of length d in segments of length q; arrays broadcast."""
+    if who.annotator is not None:
+        present, true = annotator_seconds(d, q, who.annotator)
+    else:
+        present, true = rule_seconds(d, q, who.required_overlap(d, q))
+    zero = np.zeros(np.broadcast_shapes(np.shape(present), np.shape(d), np.shape(q)))
+    return Seconds(d + zero, q + zero, present + zero, true + zero)
+
+
+def recall(who: Observer, d: Floats, q: Floats) -> Floats:
+    """The chance that an event is found: see :mod:`weakly.observer` for what that means."""
+    someone = who.annotator
+    if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
+        return _voted_recall(someone, d, q)  # hard votes: the j-th smallest criterion decides alone
+    d, q = np.broadcast_arrays(d, q)
+    return who.found_at_random(event_length=d, segment_length=q)
+
+
+def _voted_recall(annotator: Annotator, d: Floats, q: Floats) -> Floats:
+    r"""The chance that n >= 1 segments meet the j-th smallest of k criteria, by parts: linear in it between bends."""
+    ratio = q / d
+    limit = np.minimum(1.0, ratio)
+    half = np.minimum(0.5, limit)  # up to one half of the event a segment always holds it; then min(1, span / q)
+    at_limit = np.clip((1 + ratio - 2 * limit) / ratio, 0.0, 1.0)
+    lost = 2 / ratio * (annotator.voted_area(limit) - annotator.voted_area(half))
+    return np.asarray(at_limit * annotator.voted_cdf(limit) + lost, dtype=np.float64)
+
+
+def splits(who: Observer, q: float) -> list[float]:
+    """The event lengths at which the seconds jump or bend, for one segment length."""
+    if who.rule is not None:
+        return _rule_splits(who.rule, q)
+    return [q] if who.single is None else [q / who.single, q]
 
 
 def _rule_splits(rule: PresenceRule, q: float) -> list[float]:
@@ -152,37 +134,6 @@ def annotator_seconds(d: Floats, q: Floats, annotator: Annotator) -> tuple[Float
     area, moment = annotator.integrals(share)
     whole = np.abs(d - q) * annotator.probability(share)
     return 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
-
-
-def annotator_event_recall(d: Floats, q: Floats, annotator: Annotator) -> Floats:
-    r"""The chance that some segment that meets the annotator's criterion on the event is labelled present.
-
-    The criterion belongs to the annotator, lapses and flips to the segment. Of n segments that meet the criterion one
-    is enough: :math:`1 - (1-p)^n`, p the chance of present where it is met. The number n takes the two whole values
-    around :math:`(1 + \delta - 2\gamma)/\delta`, so this is linear in :math:`\gamma` between breaks, and its
-    expectation is a sum of integrals of the law of :math:`\gamma`.
-    """
-    met = annotator.probability_if_met
-    ratio = q / d
-    if isinstance(annotator.presence_criterion, float):
-        g = annotator.presence_criterion
-        return np.where(g <= np.minimum(1.0, ratio) * (1 + TIE), _noticed(ratio, np.asarray(g), met), 0.0)
-    limit = np.minimum(1.0, ratio)
-    total = _noticed(ratio, limit, met) * annotator.voted_cdf(limit)
-    for k in range(int(np.ceil(1 + 1 / np.min(ratio))) + 1):
-        high = np.clip((1 + ratio - k * ratio) / 2, 0.0, limit)
-        low = np.clip((1 + ratio - (k + 1) * ratio) / 2, 0.0, limit)
-        fall = 2 / ratio * met * (1 - met) ** k
-        total = total + fall * (annotator.voted_area(high) - annotator.voted_area(low))
-        if (1 - met) ** (k + 1) < 1e-18:
-            break
-    return np.asarray(total, dtype=np.float64)
-
-
-def _noticed(ratio: Floats, g: Floats, met: float) -> Floats:
-    n = np.maximum(0.0, 1 + ratio - 2 * g) / ratio
-    whole = np.floor(n)
-    return 1 - (1 - met) ** whole * (1 - (n - whole) * met)
 
 
 def expected(lengths: Lengths, q: Floats, who: Who) -> Seconds:
@@ -235,7 +186,7 @@ def cells(
             return function(d, np.asarray(width), one)
 
         more = [] if bends is None else bends(float(width), longest)
-        table[index] = lengths.expect(inner, one.splits(float(width)) + more)
+        table[index] = lengths.expect(inner, splits(one, float(width)) + more)
     return table
 
 

@@ -1,9 +1,6 @@
-r"""Overlapping windows with votes: what a hop shorter than the window buys, and where to put the threshold.
+"""Overlapping windows with votes: what a hop shorter than the window buys, and where to put the threshold.
 
-Windows of length :math:`d_q = K\eta` start every :math:`\eta` seconds; a cell of length :math:`\eta` is labelled
-present if at least k of the K windows over it are. Windows that start in :math:`[a - d_q + x_0, b - x_0]` are present,
-a stretch of length :math:`\Lambda = d_e + d_q - 2x_0`, so the label runs from :math:`a + U - x` to :math:`b + x - V`
-with :math:`x = (K-k+1)\eta - x_0` and U, V uniform on :math:`(0, \eta)`.
+Which windows there are, how cells are labelled and the seconds of one event are those of :mod:`weakly.windows`.
 """
 
 from __future__ import annotations
@@ -12,59 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput
 from ..lengths import Lengths
-from ..symbols import check, whole
+from ..symbols import check
+from ..windows import checked_votes, window_times, windows_per_cell
 from .core import Floats, Who, cells, lengths_or_numbers, out
 from .single import wrong_time
-
-
-def windows_per_cell(*, segment_length: Any, hop: Any) -> int:
-    """K, the number of windows over each cell; the segment length must be a whole multiple of the hop.
-
-    >>> windows_per_cell(segment_length=10, hop=1)
-    10
-    """
-    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
-    count = round(width / step)
-    if count < 1 or abs(width / step - count) > 1e-9 * count:
-        raise InvalidInput(f"segment_length must be a whole number of hops of {step:g} s, got {width:g} s")
-    return count
-
-
-def checked_votes(votes: Any, *, windows: int) -> int:
-    """k, a whole number from 1 to the number of windows over a cell."""
-    return whole("votes", votes, most=windows, meaning="the windows over a cell")
-
-
-def window_times(
-    d: Floats, x0: Floats, *, segment_length: Floats, hop: Floats, votes: int
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """For one event: the chance that it is found, the seconds of false and of missed presence, and those of false
-    presence within the cells that meet it.
-
-    ``x0`` is the required overlap, infinite where no window can hold it. Arrays broadcast; K need not be whole.
-    """
-    possible = np.isfinite(x0)
-    x = np.where(possible, x0, 0.0)
-    stretch = d + segment_length - 2 * x
-    # A stretch of exactly n hops holds n windows for almost every phase, whichever way it was rounded.
-    count = np.floor(stretch / hop + 1e-9)
-    rest = np.clip(stretch - (votes - 1) * hop, 0.0, hop)
-    beyond = segment_length - (votes - 1) * hop - x  # how far a label reaches past the event, before U and V
-    reach = np.where(possible & (count >= votes), hop, np.where(possible & (count == votes - 1), rest, 0.0))
-
-    def ramp(y: Floats) -> Floats:
-        return np.maximum(y, 0.0) ** 2 / 2
-
-    def saw(y: Floats) -> Floats:  # the integral of y mod hop
-        y = np.maximum(y, 0.0)
-        return np.floor(y / hop) * hop**2 / 2 + np.mod(y, hop) ** 2 / 2
-
-    found = reach / hop
-    fp = 2 / hop * (ramp(beyond) - ramp(beyond - reach))
-    fn = 2 / hop * (ramp(reach - beyond) - ramp(-beyond)) + (1 - found) * d
-    return found, fp, fn, 2 / hop * (saw(beyond) - saw(beyond - reach))
 
 
 def _pieces(d: Floats, who: Who, width: float, step: float, k: int, *, inside: bool) -> Floats:

@@ -1,0 +1,257 @@
+"""Campaigns under abuse: killed at random moments, answered by many at once, with damaged files. Nothing may be lost.
+
+``python -m benchmarks campaign`` runs the full numbers (50 kills, 8 at once, 3,000 damaged campaigns); the tests run
+smaller ones of the same functions.
+"""
+
+import contextlib
+import io
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import weakly as wk
+from weakly.adaptive.campaign import Campaign
+from weakly.cli import main
+
+
+def command(*arguments):
+    """The exit code, what was printed on stderr, and the traceback if there was one (or "")."""
+    out, notes = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(notes), warnings.catch_warnings():
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as done:
+            return int(done.code or 0), notes.getvalue(), ""
+        except BaseException:
+            return -1, notes.getvalue(), traceback.format_exc()
+    return 0, notes.getvalue(), ""
+
+
+def started(*arguments, limit=None):
+    """The process id of a command that runs beside us; it dies in the first write beyond ``limit`` bytes of a file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the child does nothing but this command
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if limit is not None:
+                import resource
+
+                signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            code = command(*arguments)[0]
+        finally:
+            os._exit(code % 256)
+    return child
+
+
+def stored(folder, mode="rw"):
+    """The ids of the answers in a campaign's store, read past weakly; empty where it cannot be read."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{folder / 'campaign.db'}?mode={mode}", uri=True)) as database:
+            return [row[0] for row in database.execute("SELECT answer FROM answers")]
+    except (sqlite3.Error, UnicodeDecodeError):
+        return []
+
+
+def export(path, queries, annotator, answer="yes"):
+    """A table of answers, as a tool would send it."""
+    pd.DataFrame({"query": list(queries), "answer": answer, "annotator": annotator}).to_csv(path, index=False)
+    return path
+
+
+def at_once(folder, *, people=8, each=20):
+    """How many answers there are after so many people brought theirs in the same moment, and how many were brought."""
+    tasks = folder / "tasks"
+    wk.queries({"a": 5.0 * each}, method="fixed", segment_length=5).write(tasks)
+    queries = Campaign.open(tasks).queries["query"]
+    exports = [export(folder / f"{k}.csv", queries, f"person {k}") for k in range(people)]
+    children = [started("answers", path, "--queries", tasks) for path in exports]
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    shown = len(wk.read_answers(tasks / "answers.csv"))
+    return min(len(set(stored(tasks))), shown) if codes == [0] * people else -1, people * each
+
+
+def killed(folder, *, kills=50, seed=0):
+    """How many answers were lost or doubled when `answers` and `queries --resume` were killed at random moments."""
+    chance, truth = random.Random(seed), np.array([[3.0, 4.5], [40.0, 41.0]])
+    tasks, wrong, died = folder / "tasks", 0, 0
+    wk.queries({"a": 64.0}, method="bisection", segment_length=0.25, n_events=2).write(tasks)
+    from weakly.adaptive import SimulatedAnnotator
+
+    def answers():
+        frame = Campaign.open(tasks).queries
+        said = SimulatedAnnotator(0.3)(truth, frame[["onset", "offset"]].to_numpy(float))
+        return export(folder / "e.csv", frame["query"], "ann", np.where(said == 1, "yes", "no"))
+
+    def spans(*arguments):
+        begin = time.monotonic()
+        os.waitpid(started(*arguments), 0)
+        return time.monotonic() - begin
+
+    usual = max(spans("answers", answers(), "--queries", tasks), spans("queries", "--resume", tasks))
+    for k in range(kills):
+        sure = set(stored(tasks))
+        if k % 2 == 0 and not Campaign.open(tasks).next().n_queries:  # the campaign is over: begin another
+            shutil.rmtree(tasks)
+            wk.queries({"a": 64.0}, method="bisection", segment_length=0.25, n_events=2).write(tasks)
+            sure = set()
+        arguments = ("answers", answers(), "--queries", tasks) if k % 2 else ("queries", "--resume", tasks)
+        child = started(*arguments)
+        time.sleep(chance.uniform(0, usual))
+        os.kill(child, signal.SIGKILL)
+        died += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        ids = stored(tasks)
+        wrong += len(sure - set(ids)) + len(ids) - len(set(ids))
+        code, _, _ = command(*arguments)  # run again, it does what was left to do
+        wrong += code != 0
+        frame = Campaign.open(tasks)
+        wrong += len(frame.queries) - frame.queries["query"].nunique()
+        wrong += len(frame.answers) - len({(one.query, one.annotator) for one in frame.answers})
+        wrong += bool(k % 2 and {one.query for one in frame.answers} != set(frame.queries["query"]))
+    return wrong, died
+
+
+def folders(folder):
+    """One campaign for each tool, with answers in the store and others typed into its files."""
+    made = {}
+    for tool in ("csv", "raven", "audacity", "labelstudio", "old"):
+        tasks = folder / tool
+        ask = ("bisection", 2.0) if tool != "raven" else ("fixed", 4.0)
+        wk.queries({"a": 32.0, "b.wav": 20.0}, method=ask[0], segment_length=ask[1], label="dog").write(
+            tasks, to="csv" if tool == "old" else tool
+        )
+        queries = Campaign.open(tasks).queries
+        command("answers", export(folder / "e.csv", queries["query"][:3], "ann"), "--queries", tasks)
+        for path in (*tasks.glob("clips.csv"), *tasks.glob("raven/*"), *tasks.glob("audacity/*")):
+            lines = path.read_text().splitlines()
+            first = next(k for k, line in enumerate(lines) if any(q in line for q in queries["query"]))
+            lines[first] = lines[first].replace(",,,dog", ",no,a note,dog") if path.suffix == ".csv" else (
+                f"{lines[first]}{'' if lines[first].endswith(chr(9)) else ' '}yes")  # fmt: skip
+            path.write_text("\n".join(lines) + "\n")
+        if tool == "old":
+            older(tasks)
+        made[tool] = tasks
+    return made
+
+
+def older(tasks):
+    """Turn a campaign into one of version 0.1.0: the settings in campaign.json, the answers in answers.csv."""
+    import json
+
+    campaign = Campaign.open(tasks)
+    settings = {
+        "method": "bisection", "parameters": {"segment_length": 2.0, "label": ["dog"]}, "to": "csv",
+        "recordings": {name: {"seconds": one.length, "path": None} for name, one in campaign.everything().items()},
+    }  # fmt: skip
+    (tasks / "campaign.json").write_text(json.dumps(settings))
+    rows = [(one.query, "present" if one.present else "absent", one.annotator, "", "") for one in campaign.answers]
+    names = ["query", "answer", "annotator", "seconds", "when"]
+    pd.DataFrame(rows, columns=names).to_csv(tasks / "answers.csv", index=False)
+    (tasks / "campaign.db").unlink()
+
+
+def damaged(data, chance):
+    """The bytes with one kind of damage."""
+    at, end = chance.randrange(len(data) + 1), chance.randrange(len(data) + 1)
+    low, high = min(at, end), max(at, end)
+    kind = chance.randrange(8)
+    if kind == 0:
+        return data[:at]
+    if kind == 1:
+        return data[:low] + data[high:]
+    if kind == 2:
+        return data[:low] + bytes(chance.randrange(256) for _ in range(min(high - low, 64))) + data[low + 64 :]
+    if kind == 3:
+        return data[:high] + data[low:high] + data[high:]
+    if kind == 4:
+        return (
+            data[:at]
+            + chance.choice([b"\0", b"\xff\xfe", b'"', b"\n\n", b",;\t", b"{}[]", b"\r", b"NaN,inf"])
+            + data[at:]
+        )
+    if kind == 5:
+        return bytes(255 - byte if chance.random() < 0.01 else byte for byte in data)
+    if kind == 6:
+        lines = data.split(b"\n")
+        chance.shuffle(lines)
+        return b"\n".join(lines)
+    return b"" if chance.random() < 0.2 else data.decode("latin-1").encode("utf-16")
+
+
+def mangled(folder, *, count=3000, seed=0):
+    """The tracebacks and losses that so many damaged campaigns gave."""
+    chance, troubles, codes = random.Random(seed), [], {0: 0, 2: 0}
+    made = folders(folder)
+    for k in range(count):
+        tool = chance.choice(list(made))
+        tasks = folder / "trial"
+        shutil.rmtree(tasks, ignore_errors=True)
+        shutil.copytree(made[tool], tasks)
+        path = chance.choice(sorted(p for p in tasks.rglob("*") if p.is_file()))
+        path.write_bytes(damaged(path.read_bytes(), chance))
+        before, sure = path.read_bytes(), set(stored(tasks, "ro"))
+        queries = pd.read_csv(made[tool] / "queries.csv")["query"]
+        brought = export(folder / "e.csv", queries[2:4], "bob", "no")
+        runs = [
+            ("answers", brought, "--queries", tasks),
+            ("queries", "--resume", tasks),
+            ("answers", path, "--queries", tasks),
+        ]
+        answers = []
+        for arguments in chance.sample(runs, 2):
+            code, notes, trace = command(*arguments)
+            answers.append(code)
+            codes[code] = codes.get(code, 0) + 1
+            said = [line for line in notes.splitlines() if line.startswith("weakly: ") and "note:" not in line]
+            if trace or code not in (0, 2) or (code == 2 and len(said) != 1):
+                troubles.append((k, tool, path.name, "traceback" if trace else f"exit {code}", trace or notes))
+        typed = path.name not in ("campaign.db", "answers.csv") and path.suffix != ".json"
+        if path.name == "campaign.db":
+            lost = answers == [2, 2] and before != path.read_bytes() and len(before) > 0
+        else:
+            lost = typed and not path.read_bytes().startswith(before.rstrip(b"\n"))
+        if lost or not sure <= set(stored(tasks)):
+            troubles.append((k, tool, path.name, "lost", ""))
+    return troubles, codes
+
+
+def run():
+    """All rows."""
+    place = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=place) as name:
+        folder = Path(name)
+        kept, brought = at_once(_fresh(folder / "once"))
+        yield {"what": "campaign: answers kept when 8 bring theirs at once", "ours": kept, "theirs": brought,
+               "measured": f"{kept} of {brought}", "target": "all", "met": kept == brought}  # fmt: skip
+        wrong, died = killed(_fresh(folder / "killed"))
+        yield {"what": "campaign: answers lost or doubled in 50 kills -9 of answers and queries --resume",
+               "measured": str(wrong), "target": "0", "met": wrong == 0, "how": f"{died} died before they were done"}  # fmt: skip
+        troubles, codes = mangled(_fresh(folder / "mangled"))
+        for trouble in troubles[:5]:
+            print(*trouble, sep=" | ", file=sys.stderr)
+        yield {"what": "campaign: tracebacks or losses in 3,000 damaged campaigns", "measured": str(len(troubles)),
+               "target": "0", "met": not troubles, "how": f"{codes[0]} commands went on, {codes[2]} refused"}  # fmt: skip
+
+
+def _fresh(folder):
+    folder.mkdir()
+    return folder
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(row)
