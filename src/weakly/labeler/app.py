@@ -4,11 +4,9 @@ All under ``/api/1``: the number changes when an address changes its meaning. Se
 a path. Nobody sees what another person answered; the owner sees counts and agreement.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -69,7 +67,7 @@ class Bookmark(_Told):
 
 
 @dataclass
-class Campaign:
+class Labeling:
     """What the page is about: the session, its recordings, who may ask, and what to do at the end."""
 
     session: Session
@@ -81,10 +79,9 @@ class Campaign:
     measuring: int | None = None  # how many items a measurement has
     live: Live | None = None
     export: Callable[[], list[Path]] | None = None
-    finished: set[str] = field(default_factory=set)
 
 
-def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
+def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
     """The application, to be run by any ASGI server."""
     app = FastAPI(
         title="weakly label", version=metadata.version("weakly"), docs_url=None, redoc_url=None,
@@ -95,10 +92,10 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
     page = static_parts(_OWN)
     page["/"] = page.pop("/static/label.html")
     add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
-    session = campaign.session
+    session = labeling.session
 
     def person(request: Request) -> Person:
-        found = campaign.access.person(request.headers.get("authorization"))
+        found = labeling.access.person(request.headers.get("authorization"))
         if found is None:
             raise HTTPException(401, "this campaign needs the link with your token; ask its owner for it")
         return found
@@ -117,19 +114,19 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
 
     def state(who: str) -> dict[str, Any]:
         items = session.ask(who)
-        said = {"annotator": who, "label": campaign.label, "measuring": campaign.measuring}
+        said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring}
         progress = session.progress(who)
-        if campaign.measuring is not None:
-            progress["left"] = max(0, campaign.measuring - progress["answered"])
+        if labeling.measuring is not None:
+            progress["left"] = max(0, labeling.measuring - progress["answered"])
             progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
         return said | {"items": [shown(item) for item in items], "progress": progress}
 
     def shown(item: Item) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
-        recording = campaign.recordings[item.recording]
+        recording = labeling.recordings[item.recording]
         kind = media.kind_of(Path(recording.path or ""))
         return {
-            "query": item.query, "recording": "" if campaign.measuring else item.recording, "label": item.label,
+            "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
             "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
             "top": media.top_of(file_of(item)) if kind == "sound" else None,
         }  # fmt: skip
@@ -142,13 +139,18 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
 
     def file_of(item: Item) -> Path:
         try:
-            return campaign.folders.allowed(campaign.recordings[item.recording].path)
+            return labeling.folders.allowed(labeling.recordings[item.recording].path)
         except InvalidInput as error:
             raise HTTPException(403, str(error)) from error
 
     def span(item: Item, context: bool) -> tuple[float, float]:
         around = min(MOST_CONTEXT, item.offset - item.onset) if context else 0.0
-        return max(0.0, item.onset - around), min(campaign.recordings[item.recording].length, item.offset + around)
+        return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
+
+    @app.get(f"{API}/me")
+    def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+        """Who you are to this campaign, and what it asks for."""
+        return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label}
 
     @app.get(f"{API}/ask")
     def ask(who: Who) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
         """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
         item = item_of(query)
         onset, offset = span(item, context)
-        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=campaign.sample_rate)
+        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
         return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
 
     @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
@@ -206,8 +208,8 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/live")
     def live(who: Who) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments, and the labels."""
-        card = card_of(session, who, campaign.label)
-        labels = None if campaign.live is None else campaign.live.state(session)
+        card = card_of(session, who, labeling.label)
+        labels = None if labeling.live is None else labeling.live.state(session)
         return {"card": None if card is None else card.to_dict(), "labels": labels}
 
     @app.get(f"{API}/team")
@@ -215,14 +217,14 @@ def create_app(campaign: Campaign, *, host: str = "127.0.0.1", names: Iterable[s
         """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
         from .team import summary
 
-        return summary(session) | {"links": list(campaign.access.annotators)}
+        return summary(session) | {"links": list(labeling.access.annotators)}
 
     @app.post(f"{API}/export")
     async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:
         """Write labels, answers, the cards and what they say into the campaign's folder. For the owner."""
-        if campaign.export is None:
+        if labeling.export is None:
             raise HTTPException(404, "there is nothing to write here")
-        written = await asyncio.to_thread(campaign.export)
+        written = await asyncio.to_thread(labeling.export)
         return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
 
     return app

@@ -30,9 +30,9 @@ Array = NDArray[np.float64]
 #: Event fractions that an item can have: none of the event, in steps of a fiftieth, all of it.
 FRACTIONS = np.linspace(0.0, 1.0, 51)
 MEANS = np.linspace(0.02, 0.98, 97)
-SPREADS = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
+SPREADS = np.array([0.005, 0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
 RATES = np.array([0.005, 0.02, 0.05, 0.1, 0.2])  # of guesses, and of lapses
-_RATE_PRIOR = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
+_RATE_PRIOR = np.array([0.3, 0.3, 0.25, 0.12, 0.03])
 
 
 @cache
