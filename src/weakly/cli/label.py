@@ -53,6 +53,7 @@ def label(
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
     events: Path = _EVENTS,
     calibrate: int = typer.Option(0, "--calibrate", metavar="N", min=0, help="Mix in N pieces of known events."),
+    in_order: bool = typer.Option(False, "--in-order", help="Ask in the order of time, not shuffled."),
     seed: int = typer.Option(0, "--seed", min=0, help="For the calibration items."),
     measure: bool = typer.Option(False, "--measure", help="Measure how you hear, and nothing else: five minutes."),
     items: int = typer.Option(50, "--items", min=10, max=500, help="How many segments --measure asks about."),
@@ -99,7 +100,7 @@ def label(
         labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
         world = _world(event_length, event_rate, presence_criterion, target)
         made = open_campaign(given, label=labels, annotators=team, votes=votes, calibrate=calibrate or None, seed=seed,
-                             world=world, **common, **how)  # fmt: skip
+                             world=world, in_order=in_order, **common, **how)  # fmt: skip
     if export:
         assert made.export is not None
         wrote(*made.export())

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,10 @@ from ..adaptive.campaign import Campaign, collect
 from ..adaptive.queries import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
 from ..annotator import Annotator
-from ..errors import InvalidInput
+from ..errors import AssumptionWarning, InvalidInput
 from ..events import Events
 from ..files import atomic_write
+from ..formats import write
 from ..lengths import Lengths
 from ..results import to_json
 from ..web.limits import is_loopback
@@ -56,6 +58,7 @@ def open_campaign(
     events: Events | None = None,
     calibrate: int | None = None,
     world: World | None = None,
+    in_order: bool = False,
     seed: int = 0,
     **how: Any,
 ) -> Labeling:
@@ -75,15 +78,21 @@ def open_campaign(
     method, known = campaign.method(), campaign.everything()
     if campaign.parameters.get("batch") is not None:
         raise InvalidInput("batch: the labeling page asks one segment at a time; make this campaign with weakly queries")
+    folders = media.Folders(roots)
+    for one in known.values():
+        if one.path is not None and not folders.holds(one.path):
+            raise InvalidInput(
+                f"{one.path}: is not there, or leads to another folder; give the folder that holds the recording itself"
+            )
     access = _access(campaign, annotators)
     session = Session(
-        campaign.store, annotators=access.annotators, votes=votes,
+        campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
         more=Following(method, known) if method.follows_answers else None,
     )  # fmt: skip
     asked = list(campaign.parameters["label"])
     live = None if world is None else Live(known, world.lengths, world.event_rate, world.annotator, world.target)
     made = Labeling(
-        session, known, media.Folders(roots), access, ", ".join(asked), live=live,
+        session, known, folders, access, ", ".join(asked), live=live,
         sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
     )  # fmt: skip
     made.export = lambda: export(made, campaign)
@@ -156,8 +165,9 @@ def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
     folder = campaign.folder / LABELS
     paths = now.write_labels(now.labels(found), found, folder)
     answers = folder / "answers.csv"
-    with atomic_write(answers) as file:
-        found.to_frame().to_csv(file, index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
+        write(found.answers, answers, format="clips")
     paths.append(answers)
     if labeling.live is not None:
         paths += _write_posterior(labeling, folder)

@@ -29,25 +29,25 @@ Array = NDArray[np.float64]
 
 #: Event fractions that an item can have: none of the event, in steps of a fiftieth, all of it.
 FRACTIONS = np.linspace(0.0, 1.0, 51)
-MEANS = np.linspace(0.02, 0.98, 97)
-SPREADS = np.array([0.005, 0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
+MEANS = np.linspace(0.02, 0.98, 193)
+SPREADS = np.array([0.001, 0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
+_SPREAD_PRIOR = np.array([0.15, 0.17, 0.2, 0.2, 0.15, 0.09, 0.04])
 RATES = np.array([0.005, 0.02, 0.05, 0.1, 0.2])  # of guesses, and of lapses
 _RATE_PRIOR = np.array([0.3, 0.3, 0.25, 0.12, 0.03])
 
 
 @cache
 def _law() -> Array:
-    """G(h) by mean, spread and event fraction."""
-    total = (0.25 / SPREADS**2 - 1)[None, :, None]
-    mean = MEANS[:, None, None]
-    return np.asarray(betainc(mean * total, (1 - mean) * total, FRACTIONS))
+    """G(h) by event fraction, mean and spread."""
+    total, mean = 0.25 / SPREADS**2 - 1, MEANS[:, None]
+    return np.asarray(betainc(mean * total, (1 - mean) * total, FRACTIONS[:, None, None]))
 
 
 @cache
 def _table() -> Array:
-    """P(present) by mean, spread, guess rate, lapse rate and event fraction."""
-    guess, lapse = RATES[:, None, None], RATES[None, :, None]
-    return np.asarray(guess + (1 - guess - lapse) * _law()[:, :, None, None, :])
+    """P(present) by event fraction, mean, spread, guess rate and lapse rate."""
+    guess, lapse = RATES[:, None], RATES[None, :]
+    return np.asarray(guess + (1 - guess - lapse) * _law()[..., None, None])
 
 
 def _entropy(p: Array) -> Array:
@@ -63,10 +63,8 @@ class Posterior:
 
     @classmethod
     def prior(cls) -> Posterior:
-        """Every mean criterion and spread alike, small rates of guesses and lapses more likely than large ones."""
-        rates = _RATE_PRIOR[:, None] * _RATE_PRIOR[None, :]
-        flat = np.ones((len(MEANS), len(SPREADS), 1, 1)) * rates
-        return cls(flat / flat.sum())
+        """Every mean criterion alike; small spreads and rates of guesses and lapses more likely than large ones."""
+        return cls(np.einsum("m,s,g,l->msgl", np.full(len(MEANS), 1 / len(MEANS)), _SPREAD_PRIOR, _RATE_PRIOR, _RATE_PRIOR))
 
     @classmethod
     def of(cls, answers: Iterable[tuple[float, float]]) -> Posterior:
@@ -81,7 +79,7 @@ class Posterior:
             if np.isnan(present):
                 continue
             k = _place(fraction)
-            log = log + np.log(_table()[..., k] if present == 1 else 1 - _table()[..., k])
+            log = log + np.log(_table()[k] if present == 1 else 1 - _table()[k])
             count += 1
         weights = np.exp(log - log.max())
         return cls(weights / weights.sum(), count)
@@ -89,8 +87,8 @@ class Posterior:
     def information(self) -> Array:
         """The expected information of an answer at each of :data:`FRACTIONS` about the mean criterion, in nats."""
         mean = self.weights.sum(axis=(1, 2, 3))
-        given = np.einsum("msglh,msgl->mh", _table(), self.weights) / np.maximum(mean, 1e-300)[:, None]
-        return _entropy(mean @ given) - mean @ _entropy(given)
+        given = np.einsum("hmsgl,msgl->hm", _table(), self.weights) / np.maximum(mean, 1e-300)
+        return _entropy(given @ mean) - _entropy(given) @ mean
 
     def next_fraction(self) -> float:
         """The event fraction to ask next."""

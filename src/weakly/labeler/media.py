@@ -35,12 +35,16 @@ class Folders:
     def __init__(self, given: Iterable[str | Path]) -> None:
         self._roots = [Path(path).resolve() for path in given]
 
+    def holds(self, path: Path) -> bool:
+        """Whether the file is there and, with all links followed, in one of the places."""
+        real = path.resolve()
+        return real.is_file() and any(real == root or root in real.parents for root in self._roots)
+
     def allowed(self, path: Path | None) -> Path:
         """The path with its links followed; whatever ends elsewhere is refused."""
-        real = None if path is None else path.resolve()
-        if real is None or not real.is_file() or not any(real == root or root in real.parents for root in self._roots):
+        if path is None or not self.holds(path):
             raise InvalidInput("this recording is not in the folders that were given")
-        return real
+        return path.resolve()
 
 
 def kind_of(path: Path) -> str:

@@ -75,10 +75,15 @@ class Session:
     annotators : the names of those who answer. Each has a share of the queries, and helps the others afterwards.
     votes : how many of them answer each query.
     more : what asks further questions once answers are there (:class:`Following`, a measurement).
+    in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
+        neighbours, heard just before, do not answer for it.
     """
 
-    def __init__(self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: More | None = None) -> None:
-        self.store, self.annotators, self.more = store, list(annotators), more
+    def __init__(
+        self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: More | None = None,
+        in_order: bool = False,
+    ) -> None:  # fmt: skip
+        self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
         self.votes = whole("votes", votes, least=1)
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
@@ -267,15 +272,17 @@ class Session:
             if annotator not in kept.given.get(item.query, ())
             and (wanted is None or item.calibration or item.query in wanted)
         ]  # fmt: skip
+        if not self.in_order:  # the names of queries are digests: as good as drawn
+            waiting.sort(key=lambda item: item.query)
         back = {
             kept.answers[name].query: number
             for name, number in sorted(kept.undone.items(), key=lambda pair: pair[1])
             if name in kept.answers and kept.answers[name].annotator == annotator
         }
         again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
-        waiting = [item for item in waiting if item.query not in back]
+        waiting = [item for item in waiting if item.query not in back and not self.is_settled(item.query)]
         own = [item for item in waiting if self._mine(annotator, item)]
-        rest = [item for item in waiting if not self._mine(annotator, item) and not self.is_settled(item.query)]
+        rest = [item for item in waiting if not self._mine(annotator, item)]
         return again + own + rest[::-1]
 
 

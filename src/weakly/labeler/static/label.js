@@ -136,7 +136,10 @@ function axes(span, top) {
   const [low, high] = span;
   $("seconds").replaceChildren(...ticks(low, high, Math.max(2, wide / 90)).map((at) => {
     const mark = el("span", { text: `${at} s` });
-    mark.style.left = `${Math.min(97, Math.max(3, (100 * (at - low)) / (high - low)))}%`;
+    const share = (at - low) / (high - low);
+    mark.style.left = `${100 * share}%`;
+    if (share < 0.03) mark.style.transform = "none"; // the words stay inside, the place stays true
+    else if (share > 0.97) mark.style.transform = "translateX(-100%)";
     return mark;
   }));
   $("kilohertz").replaceChildren(...(top === null ? [] : ticks(0, top, 4).filter((at) => at < 0.97 * top)).map((at) => {
