@@ -8,10 +8,13 @@ from __future__ import annotations
 import ast
 import html
 import io
+import json
+import os
 import re
 import runpy
 import subprocess
 import sys
+import tempfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,59 @@ def on_page_content(content: str, **_: Any) -> str:
         return convert(html.unescape(match[3]), display="inline" if match[1] == "span" else "block")
 
     return _FORMULA.sub(mathml, content)
+
+
+_BLOCK = re.compile(r"^```(python|bash)[^\n]*\n(.*?)^```\n", re.S | re.M)
+#: Commands that a page shows but that do not end, need a cluster, or make what the site itself stands on.
+SHOWN_ONLY = ("make ", "weakly serve", "weakly label", "pip ", "git ", "dask ", "--scheduler", "label-studio")
+_DRIVER = """
+import io, json, subprocess, sys
+from contextlib import redirect_stdout
+names, outputs = {}, []
+for kind, text in json.load(sys.stdin):
+    said = io.StringIO()
+    if kind == "bash":
+        done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{text}: {done.stderr[-2000:]}")
+        said.write(done.stdout)
+    else:
+        with redirect_stdout(said):
+            exec(text, names)
+    outputs.append(said.getvalue())
+json.dump(outputs, sys.stdout)
+"""
+
+
+def run_blocks(markdown: str) -> list[str]:
+    """What each code block of a page prints, run in order in one empty folder; raises if one fails."""
+    asked = []
+    for kind, text in _BLOCK.findall(markdown):
+        lines = text.replace("\\\n", " ").splitlines() if kind == "bash" else text.splitlines()
+        asked.append((kind, "\n".join(line for line in lines if not any(word in line for word in SHOWN_ONLY))))
+    command = [sys.executable, "-W", "ignore", "-c", _DRIVER]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, cwd=folder, env=_plain_terminal(), input=json.dumps(asked), capture_output=True, text=True
+        )
+    if done.returncode:
+        raise RuntimeError(done.stderr[-3000:])
+    return list(json.loads(done.stdout))
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Under every command of a page, what it prints."""
+    if not _BLOCK.search(markdown) or not page.file.src_uri.startswith(("index", "start", "howto/")):
+        return markdown
+    outputs = iter(run_blocks(markdown))
+
+    def shown(match: re.Match[str]) -> str:
+        lines = next(outputs).rstrip().splitlines()
+        if len(lines) > 45:
+            lines = [*lines[:40], "..."]
+        return match[0] + ("\n```text\n" + "\n".join(lines) + "\n```\n" if lines else "")
+
+    return _BLOCK.sub(shown, markdown)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -112,9 +168,8 @@ def cli_reference() -> str:
 
 
 def _plain_terminal() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
+    here = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": here, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "MPLBACKEND": "Agg"}
 
 
 def imports() -> dict[str, set[str]]:
@@ -197,7 +252,6 @@ def schema() -> str:
 
 def formats() -> str:
     """Every format, with what it loses: found by writing a small set that holds a bit of everything."""
-    import tempfile
     import warnings
 
     import weakly as wk

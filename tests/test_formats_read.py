@@ -133,7 +133,7 @@ def test_a_cancelled_task_was_not_annotated_and_an_empty_one_was():
 
 
 def test_strong_files_hold_no_answers():
-    with pytest.raises(InvalidInput, match="no answers about segments; use read"):
+    with pytest.raises(InvalidInput, match="no answers about segments; they are strong labels"):
         read_answers(DATA / "dcase.tsv")
 
 
@@ -152,7 +152,7 @@ def test_notes_tell_what_was_understood():
         ("sequence.selections.txt", "File Offset is used"),
         ("wide.csv", "2 recordings lost their names to a spreadsheet"),
         ("boundaries.csv", "repeated at the same time"),
-        ("clips.csv", "1 clips are not answered yet"),
+        ("clips.csv", "1 clip not answered yet and left out"),
     ):
         assert any(words in note for note in read(DATA / file).notes)
 
@@ -276,7 +276,7 @@ def test_events_past_the_end(tmp_path):
     with pytest.warns(AssumptionWarning) as caught:
         found = read(path, recording_length=10, on_error="skip")
     assert (len(found), found.skipped) == (1, 1)
-    assert [str(each.message) for each in caught] == ["1 event past the end of the recording left out"]
+    assert [str(each.message) for each in caught] == ["1 event past the end of the recording left out (by 2 s)"]
     with pytest.raises(InvalidInput, match="recording_length must be > 0"):
         read(path, recording_length=-1)
 
@@ -392,7 +392,7 @@ def test_named_columns_are_taken_in_tables_of_any_format(tmp_path):
 def test_broken_json_is_called_broken(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('[{"id": 1,')
-    with pytest.raises(InvalidInput, match=r"is broken JSON .*line 1 column 11"):
+    with pytest.raises(InvalidInput, match=r"a.json, line 1, column 11: is not JSON"):
         read(path)
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from weakly import AssumptionWarning, InvalidInput
 from weakly.events import Answers, Events
 from weakly.formats import FORMATS, read, read_answers, write
-from weakly.formats.durations import read_lengths
-from weakly.formats.output import duration, inexact
-from weakly.formats.table import ending
+from weakly.formats.lengths import read_lengths
+from weakly.formats.output import inexact
+from weakly.formats.times import duration, ending
 
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.errors.AssumptionWarning")
 # Shrinking a failure would write thousands of files.

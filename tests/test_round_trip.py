@@ -9,8 +9,9 @@ import pytest
 
 import weakly as wk
 from weakly.adaptive import Recording, SimulatedAnnotator, query_id, run
-from weakly.adaptive.bisection import Bisection
-from weakly.adaptive.campaign import Campaign, collect
+from weakly.adaptive.answers import collect
+from weakly.adaptive.campaign import Campaign
+from weakly.adaptive.segments import Bisection
 from weakly.adaptive.store import Answer
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput

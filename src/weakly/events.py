@@ -5,8 +5,8 @@ A recording without events is data: it is kept, counted and written like any oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -78,6 +78,118 @@ class Timelines:
         return cls(bounds, starts, lengths)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """Where events or answers come from: what was taken as what, what was noted, and what became of every row.
+
+    ``rows = events + empty + skipped + merged``: each row of the files became an event (or an answer), says that its
+    recording is empty, was skipped as broken, or says nothing of its own. Of the events, ``clipped`` were cut at the end
+    of their recordings and ``late`` were left out because they lie behind it.
+    """
+
+    sentences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: int = 0
+    account: Mapping[str, int] | None = None
+
+
+class _Table:
+    """What events and answers share: a frame of rows, a list of recordings, and where they come from."""
+
+    _frame: pd.DataFrame
+    recordings: pd.DataFrame
+    source: Reading
+
+    @property
+    def skipped(self) -> int:
+        """Broken rows of the files, left out because the reader was told to."""
+        return self.source.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader understood that the files do not say outright."""
+        return self.source.notes
+
+    @property
+    def reading(self) -> str:
+        """One line (per kind of file) that says what was taken as what; "" for tables made in Python."""
+        return "\n".join(self.source.sentences)
+
+    @property
+    def account(self) -> dict[str, int]:
+        """What became of every row: rows = events + empty + skipped + merged, and how many of the events were clipped."""
+        made = {"rows": len(self), "events": len(self), "empty": 0, "skipped": 0, "merged": 0, "clipped": 0, "late": 0}
+        return {**made, **dict(self.source.account or {})}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per event or answer, with whatever else is known of it."""
+        return self._frame.copy()
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes, sorted."""
+        return sorted(self._frame["label"].unique())
+
+    @property
+    def silent(self) -> list[str]:
+        """The recordings that were annotated (or looked at) and of which no row tells, in their order."""
+        filled = set(self._frame["recording"])
+        return [n for n, yes in zip(self.recordings.index, self.recordings["annotated"]) if yes and n not in filled]
+
+    def _chosen(
+        self,
+        label: str | Sequence[str] | None,
+        annotator: str | Sequence[str] | None,
+        where: Mapping[str, str] | None,
+        merge: Mapping[str, Sequence[str]] | None,
+    ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+        """The rows and recordings of a selection, and what there is to say of it."""
+        frame, listing, notes = self._frame, self.recordings, self.source.notes
+        if merge:
+            into = {str(old): str(new) for new, olds in merge.items() for old in olds}
+            for old in into:
+                _known("merge", old, self.labels)
+            frame = frame.assign(label=frame["label"].map(lambda value: into.get(value, value)).astype(object))
+        keep = np.ones(len(frame), dtype=bool)
+        for name, value in (where or {}).items():
+            if name not in frame.columns:
+                _known("where", name, [str(column) for column in frame.columns])
+            own = _texts(frame[name])
+            _known(f"where {name}", str(value), sorted(set(own)))
+            hit = np.array([text == str(value) for text in own], dtype=bool)
+            if name not in ("label", "annotator") and frame.groupby("recording")[name].nunique(dropna=False).max() == 1:
+                gone = set(frame["recording"][~hit])
+                listing = listing[[str(each) not in gone for each in listing.index]]
+                if gone:
+                    notes += (f"{len(gone)} recordings with another {name} than {value!r} are left out",)
+            keep &= hit
+        for role, wanted in (("annotator", annotator), ("label", label)):
+            if wanted is None:
+                continue
+            if role not in frame.columns:
+                raise InvalidInput(f"{role}: the rows do not say whose they are; there is no column {role}")
+            many = [wanted] if isinstance(wanted, str) else [str(each) for each in wanted]
+            own = _texts(frame[role])
+            for each in many:
+                _known(role, each, sorted(set(own)))
+            keep &= np.array([text in many for text in own], dtype=bool)
+        return frame[keep].reset_index(drop=True), listing, notes
+
+
+def _texts(column: pd.Series) -> list[str]:
+    return ["" if value is None or value != value else str(value) for value in column.tolist()]
+
+
+def _known(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in set(allowed):
+        from .symbols import choice
+
+        choice(name, value, tuple(allowed[:50]))
+
+
 def _inside(onset: Any, offset: Any, length: Any, *, recording: Any) -> None:
     bad = (onset < 0) | (offset > length * (1 + 1e-12))
     if np.any(bad):
@@ -86,7 +198,7 @@ def _inside(onset: Any, offset: Any, length: Any, *, recording: Any) -> None:
         raise InvalidInput(f"recording {recording!r}: {event} must lie inside (0, {float(length):g})")
 
 
-class Events:
+class Events(_Table):
     """Events in time, of one or many classes, in one or many recordings.
 
     Make one with :meth:`from_frame` or :func:`weakly.read`. ``events.recordings`` lists every recording, the empty
@@ -102,12 +214,18 @@ class Events:
     """
 
     def __init__(
-        self, frame: pd.DataFrame, recordings: pd.DataFrame, *, skipped: int = 0, notes: Iterable[str] = ()
+        self,
+        frame: pd.DataFrame,
+        recordings: pd.DataFrame,
+        *,
+        source: Reading | None = None,
+        examined: pd.DataFrame | None = None,
     ) -> None:
         self._frame = frame
         self.recordings = recordings
-        self.skipped = skipped  # broken rows of the files, left out because the reader was told to
-        self.notes = tuple(notes)  # what the reader understood that the files do not say outright
+        self.source = source or Reading()
+        #: The stretches that were annotated: recording, onset, offset, annotator; None where all of every recording was.
+        self.examined = examined
 
     @classmethod
     def from_frame(
@@ -192,31 +310,150 @@ class Events:
             )
         return cls(table, listing)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per event: recording, onset, offset, label and whatever else is known."""
-        return self._frame.copy()
-
-    def __len__(self) -> int:
-        return len(self._frame)
-
     def __repr__(self) -> str:
         return f"<Events: {len(self)} events, {len(self.labels)} labels, {len(self.recordings)} recordings>"
 
-    @property
-    def labels(self) -> list[str]:
-        """The classes, sorted."""
-        return sorted(self._frame["label"].unique())
+    def select(
+        self,
+        label: str | Sequence[str] | None = None,
+        *,
+        annotator: str | Sequence[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        merge: Mapping[str, Sequence[str]] | None = None,
+    ) -> Events:
+        """The events of some classes, of some annotators, with some values in other columns; classes may be merged first.
 
-    def select(self, label: str | None = None) -> Events:
-        """The events of one class; every recording stays."""
-        if label is None:
+        Every recording stays, with two exceptions: where a column of ``where`` belongs to recordings (one value in each,
+        such as a split), those with another value go; and where ``examined`` says what an annotator examined, the
+        other recordings count as not annotated.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"recording": "a", "onset": [0, 2], "offset": [1, 3], "label": ["robin", "wren"]})
+        >>> Events.from_frame(rows).select("bird", merge={"bird": ["robin", "wren"]})
+        <Events: 2 events, 1 labels, 1 recordings>
+        """
+        frame, listing, notes = self._chosen(label, annotator, where, merge)
+        examined = self.examined
+        if annotator is not None and examined is not None and (examined["annotator"] != "").any():
+            many = [annotator] if isinstance(annotator, str) else list(annotator)
+            examined = examined[examined["annotator"].isin(["", *many])].reset_index(drop=True)
+            listing = listing.assign(annotated=listing["annotated"] & listing.index.isin(set(examined["recording"])))
+        return Events(frame, listing, source=replace(self.source, notes=notes), examined=examined)
+
+    def within(self, examined: pd.DataFrame | None = None) -> Events:
+        """The events inside the examined stretches, each of which is a recording of its own, counted from its start.
+
+        ``examined`` has the columns recording, onset and offset (both NaN: the whole recording), and is that of the
+        events unless it is given. Recordings that it does not name were not annotated; a stretch that is not the whole
+        recording is called ``name [onset-offset]``.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"recording": "a", "onset": [1.0, 8.0], "offset": [2.0, 12.0], "label": "x"})
+        >>> part = Events.from_frame(rows).within(pd.DataFrame({"recording": ["a"], "onset": [0.0], "offset": [10.0]}))
+        >>> part.to_frame()["offset"].tolist(), part.recordings["length"].tolist()
+        ([2.0, 10.0], [10.0])
+        """
+        from .intervals import merge
+
+        examined = self.examined if examined is None else examined
+        if examined is None:
             return self
-        if label not in set(self._frame["label"]):
-            from .symbols import choice
+        pieces, names, lengths = [], [], []
+        events = self._frame.groupby("recording", sort=False).indices
+        known = set(self.recordings.index)
+        for name, part in examined.groupby("recording", sort=False):
+            name = str(name)
+            if name not in known:
+                raise InvalidInput(f"examined: there is no recording {name!r} among {len(known)} annotated ones")
+            length = float(self.recordings["length"][name])
+            whole = part["onset"].isna().any()
+            stretches = np.array([[0.0, length if length == length else np.inf]]) if whole else (
+                merge(part[["onset", "offset"]].to_numpy(np.float64)))  # fmt: skip
+            stretches = np.minimum(stretches, length) if length == length else stretches
+            stretches = stretches[stretches[:, 1] > stretches[:, 0]]
+            titles = [
+                name if a == 0 and (len(stretches) == 1 or b == length) else f"{name} [{a:g}-{b:g}]"
+                for a, b in stretches.tolist()
+            ]
+            names += titles
+            lengths += [np.nan if np.isinf(b) else b - a for a, b in stretches.tolist()]
+            rows = self._frame.iloc[events.get(name, np.empty(0, np.int64))]
+            onset, offset = rows["onset"].to_numpy(), rows["offset"].to_numpy()
+            first = np.searchsorted(stretches[:, 1], onset, side="right")
+            last = np.searchsorted(stretches[:, 0], offset, side="left")
+            times = np.maximum(last - first, 0)
+            row = np.repeat(np.arange(len(rows)), times)
+            stretch = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times) + first[row]
+            inside = rows.iloc[row].copy()
+            start, end = stretches[stretch, 0], stretches[stretch, 1]
+            inside["onset"] = np.maximum(onset[row], start) - start
+            inside["offset"] = np.minimum(offset[row], end) - start
+            inside["recording"] = np.array(titles, dtype=object)[stretch]
+            pieces.append(inside)
+        frame = pd.concat(pieces, ignore_index=True) if pieces else self._frame.iloc[:0]
+        idle = [n for n in self.recordings.index if n not in set(examined["recording"])]
+        listing = pd.DataFrame(
+            {
+                "length": [*lengths, *self.recordings["length"].loc[idle]],
+                "annotated": [True] * len(names) + [False] * len(idle),
+            },
+            index=pd.Index([*names, *idle], name="recording", dtype=object),
+        )
+        return Events(frame, listing, source=self.source)
 
-            choice("label", label, tuple(self.labels))
-        rows = self._frame[self._frame["label"] == label].reset_index(drop=True)
-        return Events(rows, self.recordings, skipped=self.skipped, notes=self.notes)
+    @property
+    def n_merged(self) -> int:
+        """How many rows overlap or touch an earlier one of their class and recording: computations join them to it."""
+        return len(self) - sum(len(lines.bounds) for lines in self.by_label().values()) if len(self) else 0
+
+    @classmethod
+    def from_mne(cls, annotations: Any, *, recording: str = "recording") -> Events:
+        """The events of an ``mne.Annotations``, or of a ``Raw`` with them, whose length is then the recording's.
+
+        Annotations without a duration are points and left out, with a note.
+        """
+        length, start = None, 0.0
+        if hasattr(annotations, "annotations"):
+            raw, annotations = annotations, annotations.annotations
+            length = raw.n_times / raw.info["sfreq"]
+            start = float(raw.first_time) if annotations.orig_time is not None else 0.0
+        onset = np.asarray(annotations.onset, np.float64) - start
+        table = pd.DataFrame({"recording": recording, "onset": onset, "offset": onset + np.asarray(annotations.duration),
+                              "label": [str(text) for text in annotations.description]})  # fmt: skip
+        return _without_points(cls, table, {recording: length} if length else None, [recording])
+
+    @classmethod
+    def from_pyannote(cls, annotations: Any) -> Events:
+        """The events of a ``pyannote.core.Annotation``, or of several by recording (a dictionary or a list)."""
+        if isinstance(annotations, Mapping):
+            items = [(str(name), one) for name, one in annotations.items()]
+        else:
+            many = [annotations] if hasattr(annotations, "itertracks") else list(annotations)
+            items = [(str(one.uri or f"recording {k + 1}" if len(many) > 1 else one.uri or "recording"), one)
+                     for k, one in enumerate(many)]  # fmt: skip
+        rows = [(name, part.start, part.end, str(label)) for name, one in items
+                for part, _, label in one.itertracks(yield_label=True)]  # fmt: skip
+        table = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+        return cls.from_frame(table, recordings=[name for name, _ in items], source="pyannote")
+
+    @classmethod
+    def from_crowsetta(cls, annotations: Any) -> Events:
+        """The events of ``crowsetta.Annotation`` objects: their sequences or bounding boxes, by the notated path."""
+        many = [annotations] if hasattr(annotations, "annot_path") else list(annotations)
+        rows, names = [], []
+        for one in many:
+            name = str(one.notated_path if one.notated_path is not None else one.annot_path)
+            names.append(name)
+            boxes = getattr(one, "bboxes", None)
+            if boxes:
+                rows += [(name, float(box.onset), float(box.offset), str(box.label)) for box in boxes]
+                continue
+            for part in one.seq if isinstance(one.seq, list) else [one.seq]:
+                rows += [
+                    (name, float(a), float(b), str(c)) for a, b, c in zip(part.onsets_s, part.offsets_s, part.labels)
+                ]
+        table = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+        return cls.from_frame(table, recordings=names, source="crowsetta")
 
     @cached_property
     def _owners(self) -> NDArray[np.int64]:
@@ -277,6 +514,17 @@ class Events:
         return self._frame["offset"].to_numpy(np.float64) - self._frame["onset"].to_numpy(np.float64)
 
 
+def _without_points(cls: type[Events], table: pd.DataFrame, length: Any, names: list[str]) -> Events:
+    points = int((table["offset"] == table["onset"]).sum())
+    made = cls.from_frame(table[table["offset"] != table["onset"]], recording_length=length, recordings=names)
+    if points:
+        account = {"rows": len(table), "events": len(made), "skipped": points}
+        made.source = Reading(
+            notes=(f"{points} annotations without a length are left out",), skipped=points, account=account
+        )
+    return made
+
+
 def late_words(offset: NDArray[np.float64], limit: NDArray[np.float64]) -> str:
     """How many events end after their recordings, and by how much; far too late, it is the unit."""
     late = float((offset - limit).max())
@@ -329,7 +577,7 @@ def _check_rows(table: pd.DataFrame, source: str) -> None:
             )
 
 
-class Answers:
+class Answers(_Table):
     """What annotators said of segments: present, absent or unsure; the weak labels of a data set.
 
     One row per (segment, label, annotator) with the columns recording, onset, offset (the segment, in seconds; NaN
@@ -351,13 +599,11 @@ class Answers:
         frame: pd.DataFrame,
         recordings: pd.DataFrame | None = None,
         *,
-        skipped: int = 0,
-        notes: Iterable[str] = (),
+        source: Reading | None = None,
     ) -> None:
         self._frame = frame
         self.recordings = _listing(frame) if recordings is None else recordings
-        self.skipped = skipped
-        self.notes = tuple(notes)
+        self.source = source or Reading()
 
     @classmethod
     def from_frame(
@@ -404,32 +650,21 @@ class Answers:
         table = table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]]
         return cls(table, _listing(table, recording_length, () if recordings is None else recordings))
 
-    def select(self, label: str | None = None) -> Answers:
-        """The answers about one class; every recording stays."""
-        if label is None:
-            return self
-        if label not in set(self._frame["label"]):
-            from .symbols import choice
-
-            choice("label", label, tuple(self.labels))
-        rows = self._frame[self._frame["label"] == label].reset_index(drop=True)
-        return Answers(rows, self.recordings, skipped=self.skipped, notes=self.notes)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per answer."""
-        return self._frame.copy()
-
-    def __len__(self) -> int:
-        return len(self._frame)
+    def select(
+        self,
+        label: str | Sequence[str] | None = None,
+        *,
+        annotator: str | Sequence[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        merge: Mapping[str, Sequence[str]] | None = None,
+    ) -> Answers:
+        """The answers about some classes, of some annotators, with some values in other columns; as for events."""
+        frame, listing, notes = self._chosen(label, annotator, where, merge)
+        return Answers(frame, listing, source=replace(self.source, notes=notes))
 
     def __repr__(self) -> str:
         recordings = self._frame["recording"].nunique()
         return f"<Answers: {len(self)} answers, {len(self.labels)} labels, {recordings} recordings>"
-
-    @property
-    def labels(self) -> list[str]:
-        """The classes that were asked for, sorted."""
-        return sorted(self._frame["label"].unique())
 
 
 def _listing(frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()) -> pd.DataFrame:

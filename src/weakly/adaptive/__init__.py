@@ -1,13 +1,12 @@
 """Queries that follow the signal or the answers, and the way to the annotator's tool and back."""
 
 from .base import Asked, Labels, Method, Recording, Session
-from .bisection import Bisection, best_start
 from .boundary import Boundary, Found
 from .calibration import Design, design, place
 from .changepoint import ChangePoint, Prototypes, active_learning, change_score
 from .queries import METHODS, Queries, make_method, queries, query_id
+from .segments import Bisection, Fixed, Oracle, Overlapping, best_start
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
-from .windows import Fixed, Oracle, Overlapping
 
 __all__ = [
     "METHODS",

@@ -185,11 +185,12 @@ def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None)
     items = place(list(known.values()), design(count), lengths=usual, rng=rng)
     if items.empty:
         raise InvalidInput(
-            f"no known event of {asked!r} lets a segment of {np.median(lengths):g} s hold a part of it and no other event; "
+            f"no known event of {asked!r} lets a segment of {np.median(lengths):g} s hold a part of it and no other; "
             "calibrate with recordings whose events stand further apart, or with another segment length"
         )
     if len(items) < count:
-        warnings.warn(f"{len(items)} of {count} calibration items: the known events offer no more", AssumptionWarning)
+        words = f"{len(items)} of {count} calibration items: the known events offer no more"
+        warnings.warn(words, AssumptionWarning, stacklevel=3)
     extra = items.assign(
         label=asked, method="calibration", round=1, repeat=0, calibration=True,
         recording_length=[known[str(name)].length for name in items["recording"]],

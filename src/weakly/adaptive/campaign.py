@@ -11,7 +11,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,11 @@ from ..files import atomic_write, inputs_kept, refuse_input
 from ..formats import write
 from ..intervals import merge
 from ..results import to_json
+from .answers import Collected, Returned, collect, read_returned
 from .base import Method, Recording
 from .export import Exporter, text_of
 from .queries import COLUMNS, METHODS, asked_so_far, make_method, queries
-from .returned import read_returned
-from .store import NAME, Answer, State, Store, fingerprint, same
+from .store import NAME, Answer, State, Store, fingerprint
 
 if TYPE_CHECKING:
     from .queries import Queries
@@ -36,113 +36,6 @@ if TYPE_CHECKING:
 QUERIES, ANSWERS = "queries.csv", "answers.csv"
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 _OLD = "campaign.json"  # the settings of a campaign of version 0.1.0, whose answers were in answers.csv
-
-
-@dataclass(frozen=True)
-class Collected:
-    """The answers of a campaign so far, what they lack, and what did not fit."""
-
-    queries: pd.DataFrame
-    answers: Answers
-    pending: list[str]  # queries without an answer
-    duplicates: list[str]  # the same annotator gave the same answer again
-    contradictions: list[str]  # answers that differ: by one annotator (the last counts), or between annotators
-    unknown: list[str] = field(default_factory=list)  # places of answers to no query of the campaign
-    unreadable: list[str] = field(default_factory=list)  # places of words that are no answer
-
-    @property
-    def n_answered(self) -> int:
-        """How many queries have an answer."""
-        return len(self.queries) - len(self.pending)
-
-    def seconds_per_query(self) -> dict[str, float]:
-        """How long an answer takes: robust against breaks, because the clock of a tool runs on through them.
-
-        ``median``; ``winsorised``: the mean after what lies beyond the median plus five times the median absolute
-        deviation is set to that; ``mean``: as the clock says; ``n_idle``: how many were set.
-        """
-        seconds = self.answers.to_frame()["seconds"].dropna().to_numpy(float)
-        if len(seconds) == 0:
-            return {"n": 0, "median": np.nan, "winsorised": np.nan, "mean": np.nan, "n_idle": 0}
-        middle = float(np.median(seconds))
-        limit = middle + 5 * 1.4826 * max(float(np.median(np.abs(seconds - middle))), 0.1 * middle)
-        return {
-            "n": len(seconds),
-            "median": middle,
-            "winsorised": float(np.minimum(seconds, limit).mean()),
-            "mean": float(seconds.mean()),
-            "n_idle": int((seconds > limit).sum()),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Counts, times and lists as JSON can hold them."""
-        from ..results import plain
-
-        present = self.answers.to_frame()["present"]
-        return dict(plain({
-            "n_queries": len(self.queries), "n_answered": self.n_answered, "n_answers": len(self.answers),
-            "n_present": int((present == 1).sum()), "n_absent": int((present == 0).sum()),
-            "n_unsure": int(present.isna().sum()), "n_pending": len(self.pending),
-            "n_duplicates": len(self.duplicates), "n_contradictions": len(self.contradictions),
-            "n_unknown": len(self.unknown), "n_unreadable": len(self.unreadable),
-            "duplicates": self.duplicates, "contradictions": self.contradictions, "unknown": self.unknown,
-            "unreadable": self.unreadable, "seconds_per_query": self.seconds_per_query(),
-        }))  # fmt: skip
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per answer."""
-        return self.answers.to_frame()
-
-    def calibration(self) -> pd.DataFrame:
-        """The answered calibration items: annotator, event_fraction, present."""
-        items = self.queries[self.queries["calibration"]].set_index("query")["event_fraction"]
-        frame = self.answers.to_frame()
-        mine = frame[frame["query"].isin(items.index) & frame["present"].notna()]
-        return pd.DataFrame({
-            "annotator": mine["annotator"], "event_fraction": items.reindex(mine["query"]).to_numpy(),
-            "present": mine["present"],
-        }).reset_index(drop=True)  # fmt: skip
-
-
-def collect(
-    queries: pd.DataFrame, answers: Iterable[Answer], *, unknown: Iterable[str] = (), unreadable: Iterable[str] = ()
-) -> Collected:
-    """Put answers and queries together, and say what is missing, double or contradictory.
-
-    Of several answers of one annotator to one query the latest counts: by the tool's clock, else by their order.
-    """
-    order = {query: k for k, query in enumerate(queries["query"])}
-    lost = list(unknown)
-    duplicates: list[str] = []
-    contradictions: list[str] = []
-    latest: dict[tuple[str, str], Answer] = {}
-    for one in answers:
-        if one.query not in order:
-            lost.append(f"{one.source}: {one.query}")
-            continue
-        before = latest.get((one.query, one.annotator))
-        if before is not None:
-            (duplicates if same(before.present, one.present) else contradictions).append(one.query)
-            if before.answered > one.answered:
-                continue
-        latest[(one.query, one.annotator)] = one
-    by_query: dict[str, set[float]] = {}
-    for (query, _), one in latest.items():
-        if not np.isnan(one.present):
-            by_query.setdefault(query, set()).add(one.present)
-    contradictions += [query for query, values in by_query.items() if len(values) > 1]
-    ordered = sorted(latest.values(), key=lambda one: (order[one.query], one.annotator))
-    rows = queries.set_index("query")[["recording", "onset", "offset", "label"]].to_dict("index")
-    table = pd.DataFrame(
-        [{**rows[one.query], "present": one.present, "annotator": one.annotator, "seconds": one.seconds,
-          "query": one.query, "answered": one.answered} for one in ordered],
-        columns=[*Answers.COLUMNS, "answered"],
-    )  # fmt: skip
-    pending = [query for query in queries["query"] if query not in {query for query, _ in latest}]
-    return Collected(
-        queries, Answers.from_frame(table), pending, list(dict.fromkeys(duplicates)),
-        list(dict.fromkeys(contradictions)), lost, list(unreadable),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -171,7 +64,7 @@ class Campaign:
     def start(
         cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any], database: str | None = None
     ) -> Campaign:
-        """The campaign of a folder with these queries: a new one, or the one that is there, if its settings are the same.
+        """The campaign of a folder with these queries: a new one, or the one that is there with the same settings.
 
         What was typed into its files so far is taken into the store first. ``database`` is the address of another
         store than the folder's own file, such as ``postgresql+psycopg://...``.
@@ -278,41 +171,26 @@ class Campaign:
 
     def take(self, exports: Iterable[str | Path]) -> Collected:
         """The answers so far together with those in the files, which are kept; with what did not fit."""
-        new, unknown, unreadable = self._read(exports)
-        self.store.tell(new)
+        new = self._read(exports)
+        self.store.tell(new.answers)
         state = self._export_answers()
-        twice = collect(self.queries, new).duplicates
-        found = collect(state.queries, state.answers, unknown=unknown, unreadable=unreadable)
-        duplicates = list(dict.fromkeys([*found.duplicates, *twice]))
-        return replace(found, duplicates=duplicates)
+        brought = collect(self.queries, new.answers)
+        found = collect(state.queries, state.answers, unknown=new.unknown, unreadable=new.unreadable)
+        return replace(
+            found,
+            duplicates=list(dict.fromkeys(found.duplicates + brought.duplicates)),
+            contradictions=list(dict.fromkeys(found.contradictions + brought.contradictions)),
+        )
 
-    def _read(self, paths: Iterable[str | Path]) -> tuple[list[Answer], list[str], list[str]]:
-        """The answers in files, the places of those about no query, and of words that are no answer."""
-        by_time: dict[Any, list[tuple[str, str]]] = {}
-        for row in self.queries.to_dict("records"):
-            place = _moment(row["recording"], row["onset"], row["offset"])
-            by_time.setdefault(place, []).append((row["label"], row["query"]))
-        known = set(self.queries["query"])
-        new: list[Answer] = []
-        unknown: list[str] = []
-        unreadable: list[str] = []
-        own, others = set(self._typed()), list(map(Path, paths))
-        with inputs_kept():  # the campaign's own files are taken in, and may then be written again
-            returned = read_returned([path for path in others if path in own])
-        for one in [*returned, *read_returned([path for path in others if path not in own])]:
-            query = one.query
-            if not query:
-                near = by_time.get(_moment(one.recording, one.onset, one.offset), [])
-                mine = [name for label, name in near if label == one.label or len(near) == 1]
-                query = mine[0] if mine else ""
-            if query not in known:
-                if one.word or one.query:
-                    unknown.append(f"{one.place}: {one.query or 'no query id'}")
-            elif np.isinf(one.present):
-                unreadable.append(f"{one.place}: {one.word!r}")
-            elif one.word:
-                new.append(Answer(query, one.present, one.annotator, one.seconds, one.answered, self._name(one.file)))
-        return new, unknown, unreadable
+    def _read(self, paths: Iterable[str | Path]) -> Returned:
+        """The answers in files; the campaign's own may be written again, for they are taken in."""
+        own, given = set(self._typed()), list(map(Path, paths))
+        with inputs_kept():
+            mine = read_returned(self.queries, [path for path in given if path in own], self.folder)
+        other = read_returned(self.queries, [path for path in given if path not in own], self.folder)
+        return Returned(
+            mine.answers + other.answers, mine.unknown + other.unknown, mine.unreadable + other.unreadable
+        )
 
     def _name(self, path: str | Path) -> str:
         return os.path.relpath(path, self.folder)
@@ -326,10 +204,10 @@ class Campaign:
         """The campaign with what was typed into the folder's own files since they were written."""
         export = Exporter(self)
         changed = [path for path in self._typed() if text_of(path).strip() and export.changed(path)]
-        new, _, unreadable = self._read(changed)
-        if unreadable:
-            raise InvalidInput(f"{unreadable[0]} is no answer, and nothing was written; correct it and run again")
-        if not self.store.tell(new):
+        new = self._read(changed)
+        if new.unreadable:
+            raise InvalidInput(f"{new.unreadable[0]}; nothing was written: correct it and run again")
+        if not self.store.tell(new.answers):
             return self
         return replace(self, state=self._export_answers())
 
@@ -338,7 +216,7 @@ class Campaign:
         path = self.folder / ANSWERS
         with self.store.begin() as connection:  # one at a time, so that the newest state is written last
             if path.is_file() and fingerprint(path.read_bytes()) not in self.store.written(ANSWERS, on=connection):
-                self.store.tell(self._read([path])[0], connection)
+                self.store.tell(self._read([path]).answers, connection)
             state = self.store.state(connection)
             text = _answers_text(collect(state.queries, state.answers).answers)
             self.store.written(ANSWERS, text, on=connection)
@@ -407,11 +285,6 @@ class Campaign:
         return [folder / name for name in (*kinds, "summary.json")]
 
 
-def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
-    """A segment by its file's name and milliseconds, for answers that come without a query's id."""
-    return Path(str(recording)).name, np.round(onset, 3), np.round(offset, 3)
-
-
 def _answers_text(answers: Answers) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / ANSWERS
@@ -464,7 +337,7 @@ def _brought_over(folder: Path, store: Store) -> State:
     answers = folder / ANSWERS
     if answers.is_file():
         campaign = Campaign(folder, store, store.state())
-        store.tell(campaign._read([answers])[0])
+        store.tell(campaign._read([answers]).answers)
     return store.state()
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .queries import Queries
 
 TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips")
+REGION = "segment"  # what the marked segment is called in Label Studio
 CHOICES = ("present", "absent", "unsure")
 _ID = re.compile(r"\b[0-9a-f]{12}\b")
 
@@ -269,7 +270,7 @@ def _task(row: dict[Any, Any], clip: Path | None, path: Path | None, prefix: str
         region = {
             "id": row["query"], "from_name": "segment", "to_name": "audio", "type": "labels", "readonly": True,
             "original_length": round(row["recording_length"], 6),
-            "value": {"start": onset, "end": offset, "channel": 0, "labels": ["segment"]},
+            "value": {"start": onset, "end": offset, "channel": 0, "labels": [REGION]},
         }  # fmt: skip
         task["predictions"] = [{"model_version": "weakly", "result": [region]}]
     return task

@@ -16,10 +16,9 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..symbols import check, choice, whole
 from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_features
-from .bisection import Bisection
 from .boundary import Boundary
 from .changepoint import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
-from .windows import Fixed, Oracle, Overlapping
+from .segments import Bisection, Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

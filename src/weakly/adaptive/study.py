@@ -21,10 +21,9 @@ from ..errors import InvalidInput
 from ..formats import read
 from ..intervals import merge
 from .base import Recording
-from .bisection import Bisection
 from .changepoint import ChangePoint, active_learning
+from .segments import Bisection, Fixed, Oracle, Overlapping
 from .simulated import Outcome, SimulatedAnnotator, run, score
-from .windows import Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

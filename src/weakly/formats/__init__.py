@@ -1,35 +1,25 @@
-"""Annotation files and events: one short file per format, found by looking into the file.
+"""Annotation files and events: one short file per family of formats, found by looking into the file.
 
-``FORMATS`` lists them in the order in which they are tried.
+``FORMATS`` lists them in the order in which they are asked; ``register`` puts your own before them.
 """
 
 from __future__ import annotations
 
-from . import (
-    audacity,
-    audioset,
-    birdnet,
-    clips,
-    dcase,
-    fewshot,
-    jams,
-    labelstudio,
-    parquet,
-    plain,
-    raven,
-    rttm,
-    surveys,
-    tiers,
-)
-from .durations import read_lengths
+from . import answers, audioset, binary, dcase, documents, labelstudio, plain, raven, surveys, tiers, tracks
 from .io import read, read_answers, write
+from .lengths import read_examined, read_lengths
 from .lint import Check, Finding, check
 from .registry import FORMATS, Format, detect, register
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
-for _room in (parquet, jams, labelstudio, audioset, fewshot, dcase, birdnet, raven, rttm, surveys, clips, tiers):
-    register(*_room.HERE)
-for _room in (audacity, plain):
-    register(*_room.HERE)
+for _family in (
+    binary.READERS, documents.DOCUMENTS, labelstudio.READERS, documents.READERS, audioset.READERS, answers.READERS,
+    dcase.READERS, plain.TOOLS, raven.READERS, tracks.READERS, surveys.READERS, tiers.READERS, tracks.TRACKS,
+    plain.TABLES,
+):  # fmt: skip
+    register(*_family, last=True)
 
-__all__ = ["FORMATS", "Check", "Finding", "Format", "check", "detect", "read", "read_answers", "read_lengths", "write"]
+__all__ = [
+    "FORMATS", "Check", "Finding", "Format", "check", "detect", "read", "read_answers", "read_examined",
+    "read_lengths", "register", "write",
+]  # fmt: skip

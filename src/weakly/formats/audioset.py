@@ -13,10 +13,12 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from .output import as_answers, count, delimited, exact, losses, save, texts_of
+from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table, numbers
+from .table import Rows, Table
+from .times import numbers
+from .vocabulary import answers_of
 
 _SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
@@ -41,13 +43,13 @@ def read_strong(source: Source) -> Rows:
     data.update(table.others(file, start, end, label, present))
     rows = Rows(source, data, table.lines)
     if present:
-        words = {"PRESENT": 1.0, "NOT_PRESENT": 0.0, "UNSURE": np.nan, "1": 1.0, "0": 0.0, "TRUE": 1.0, "FALSE": 0.0}
-        known = [words.get(value.strip().upper(), np.inf) for value in table.columns[present]]
-        for i in np.flatnonzero(np.isinf(known)).tolist():
+        known, none = answers_of(table.columns[present])
+        for i in np.flatnonzero(np.isinf(known) | none).tolist():
             source.fail(table.lines[i], present, f"{quoted(table.columns[present][i])} must be PRESENT or NOT_PRESENT")
-        data["present"] = np.array(known, dtype=np.float64)
-        rows.keep(~np.isinf(data["present"]))
-    return rows.checked()
+        data["present"] = known
+        rows.keep(~(np.isinf(known) | none))
+    n, k = len(set(table.columns[file])), len(set(table.columns[label]))
+    return rows.checked().say(f"recording = {file} ({n}), label = {label} ({k}), time = {start} to {end} in seconds")
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -72,19 +74,7 @@ def write_framed(answers: Answers, path: Path) -> list[str]:
         said,
     ]
     save(path, delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
-    return _answer_losses(answers)
-
-
-def _answer_losses(answers: Answers) -> list[str]:
-    frame = answers.to_frame()
-    found = []
-    gone = [name for name in ("annotator", "seconds", "query", *frame.columns[8:]) if any(texts_of(frame, name))]
-    if gone:
-        found.append(f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(map(str, gone))}")
-    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
-    if silent:
-        found.append(f"{count(len(silent), 'recording')} without answers")
-    return found
+    return answer_losses(answers)
 
 
 def sniff_weak(source: Source) -> bool:
@@ -127,13 +117,16 @@ def read_weak(source: Source) -> Rows:
     good = np.isfinite(length) & (length > 0)
     rows.lengths = {name: float(v) for name, v, yes in zip(names, length, good) if yes}
     rows.empty = [name for name, n in zip(names, times) if not n]
-    return rows.checked()
+    rows.blank = {line for (line, parts) in kept if not parts}
+    source.n_rows = len(table)
+    told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
+    return rows.checked().say(f"{told}, time = all of the clip")
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
     """The clips with their times in the video and their labels."""
     frame, listing = answers.to_frame(), answers.recordings
-    found = _answer_losses(answers)
+    found = answer_losses(answers)
     found = [words for words in found if "without answers" not in words]
     absent = int((frame["present"] != 1).sum())
     if absent:
@@ -180,7 +173,7 @@ def _weak_events(events: Events, path: Path) -> list[str]:
     return found + write_weak(answers, path)
 
 
-HERE = (
+READERS = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
            sniff_strong, read_strong, write_strong, write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_weak,

@@ -13,10 +13,23 @@ from pathlib import Path
 import numpy as np
 
 from ..events import Answers, Events
-from .output import as_answers, count, delimited, exact, losses, plain_fields, save, silent_recordings, texts_of
-from .registry import Format, is_number
+from .output import (
+    answer_losses,
+    as_answers,
+    count,
+    delimited,
+    exact,
+    losses,
+    plain_fields,
+    save,
+    silent_recordings,
+    texts_of,
+)
+from .plain import rows_of
+from .registry import Format
 from .source import Source, column_of
 from .table import Rows, Table
+from .times import is_number
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET, _LABEL = (
@@ -43,6 +56,8 @@ def clip_length(recording: str) -> float:
 def _shape(source: Source) -> str:
     """What the columns of a list without names are: letters for text (t) and numbers (n); "" if it is no such list."""
     shapes = set()
+    if any(line.startswith("\\\t") for line in source.head):
+        return ""  # an Audacity track with lines of frequencies
     for line in source.head:
         fields = [field.strip() for field in line.split(source.delimiter)]
         shapes.add("".join("n" if is_number(field) else "-" if not field else "t" for field in fields))
@@ -91,23 +106,8 @@ def _headerless(source: Source) -> Table:
 
 def read_strong(source: Source) -> Rows:
     """The events of a strong list."""
-    table = Table.read(source) if _strong_names(source) else _headerless(source)
-    file, onset_name, offset_name = table.need(*_FILE), table.need(*_ONSET), table.need(*_OFFSET)
-    label_name = table.find(*_LABEL)
-    onset, offset = table.numbers(onset_name), table.numbers(offset_name)
-    recording = [name.strip() for name in table.columns[file]]
-    label = table.columns[label_name] if label_name else [source.label or "event"] * len(table)
-    data = {"recording": recording, "onset": onset, "offset": offset, "label": list(label)}
-    data.update(table.others(file, onset_name, offset_name, label_name))
-    rows = Rows(source, data, table.lines)
-    blank = table.nothing(onset, offset, label_name)
-    sought = (onset == 0) & (offset == 0)
-    rows.empty = [name for name, none in zip(recording, blank | sought) if none]
-    if sought.any():
-        n = int(sought.sum())
-        source.note(f"{source.name}: {n} rows '0 0' say that a label was looked for and not found")
-    rows.keep(~(blank | sought))
-    return rows.checked()
+    named = _strong_names(source)
+    return rows_of(Table.read(source) if named else _headerless(source), sought=True)
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -158,15 +158,19 @@ def read_weak(source: Source) -> Rows:
     labels: list[str] = []
     places: list[int | str] = []
     empty: list[str] = []
+    blank: set[int | str] = set()
     for name, text, line in zip(table.columns[file], table.columns[label], table.lines):
         found = [part.strip() for part in text.split(",")] if many else [text]
         found = [part for part in found if part]
         if not found:
             empty.append(name.strip())
+            blank.add(line)
         recording += [name.strip()] * len(found)
         labels += found
         places += [line] * len(found)
-    return _weak(source, recording, labels, places, empty)
+    rows = _weak(source, recording, labels, places, empty)
+    rows.blank = blank
+    return rows
 
 
 def _weak(source: Source, recording: list[str], labels: list[str], places: list[int | str], empty: list[str]) -> Rows:
@@ -184,7 +188,8 @@ def _weak(source: Source, recording: list[str], labels: list[str], places: list[
     if lengths:
         words = f"the lengths of {count(len(lengths), 'clip')} are taken from their names"
         source.note(f"{source.name}: {words}")
-    return rows
+    n = len({*recording, *empty})
+    return rows.say(f"recording = filename ({n}), label = listed labels ({len(set(labels))}), time = all of the clip")
 
 
 def read_clips(source: Source) -> Rows:
@@ -216,12 +221,10 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {count(len(untold), 'recording')}")
-    gone = [c for c in ("annotator", "seconds", "query", *frame.columns[8:]) if any(texts_of(frame, c))]
-    if gone:
-        found.append(f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}")
+    found += [words for words in answer_losses(answers) if "without answers" not in words]
     present: dict[str, list[str]] = {name: [] for name in names}
-    present.update({name: [] for name in listing.index if name not in set(frame["recording"])})
-    for name, label, value in zip(names, frame["label"], frame["present"]):
+    present.update({name: [] for name in answers.silent})
+    for name, label, value in zip(names, frame["label"].tolist(), frame["present"].tolist()):
         if value == 1 and label not in present[name]:
             present[name].append(label)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
@@ -246,7 +249,7 @@ def _weak_events(events: Events, path: Path) -> list[str]:
     return found + write_weak(answers, path)
 
 
-HERE = (
+READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak, _weak_events,

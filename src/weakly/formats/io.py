@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,17 +14,19 @@ import numpy as np
 import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers, Events, late_words
+from ..events import Answers, Events, Reading, late_words
 from ..parallel import progress_bar
 from ..results import counted
 from ..symbols import choice
 from . import labelstudio
-from .durations import agreed_lengths, asked_length, match_lengths
+from .lengths import agreed_lengths, asked_length, match_lengths, read_examined
 from .output import as_answers, as_events
 from .registry import FORMATS, Format, detect, named
 from .source import KINDS, Source, quoted
 from .table import Rows
 
+ON_ERROR = ("raise", "skip", "clip")
+FATES = ("events", "empty", "skipped", "merged")
 _LEFT_OUT = "; the file is left out"
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -39,7 +42,7 @@ def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
     for item in items:
         path = Path(item)
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+            inside = _inside(path)
             sounds = {p for p in inside if _is_other(p)}
             if sounds:
                 notes.append(f"{path}: {counted(len(sounds), 'file')} left out: sound, pictures, archives")
@@ -56,7 +59,26 @@ def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
             found += [p for p in matches if p.is_file()]
         else:
             raise InvalidInput(f"{item}: there is no such file")
-    return found, notes
+    return list(dict.fromkeys(found)), notes
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All files of a folder and of those in it, also through links; one that cannot be opened is an error."""
+
+    def refuse(error: OSError) -> None:
+        raise InvalidInput(f"{error.filename}: the folder cannot be opened: {error.strerror}")
+
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
+        real = os.path.realpath(place)
+        if real in seen:  # a link that leads back
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file()]
+    return sorted(found)
 
 
 def _is_other(path: Path) -> bool:
@@ -79,7 +101,7 @@ def parse(
     answers: bool = False,
 ) -> tuple[list[Rows], list[str], int]:
     """What each file holds, what was noted, and how many broken rows were left out."""
-    choice("on_error", on_error, ("raise", "skip"))
+    choice("on_error", on_error, ON_ERROR)
     chosen = named(format) if format is not None else None
     items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files, notes = files_of(items)
@@ -89,30 +111,77 @@ def parse(
     total = sum(path.stat().st_size for path in files)
     with progress_bar("reading", total, show=progress) as advance:
         for path in files:
-            source = Source(path, on_error=on_error, columns=dict(columns or {}), label=label, advance=advance)
+            how = "raise" if on_error == "clip" else on_error
+            source = Source(path, on_error=how, columns=dict(columns or {}), label=label, advance=advance)
             try:
                 kind = chosen or detect(source)
                 found.append(read_one(kind, source, answers=answers))
             except InvalidInput as error:
-                if on_error == "raise" and many and chosen is None and path not in asked:
+                if how == "raise" and many and chosen is None and path not in asked:
                     raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
-                if on_error == "raise" or not many:
+                if how == "raise" or not many:
                     raise
                 notes.append(f"{error}{_LEFT_OUT}")
                 skipped += 1
                 continue
-            skipped += len({place for place, _, _ in source.problems})
+            sums = found[-1].account
+            skipped += sums["skipped"]
             notes += source.notes
+            lost = sums["rows"] - sum(sums[name] for name in FATES)
+            if lost:
+                notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
+    _tell_apart(found, notes)
     if not found:
         raise InvalidInput(f"none of the {len(files)} files could be read; the first: {notes[0] if notes else ''}")
     return found, notes, skipped
 
 
+def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
+    """Recordings that files are named after, where files in several folders have the same name, get their folder's."""
+    owners: dict[str, list[Rows]] = {}
+    for rows in found:
+        if rows.source.own and {*rows.data["recording"], *rows.empty, *rows.unannotated} == {rows.source.own}:
+            owners.setdefault(rows.source.own, []).append(rows)
+    twice = {name: many for name, many in owners.items() if len({rows.source.path.parent for rows in many}) > 1}
+    if not twice:
+        return
+    top = os.path.commonpath([rows.source.path.parent.resolve() for many in twice.values() for rows in many])
+    for name, many in twice.items():
+        for rows in many:
+            full = f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./")
+            rows.data["recording"] = [full] * len(rows)
+            rows.empty, rows.unannotated = [full] * len(rows.empty), [full] * len(rows.unannotated)
+            rows.lengths = {full: length for length in rows.lengths.values()}
+    first = quoted(next(iter(twice)), most=60)
+    notes.append(
+        f"{counted(len(twice), 'name')} of files in several folders (first {first}): recordings are called with the folder"
+    )
+
+
 def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
-    """The rows of one file; a reader that fails in a way it does not know makes it an error of the file."""
-    if answers and kind.name == "labelstudio":
-        return labelstudio.answers(source)
-    return kind.read(source)
+    """The rows of one file as its format reads them; a Label Studio file as answers, if these are asked for."""
+    return labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
+
+
+def _account(found: Sequence[Rows], more: Mapping[str, int]) -> dict[str, int]:
+    """What became of every row of all files."""
+    total = dict.fromkeys(("rows", *FATES), 0)
+    for rows in found:
+        for name, n in rows.account.items():
+            total[name] += n
+    return {**total, **more}
+
+
+def _sentences(found: Sequence[Rows]) -> tuple[str, ...]:
+    """What was taken as what, once for files that are alike."""
+    groups: dict[str, list[str]] = {}
+    for rows in found:
+        if rows.reading:
+            groups.setdefault(re.sub(r"\(\d+\)", "", rows.reading), []).append(rows.reading)
+    return tuple(
+        many[0] if len(many) == 1 else f"{len(many)} files: {re.sub(r' [(][0-9]+[)]', '', many[0])}"
+        for many in groups.values()
+    )
 
 
 def _merge(found: Sequence[Rows]) -> dict[str, Any]:
@@ -141,11 +210,11 @@ def _merge(found: Sequence[Rows]) -> dict[str, Any]:
     return merged
 
 
-def _known(found: Sequence[Rows], asked: Any, notes: list[str]) -> tuple[Any, list[str], list[str]]:
+def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -> tuple[Any, list[str], list[str]]:
     """The lengths, the empty recordings and those not annotated, over all files."""
     empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
     idle = list(dict.fromkeys(name for rows in found for name in rows.unannotated))
-    asked = asked_length(asked)
+    asked = asked_length(asked, on_error)
     if asked is None:
         return agreed_lengths(found, notes), empty, idle
     if isinstance(asked, Mapping):
@@ -154,29 +223,41 @@ def _known(found: Sequence[Rows], asked: Any, notes: list[str]) -> tuple[Any, li
     return asked, empty, idle
 
 
-def _drop_late(
+def _late(
     table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[Rows]
-) -> tuple[pd.DataFrame, int]:
-    """Without the rows that go past their recordings' ends, if broken rows are to be skipped; else the first raises."""
-    if lengths is None:
-        return table, 0
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The rows within their recordings: those that go past the end raise, are left out (skip) or are cut there (clip)."""
+    if lengths is None or not len(table):
+        return table, {}
     known = table["recording"].map(lengths) if isinstance(lengths, Mapping) else np.full(len(table), lengths)
-    offset, limit = table["offset"].to_numpy(), np.asarray(known, dtype=np.float64)
+    onset, offset, limit = table["onset"].to_numpy(), table["offset"].to_numpy(), np.asarray(known, dtype=np.float64)
     late = offset > limit * (1 + 1e-9)
     if not late.any():
-        return table, 0
-    if on_error != "skip":
+        return table, {}
+    words = late_words(offset[late], limit[late])
+    if on_error == "raise":
         row = int(np.flatnonzero(late)[0])
         rows, place = next((rows, rows.places[row - k]) for rows, k in _starts(found) if row < k + len(rows))
-        words = late_words(offset[late], limit[late])
         if not words.endswith("?"):
-            words += "; a longer recording_length holds them, on_error='skip' (--on-error skip) leaves them out"
+            words += (
+                "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end, "
+                "'skip' leaves them out"
+            )
         raise InvalidInput(
             f"{rows.source.at(place)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
             f"after the recording's {limit[row]:g} s{words}"
         )
-    notes.append(f"{counted(int(late.sum()), 'event')} past the end of the recording left out")
-    return table[~late].reset_index(drop=True), int(late.sum())
+    if on_error == "skip":
+        notes.append(f"{counted(int(late.sum()), 'event')} past the end of the recording left out{words}")
+        return table[~late].reset_index(drop=True), {"late": int(late.sum())}
+    behind = late & (onset >= limit)
+    cut = late & ~behind
+    table = table.assign(offset=np.where(cut, limit, offset))[~behind].reset_index(drop=True)
+    if cut.any():
+        notes.append(f"{counted(int(cut.sum()), 'event')} cut at the end of the recording{words}")
+    if behind.any():
+        notes.append(f"{counted(int(behind.sum()), 'event')} left out that begin after the end of the recording")
+    return table, {"clipped": int(cut.sum()), "late": int(behind.sum())}
 
 
 def _starts(found: Sequence[Rows]) -> Iterable[tuple[Rows, int]]:
@@ -203,6 +284,10 @@ def read(
     columns: Mapping[str, str] | None = None,
     recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
     on_error: str = "raise",
+    where: Mapping[str, str] | None = None,
+    annotator: str | Sequence[str] | None = None,
+    merge: Mapping[str, Sequence[str]] | None = None,
+    examined: pd.DataFrame | str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Events:
     """The events of annotation files, whatever tool wrote them; recordings without events are kept.
@@ -212,17 +297,22 @@ def read(
     path : a file, a folder (all annotation files in it), a pattern such as ``tables/*.txt``, or a list of these.
     format : the name of the format, one of ``weakly.formats.FORMATS``; left out, it is found by looking into each file.
     label : only the events of this class; in files that name no class, the class they are of.
-    columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``.
+    columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``; the
+        recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``); ``rate`` is a column
+        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
-        and counts them in ``events.skipped``.
+        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings there, and counts them.
+    where, annotator, merge : as for :meth:`Events.select`: values of other columns, whose rows, classes to be joined.
+    examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
     progress : show a bar on a terminal when it takes long.
 
     Notes
     -----
     Files of weak labels become events that span their segments, with the column ``weak`` set; what was called absent
-    or unsure is in :func:`read_answers`. Events without a length (points) are broken rows. What the reader understood
-    that a file does not say outright is in ``events.notes`` and given as an AssumptionWarning.
+    or unsure is in :func:`read_answers`. Events without a length (points) are broken rows. ``events.reading`` says in
+    one line what was taken as what, ``events.account`` what became of every row; what the reader understood that a file
+    does not say outright is in ``events.notes`` and given as an AssumptionWarning.
 
     Examples
     --------
@@ -236,26 +326,73 @@ def read(
     found, notes, skipped = parse(
         path, format=format, label=label, columns=columns, on_error=on_error, progress=progress
     )
-    lengths, empty, idle = _known(found, recording_length, notes)
+    lengths, empty, idle = _known(found, recording_length, notes, on_error)
+    account = _account(found, {})
     for rows in found:
         if rows.weak:
             _spans(rows, lengths, empty, notes)
+        else:
+            account["merged"] += _boxes_only(rows, where, empty, notes)
+    account["events"] = sum(len(set(rows.places)) for rows in found)
+    account["merged"] += account["rows"] - sum(account[name] for name in FATES)
     table = pd.DataFrame(_merge(found))
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
-    table, late = _drop_late(table, lengths, on_error, notes, found)
+    table, late = _late(table, lengths, on_error, notes, found)
+    _frames(table, notes)
     names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
-    events.skipped, events.notes = skipped + late, tuple(notes)
+    account["skipped"], account["events"] = (
+        account["skipped"] + late.get("late", 0),
+        account["events"] - late.get("late", 0),
+    )
+    events.source = Reading(_sentences(found), tuple(notes), skipped + late.get("late", 0), {**account, **late})
+    if examined is not None:
+        events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
     _tell(notes, skipped)
-    return _selected(events, label, found)
+    return _selected(events, label, found, annotator=annotator, where=where, merge=merge)
 
 
-def _selected(result: Any, label: str | None, found: Sequence[Rows]) -> Any:
-    """Only one class; where the files name none, all of them are of that class already."""
-    if label is None or (not len(result) and not result.labels):
-        return result
-    return result.select(label)
+def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
+    """Leave out rows about whole files that stand among boxes, unless they are chosen; how many."""
+    weak = rows.data.get("weak")
+    if weak is None or weak.all() or not weak.any() or any(name in rows.data for name in where or {}):
+        return 0
+    n = len({place for place, yes in zip(rows.places, weak) if yes})
+    empty += list(dict.fromkeys(name for name, yes in zip(rows.data["recording"], weak) if yes))
+    rows.keep(~weak)
+    del rows.data["weak"]
+    notes.append(
+        f"{rows.source.name}: {counted(n, 'row')} about whole files among boxes left out; --where is_box=0 reads them"
+    )
+    return n
+
+
+def _frames(table: pd.DataFrame, notes: list[str]) -> None:
+    """Say that equally long events that touch are taken as one: they may be frames."""
+    if len(table) < 4 or "weak" in table:
+        return
+    length = (table["offset"] - table["onset"]).round(6)
+    if length.nunique() > 2:
+        return
+    ordered = table.sort_values(["recording", "label", "onset"], kind="stable")
+    same = (ordered["recording"].to_numpy()[1:] == ordered["recording"].to_numpy()[:-1]) & (
+        ordered["label"].to_numpy()[1:] == ordered["label"].to_numpy()[:-1]
+    )
+    touch = same & (np.abs(ordered["onset"].to_numpy()[1:] - ordered["offset"].to_numpy()[:-1]) < 1e-6)
+    if touch.sum() > 0.2 * len(table):
+        notes.append(
+            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all {length.iloc[0]:g} s long "
+            "(frames?): computations join them to one event"
+        )
+
+
+def _selected(result: Any, label: str | None, found: Sequence[Rows], **more: Any) -> Any:
+    """Only what was asked for; where the files name no class, all of them are of the one that was."""
+    if label is not None and not len(result) and not result.labels:
+        label = None
+    chosen = {name: value for name, value in more.items() if value}
+    return result if label is None and not chosen else result.select(label, **chosen)
 
 
 def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None:
@@ -294,6 +431,9 @@ def read_answers(
     columns: Mapping[str, str] | None = None,
     recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
     on_error: str = "raise",
+    where: Mapping[str, str] | None = None,
+    annotator: str | Sequence[str] | None = None,
+    merge: Mapping[str, Sequence[str]] | None = None,
     progress: bool = False,
 ) -> Answers:
     """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, how fast.
@@ -314,10 +454,20 @@ def read_answers(
     found, notes, skipped = parse(
         path, format=format, label=label, columns=columns, on_error=on_error, progress=progress, answers=True
     )
-    lengths, empty, _ = _known(found, recording_length, notes)
+    lengths, empty, _ = _known(found, recording_length, notes, on_error)
     for rows in found:
+        if (
+            not rows.weak
+            and "weak" in rows.data
+            and (rows.data["weak"].all() or any(n in rows.data for n in where or {}))
+        ):
+            rows.keep(rows.data.pop("weak"))  # rows about whole files: present there
+            rows.data["present"] = np.ones(len(rows))
         if not rows.weak:
-            raise InvalidInput(f"{rows.source.name}: holds events with bounds and no answers about segments; use read")
+            raise InvalidInput(
+                f"{rows.source.name}: holds events with bounds and no answers about segments; they are strong labels "
+                "(read in Python, --strong of audit)"
+            )
     merged = _merge(found)
     names = merged["recording"]
     onset, offset = merged["onset"], merged["offset"]
@@ -329,9 +479,9 @@ def read_answers(
         lengths = dict.fromkeys([*names, *empty], float(lengths))
     source = ", ".join(str(rows.source.path) for rows in found[:3])
     answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
-    answers.skipped, answers.notes = skipped, tuple(notes)
+    answers.source = Reading(_sentences(found), tuple(notes), skipped, _account(found, {}))
     _tell(notes, skipped)
-    return _selected(answers, label, found)
+    return _selected(answers, label, found, annotator=annotator, where=where, merge=merge)
 
 
 def format_for(path: Path, *, answers: bool) -> Format:

@@ -21,39 +21,24 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
+from .documents import number
 from .output import count, losses, save, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows
+from .table import Rows, lengths_agree
+from .vocabulary import answer_of, is_vocabulary, person_of
 
-WORDS = {
-    **dict.fromkeys(("yes", "present", "true", "1", "pos"), 1.0),
-    **dict.fromkeys(("no", "absent", "false", "0", "neg"), 0.0),
-    **dict.fromkeys(("unsure", "uncertain", "maybe", "unknown", "unk"), np.nan),
-}
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
 _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
 
 
-def load(source: Source) -> Any:
-    """The JSON document of a file."""
-    try:
-        return json.loads(source.text)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"{source.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
-        ) from error
-    except (RecursionError, ValueError) as error:
-        raise InvalidInput(f"{source.name}: is not usable JSON: {error}") from error
-
-
 def sniff(source: Source) -> bool:
     """A list of tasks (or one) with data and annotations or completions."""
     text = source.text
-    if text[:64].lstrip()[:1] not in ("[", "{") or '"namespace"' in text:
+    if not source.is_json or '"namespace"' in text:
         return False
-    return '"annotations"' in text and '"data"' in text
+    return ('"annotations"' in text and '"data"' in text) or ('"annotation_id"' in text and '"lead_time"' in text)
 
 
 def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -62,10 +47,13 @@ def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _sound(value: str) -> str:
     """The file's name in an address: the last part, or what ``?d=`` says."""
-    parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
-    if parts is None:
-        return value
-    inner = parse_qs(parts.query).get("d")
+    try:
+        parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
+        if parts is None:
+            return value
+        inner = parse_qs(parts.query).get("d")
+    except ValueError:  # an address that is none, such as http://[::1/x
+        return PurePosixPath(value).name or value
     return PurePosixPath(inner[0] if inner else unquote(parts.path)).name or value
 
 
@@ -88,12 +76,14 @@ def _names(tasks: list[dict[str, Any]]) -> list[str]:
 
 
 def _tasks(source: Source) -> list[dict[str, Any]]:
-    found = load(source)
+    found = source.json()
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list):
         raise InvalidInput(f"{source.name}: a Label Studio export is a list of tasks")
     good = []
     for i, task in enumerate(found, 1):
+        if isinstance(task, dict) and "data" not in task and "annotation_id" in task:
+            task = _full(task)
         if (
             isinstance(task, dict)
             and isinstance(task.get("data"), dict)
@@ -101,23 +91,24 @@ def _tasks(source: Source) -> list[dict[str, Any]]:
         ):
             good.append(task)
         else:
-            source.fail(f"task {i}", "", "has no data and annotations (export the project as JSON, not JSON-MIN)")
+            source.fail(f"task {i}", "", "has no data and annotations; is this an export of Label Studio?")
     return good
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or value is None:
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.inf
-
-
-def _person(value: Any) -> str:
-    if isinstance(value, dict):
-        value = value.get("email") or value.get("id") or value.get("username")
-    return "" if value is None else str(value)
+def _full(task: dict[str, Any]) -> dict[str, Any]:
+    """A task of the minimal export (JSON-MIN), in which everything stands on one level, in its full form."""
+    result: list[dict[str, Any]] = []
+    for name, value in task.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) and "start" in item for item in value):
+            result += [{"id": f"{name} {k}", "from_name": name, "type": "labels", "value": item,
+                        "original_length": item.get("original_length")} for k, item in enumerate(value)]  # fmt: skip
+        elif isinstance(value, dict) and "choices" in value:
+            result.append({"from_name": name, "type": "choices", "value": value})
+        elif isinstance(value, str) and name in ("answer", "choice"):
+            result.append({"from_name": name, "type": "choices", "value": {"choices": [value]}})
+    note = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"), "lead_time": task.get("lead_time"),
+            "result": result}  # fmt: skip
+    return {"id": task.get("id"), "data": task, "annotations": [note]}
 
 
 def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str, Any], list[dict[str, Any]], str]]:
@@ -129,13 +120,15 @@ def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str
         if not whole:
             yield task, name, {}, [], where
         for item in whole:
+            place = f"{where}, annotation {item.get('id', '?')}"
             results = item.get("result") or []
-            results = (
-                [r for r in results if isinstance(r, dict) and isinstance(r.get("value"), dict)]
-                if isinstance(results, list)
-                else []
-            )
-            yield task, name, item, results, f"{where}, annotation {item.get('id', '?')}"
+            kept = []
+            for k, result in enumerate(results if isinstance(results, list) else [results]):
+                if isinstance(result, dict) and isinstance(result.get("value"), dict):
+                    kept.append(result)
+                elif not (isinstance(result, dict) and result.get("type") == "relation"):
+                    source.fail(f"{place}, result {k + 1}", "value", "has no value")
+            yield task, name, item, kept, place
 
 
 def _labels(value: dict[str, Any]) -> list[str]:
@@ -180,7 +173,7 @@ def _regions(source: Source, found: list[Any]) -> Rows:
             continue
         used = 0
         for result in results:
-            value, total = result["value"], _number(result.get("original_length"))
+            value, total = result["value"], number(result.get("original_length"))
             if np.isfinite(total) and total > 0:
                 lengths[name] = total
             if "start" not in value:
@@ -193,10 +186,10 @@ def _regions(source: Source, found: list[Any]) -> Rows:
             for label in labels:
                 used += 1
                 data["recording"].append(name)
-                data["onset"].append(_number(value["start"]))
-                data["offset"].append(_number(value.get("end")))
+                data["onset"].append(number(value["start"]))
+                data["offset"].append(number(value.get("end")))
                 data["label"].append(label)
-                data["annotator"].append(_person(item.get("completed_by")))
+                data["annotator"].append(person_of(item.get("completed_by")))
                 channel = value.get("channel")
                 data["channel"].append("" if channel is None else str(channel))
                 data["query"].append(str(task.get("id", "")))
@@ -205,11 +198,19 @@ def _regions(source: Source, found: list[Any]) -> Rows:
             rows.empty.append(name)
     for column in ("onset", "offset"):
         data[column] = np.array(data[column], dtype=np.float64)
+    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
     rows.checked()
-    from .table import lengths_agree
-
     lengths_agree(rows, lengths)
-    return rows
+    return rows.say(_told(rows, "labels of regions"))
+
+
+def _told(rows: Rows, label: str) -> str:
+    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
+    people = len(set(rows.data["annotator"]))
+    labels = len(set(rows.data["label"]))
+    return (
+        f"recording = the tasks' sound ({len(names)}), label = {label} ({labels}), annotator = completed_by ({people})"
+    )
 
 
 def answers(source: Source) -> Rows:
@@ -226,8 +227,9 @@ def answers(source: Source) -> Rows:
             offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
-    plain = {key for key, said in offered.items() if said and all(label.strip().lower() in WORDS for label in said)}
-    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation")
+    plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
+    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
+               "answered")  # fmt: skip
     data: dict[str, Any] = {name: [] for name in columns}
     places: list[int | str] = []
     rows = Rows(source, data, places)
@@ -236,8 +238,8 @@ def answers(source: Source) -> Rows:
             rows.unannotated.append(name)
             continue
         told = task["data"]
-        start, end = _number(_first(told, _START)), _number(_first(told, _END))
-        totals = [_number(result.get("original_length")) for result in results]
+        start, end = number(_first(told, _START)), number(_first(told, _END))
+        totals = [number(result.get("original_length")) for result in results]
         if np.isnan(end) and np.isnan(start) and totals and np.isfinite(totals[0]) and totals[0] > 0:
             start, end = 0.0, totals[0]
             rows.lengths.setdefault(name, totals[0])
@@ -250,7 +252,7 @@ def answers(source: Source) -> Rows:
             if key in plain:
                 if picked.get(key):
                     label = str(told.get("label") or key) if len(offered) == 1 else key
-                    said_of[label] = WORDS[picked[key][-1].strip().lower()]
+                    said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
                 continue
             for label in options:
                 said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
@@ -258,18 +260,22 @@ def answers(source: Source) -> Rows:
             rows.empty.append(name)
         query = told["query"] if told.get("query") is not None else _first(told, _ID)
         for label, present in said_of.items():
-            who, seconds = _person(item.get("completed_by")), _number(item.get("lead_time"))
+            who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
             asked = str(task.get("id", "") if query is None else query)
-            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")))
+            when = str(item.get("updated_at") or item.get("created_at") or "")
+            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
             for column, value in zip(columns, values):
                 data[column].append(value)
             places.append(where)
+    if not any(data["answered"]):
+        del data["answered"]
     for column in ("onset", "offset", "present", "seconds"):
         data[column] = np.array(data[column], dtype=np.float64)
     data["seconds"][np.isinf(data["seconds"])] = np.nan
     if offered.keys() - plain:
         source.note(f"{source.name}: a label that others chose in this file and an annotator did not is read as absent")
-    return rows.checked()
+    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
+    return rows.checked().say(_told(rows, "choices"))
 
 
 def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
@@ -289,7 +295,8 @@ def write(events: Events, path: Path) -> list[str]:
     frame, listing = events.to_frame(), events.recordings
     held = ("annotator", "channel") if "channel" in frame else ("annotator",)
     found = [w for w in losses(events, empty=True, lengths=True, extra=held) if "were not annotated" not in w]
-    unknown = [n for n, v in listing["length"].items() if v == v and n not in set(frame["recording"])]
+    filled = set(frame["recording"])
+    unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
         found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
     groups = frame.groupby("recording", sort=False).indices
@@ -364,8 +371,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
         notes[person]["result"].append(
             {"from_name": row["label"], "to_name": "audio", "type": "choices", "value": {"choices": [said]}}
         )
-    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
-    for name in silent:
+    for name in answers.silent:
         note = {"id": len(notes) + 1, "was_cancelled": False, "result": []}
         notes[(name,)] = note
         tasks[(name,)] = {
@@ -383,7 +389,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     return found
 
 
-HERE = (
+READERS = (
     Format("labelstudio", "Label Studio export (regions and choices, lead_time, completed_by)", sniff, read, write,
            write_answers, endings=(".json",)),
 )  # fmt: skip

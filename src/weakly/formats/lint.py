@@ -15,8 +15,8 @@ from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import plain
 from .dcase import clip_length
-from .durations import asked_length, match_lengths, name_key, read_lengths
 from .io import Paths, files_of, read_one
+from .lengths import asked_length, match_lengths, name_key, read_lengths
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
 from .table import Rows

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import COLUMNS, Answers, Events
 from ..files import atomic_write
-from .table import ending
+from .times import duration, ending
 
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
@@ -37,23 +36,6 @@ def save(path: Path, pieces: Iterable[str]) -> None:
 def exact(values: Any) -> list[str]:
     """Numbers as the shortest text that reads back as the same float64; NaN is empty."""
     return ["" if value != value else repr(value) for value in np.asarray(values, dtype=np.float64).tolist()]
-
-
-def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
-    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
-
-    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
-
-    >>> duration([0.1], [0.3]).tolist()
-    [0.2]
-    """
-    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    short = np.round(offset - onset, 9)
-    length = np.where(ending(onset, short) == offset, short, offset - onset)
-    for _ in range(2):
-        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
-        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
-    return length
 
 
 def inexact(onset: Any, offset: Any) -> list[str]:
@@ -117,14 +99,23 @@ def losses(
     return found
 
 
+def answer_losses(answers: Answers, held: Sequence[str] = ()) -> list[str]:
+    """What a format of segments, labels and answers does not hold of the answers, in words."""
+    frame = answers.to_frame()
+    asked = [name for name in ("annotator", "seconds", "query", *map(str, frame.columns[8:])) if name not in held]
+    gone = [name for name in asked if any(texts_of(frame, name))]
+    found = [f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else []
+    silent = len(answers.silent)
+    return [*found, f"{count(silent, 'recording')} without answers"] if silent else found
+
+
 def _blank(column: pd.Series) -> bool:
     return bool((column.isna() | (column.astype(object) == "")).all())
 
 
 def silent_recordings(events: Events) -> list[str]:
     """The recordings that were annotated and hold nothing."""
-    filled = set(events.to_frame()["recording"])
-    return [n for n, yes in zip(events.recordings.index, events.recordings["annotated"]) if yes and n not in filled]
+    return events.silent
 
 
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
@@ -134,7 +125,10 @@ def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
     column = frame[name]
     if column.dtype.kind == "f":
         return exact(column)
-    return ["" if value is None or value != value else str(value) for value in column.tolist()]
+    values = column.tolist()
+    if set(map(type, values)) <= {str}:
+        return values
+    return ["" if value is None or value != value else str(value) for value in values]
 
 
 def extras(frame: pd.DataFrame) -> list[str]:

@@ -1,10 +1,12 @@
-"""Plain tables, CSV or TSV with a line of names: recording, onset, offset or length, label, and whatever else there is.
+"""Tables with a line of names, CSV or TSV: ours, which hold everything, and those of many tools, told by their columns.
 
-Our own table of this kind holds everything: empty recordings as rows without times, lengths, what was not annotated.
+A dialect is a line of a table: the names that give it away, and the columns that it fixes; everything else is found by
+``columns``. Our own table holds empty recordings as rows without times, lengths, and what was not annotated.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,125 +14,307 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .output import delimited, exact, extras, save, silent_recordings, texts_of
+from .columns import Roles, is_events, normal, roles_of, sentence, suited
+from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
 from .registry import Format
-from .source import Source, column_of, quoted
-from .table import Rows, Table, ending, lengths_agree
-
-RECORDING = (
-    "recording", "filename", "file", "file_name", "audio_filename", "audiofilename", "audio_file", "notated_path",
-    "wav", "path", "audio_path", "uri", "clip", "begin file", "in file", "fileid", "file_id", "id",
-)  # fmt: skip
-ONSET = (
-    "onset", "onset_s", "start", "start_s", "start (s)", "start_time", "start_time_seconds", "starttime", "begin",
-    "begin_time", "begin time (s)", "begin (s)", "event_onset", "onset_ms", "start_ms", "start (ms)",
-)  # fmt: skip
-OFFSET = (
-    "offset", "offset_s", "end", "end_s", "end (s)", "end_time", "end_time_seconds", "endtime", "stop", "stop_s",
-    "end time (s)", "event_offset", "offset_ms", "end_ms", "end (ms)",
-)  # fmt: skip
-LENGTH = ("length", "duration", "duration_s", "length_s", "duration (s)", "length (s)", "duration_ms", "length_ms")
-LABEL = (
-    "class_name",
-    "event_label",
-    "label",
-    "class",
-    "annotation",
-    "species",
-    "common name",
-    "tag",
-    "name",
-    "category",
-)
-KNOWN = ("recording", "onset", "offset", "length", "label", "annotator", "confidence", "recording_length", "annotated")
+from .source import Source, quoted
+from .table import Rows, Table, lengths_agree
+from .times import UNITS, date_in, dates, duration, ending, kind_of
+from .vocabulary import answers_of, is_vocabulary
 
 
-def _mapped(source: Source, names: list[str]) -> dict[str, str]:
-    """Which column is which: what the caller said, else what the names say."""
-    given = source.columns
-    for key, name in given.items():
-        if key not in KNOWN:
-            raise InvalidInput(f"columns: {quoted(key)} must be one of {', '.join(KNOWN)}")
-        if column_of(names, name) is None:
-            raise InvalidInput(f"{source.name}: columns: no column {quoted(name)}; there are {', '.join(names[:30])}")
-    found = {key: column_of(names, name) or "" for key, name in given.items()}
-    guesses = (("recording", RECORDING), ("onset", ONSET), ("offset", OFFSET), ("length", LENGTH), ("label", LABEL),
-               ("annotator", ("annotator",)), ("confidence", ("confidence",)),
-               ("recording_length", ("recording_length",)), ("annotated", ("annotated",)))  # fmt: skip
-    for key, words in guesses:
-        if key in found or (key == "offset" and "length" in given) or (key == "length" and "offset" in found):
-            continue
-        free = [name for name in names if name not in found.values()]
-        guess = column_of(free, *words)
-        if guess is not None:
-            found[key] = guess
-    return found
+@dataclass(frozen=True)
+class Dialect:
+    """The table of one tool: what gives it away, what its columns are, which labels say that nothing is there."""
+
+    name: str
+    words: str
+    needs: frozenset[str]
+    fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
+    nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
+    endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
+    renamed: dict[str, str] = field(default_factory=dict)
+
+
+DIALECTS = (
+    Dialect("birdnet", "BirdNET CSV (Start (s), End (s), Scientific name, Common name, Confidence, File)",
+            frozenset(("start (s)", "end (s)", "common name", "confidence")),
+            {"recording": ("File",), "onset": ("Start (s)",), "offset": ("End (s)",), "label": ("Common name",),
+             "confidence": ("Confidence",)}, endings=(r"\.BirdNET\.results(\.\w+)?\.csv$",),
+            renamed={"Scientific name": "scientific_name"}),
+    Dialect("szcore", "SzCORE seizure annotations (onset, duration, eventType, ..., recordingDuration)",
+            frozenset(("onset", "duration", "eventtype")),
+            {"recording": ("filepath", "file"), "label": ("eventType",), "recording_length": ("recordingDuration",)},
+            nothing=("bckg", "background", "bkgd"), endings=(r"_events\.[tc]sv$", r"_(annotations|seizures)\.[tc]sv$")),
+    Dialect("boris", "BORIS aggregated events (Observation id, Behavior, Start (s), Stop (s))",
+            frozenset(("observation id", "behavior", "start (s)", "stop (s)")),
+            {"recording": ("Observation id",), "label": ("Behavior",), "onset": ("Start (s)",),
+             "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")}),
+    Dialect("aplose", "APLOSE results (filename, start_time, end_time, annotation, annotator, is_box)",
+            frozenset(("filename", "start_time", "end_time", "annotation", "annotator", "is_box")),
+            {"recording": ("filename",), "onset": ("start_time",), "offset": ("end_time",), "label": ("annotation",),
+             "annotator": ("annotator",)}),
+    Dialect("mne-csv", "MNE annotations as CSV (onset, duration, description; onsets are dates)",
+            frozenset(("onset", "duration", "description")), {"label": ("description",)},
+            endings=(r"[-_.]annot(ations)?\.csv$", r"[-_]annot\.csv$")),
+)  # fmt: skip
+
+
+def dialect_of(source: Source) -> Dialect | None:
+    """The dialect of a table, from its names."""
+    return next((dialect for dialect in DIALECTS if dialect.needs <= source.names), None)
+
+
+def is_bids(source: Source) -> bool:
+    """Whether a table is a BIDS events file: so called, or with the two columns that BIDS puts first."""
+    first = [name.lower() for name in source.header[:2]]
+    return source.path.name.lower().endswith("_events.tsv") or (
+        first == ["onset", "duration"] and source.delimiter == "\t"
+    )
 
 
 def sniff(source: Source) -> bool:
-    """A line of names with an onset and an offset or length, or the columns that the caller named."""
+    """A line of names with an onset and an end, or with answers, or the columns that the caller named."""
     names = source.header
-    if len(names) < 2 or (source.columns and all(column_of(names, name) for name in source.columns.values())):
-        return len(names) > 1 and bool(source.columns)
-    return column_of(names, *ONSET) is not None and column_of(names, *OFFSET, *LENGTH) is not None
+    if len(names) < 2 or sum(kind_of([name]) in ("number", "clock") for name in names) > 1:
+        return False
+    if source.columns:
+        return all(part.strip().lower() in source.names for name in source.columns.values() for part in name.split("+")
+                   if name.lower() not in source.names and not part.strip().replace(".", "").isdigit()
+                   and part != "@file")  # fmt: skip
+    return is_events(names) or _answers(source)
 
 
-def _scale(name: str) -> float:
-    return 1e-3 if name.lower().endswith(("_ms", "(ms)")) else 1.0
+def _answers(source: Source) -> bool:
+    """A column of answers beside a recording."""
+    names = source.header
+    if not suited(names, "recording"):
+        return False
+    for name in suited(names, "present"):
+        if normal(name)[0] in ("present", "answer", "is_present"):
+            return True
+        at = names.index(name)
+        rows = [line.split(source.delimiter) for line in source.head[1:]]
+        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)]):
+            return True
+    return False
 
 
 def read(source: Source) -> Rows:
-    """The rows of a table with named columns."""
-    table = Table.read(source)
-    names = _mapped(source, table.names)
-    for key in ("onset", "offset"):
-        if key not in names and not (key == "offset" and "length" in names):
-            there = ", ".join(f"{word}={name}" for word, name in names.items())
-            raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
-    return rows_of(table, names)
+    """The events or the answers of a table with named columns."""
+    return rows_of(Table.read(source), dialect_of(source))
 
 
-def rows_of(table: Table, names: dict[str, str]) -> Rows:
-    """The rows of a table whose columns are known; a row without times and label is an empty recording."""
+def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = False) -> Rows:
+    """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
     source = table.source
-    end = names.get("offset") or names["length"]
-    onset = table.numbers(names["onset"], scale=_scale(names["onset"]))
-    offset = table.numbers(end, scale=_scale(end))
-    if _scale(end) != 1.0 or _scale(names["onset"]) != 1.0:
-        source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
-    if "offset" not in names:
-        offset = ending(onset, offset)
-    label = table.columns[names["label"]] if "label" in names else [source.label or "event"] * len(table)
-    if "recording" in names:
-        recording = table.columns[names["recording"]]
-    else:
-        recording = [source.stem()] * len(table)
-    blank = table.nothing(onset, offset, names.get("label"))
-    data: dict[str, Any] = {"recording": list(recording), "onset": onset, "offset": offset, "label": list(label)}
-    if "annotator" in names:
-        data["annotator"] = table.columns[names["annotator"]]
-    if "confidence" in names:
-        data["confidence"] = table.numbers(names["confidence"])
-    data.update({name: values for name, values in table.others(*names.values()).items() if name not in data})
+    fixed = {}
+    for role, names in (dialect.fixed if dialect else {}).items():
+        name = table.find(*names)
+        if name is not None:
+            fixed[role] = name
+    bids = is_bids(source) and "recording" not in fixed
+    if bids:
+        source.columns = {"recording": "@file", **source.columns}
+    roles = roles_of(table, fixed=fixed)
+    for key in ("onset", "offset"):
+        if (
+            key not in roles.names
+            and not (key == "offset" and "length" in roles.names)
+            and "present" not in roles.names
+        ):
+            there = ", ".join(f"{word}={name}" for word, name in roles.names.items())
+            raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
+    own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
+    recording = _recordings(table, roles, own)
+    onset, offset, unit = times_of(table, roles, recording, dialect)
+    label_name = roles.get("label")
+    label = _texts(table.columns[label_name]) if label_name else [source.label or "event"] * len(table)
+    asked = "present" in roles.names
+    blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
+    if sought and ((onset == 0) & (offset == 0)).any():
+        zero = (onset == 0) & (offset == 0)
+        source.note(f"{source.name}: {int(zero.sum())} rows '0 0' say that a label was looked for and not found")
+        blank |= zero
+    if dialect and dialect.nothing:
+        blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
+    data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
+    if "annotator" in roles.names:
+        data["annotator"] = _texts(table.columns[roles.names["annotator"]])
+    if "confidence" in roles.names:
+        data["confidence"] = table.numbers(roles.names["confidence"])
+    used = [name for role, name in roles.names.items() if role not in ("rate", "origin")] + roles.parts
+    others = {name: values for name, values in table.others(*used).items() if name not in data}
+    data.update({(dialect.renamed if dialect else {}).get(name, name): values for name, values in others.items()})
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
     rows = Rows(source, data, table.lines)
-    idle = set()
-    if "annotated" in names:
-        yes = table.columns[names["annotated"]]
-        idle = {n for n, value, none in zip(recording, yes, blank) if none and value.lower() in ("false", "no", "0")}
-        rows.unannotated = sorted(idle)
-    lengths = {}
-    if "recording_length" in names:
-        known = table.numbers(names["recording_length"])
-        lengths = {n: float(v) for n, v in zip(recording, known) if v == v}
-    rows.empty += [n for n, none in zip(recording, blank) if none and n not in idle]
-    if not len(table) and "recording" not in names:
-        rows.empty.append(source.stem())
-    rows.keep(~blank)
+    _lengths_and_idle(table, roles, rows, blank)
+    waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
+    rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
+    rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
+    if not len(table) and "recording" not in roles.names:
+        rows.empty.append(own)
+    lengths = rows.lengths
+    rows.lengths = {}
+    boxes = table.find("is_box")
+    rows.keep(~blank & ~waiting, why="not answered yet" if waiting.any() else "")
+    if dialect and dialect.name == "aplose" and boxes:
+        whole = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
+        if whole.any():
+            rows.data["weak"] = whole
+            lengths |= {
+                n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], whole) if w and b > 0
+            }
     rows.checked()
     lengths_agree(rows, lengths)
+    people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
+    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
+    rows.say(sentence(roles, recordings=len(names), labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
+
+
+def _texts(values: Any) -> list[str]:
+    if isinstance(values, np.ndarray):
+        return ["" if value is None or value != value else str(value) for value in values.tolist()]
+    return list(values)
+
+
+def _recordings(table: Table, roles: Roles, own: str) -> list[str]:
+    if roles.parts:
+        return ["/".join(part.strip() for part in row) for row in zip(*(_texts(table.columns[n]) for n in roles.parts))]
+    name = roles.get("recording")
+    if name is None:
+        return [own] * len(table)
+    values = _texts(table.columns[name])
+    return values if name == "recording" else [value.strip() for value in values]  # ours is exact
+
+
+def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect | None = None) -> tuple[Any, Any, str]:
+    """Onsets and offsets in seconds, and the word for what they were written in."""
+    source, names = table.source, roles.names
+    if "onset" not in names or not ("offset" in names or "length" in names):
+        nothing = np.full(len(table), np.nan)
+        return nothing, nothing.copy(), ""
+    end = "offset" if "offset" in names else "length"
+    kinds = {role: kind_of(table.columns[names[role]]) for role in ("onset", end)}
+    units = {role: roles.unit(role) for role in ("onset", end)}
+    if "date" in kinds.values():
+        onset, offset = _dated(table, roles, recording, end, kinds, dialect)
+        return onset, offset, "dates"
+    scales: dict[str, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
+    if any(scale != scale for scale in scales.values()):
+        rate = _rate(table, roles)
+        scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
+    onset, offset = (table.numbers(names[role]) for role in ("onset", end))
+    onset, offset = (_scaled(values, scales[role]) for values, role in ((onset, "onset"), (offset, end)))
+    if end == "length":
+        offset = ending(onset, offset)
+    unit = next((units[role] for role in ("onset", end) if units[role] and UNITS[units[role]] != 1.0), "seconds")
+    if unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
+        source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
+    return onset, offset, "hh:mm:ss" if source.clocks & {names["onset"], names[end]} else unit
+
+
+def _scaled(values: Any, scale: Any) -> Any:
+    if isinstance(scale, float) and scale == 1.0:
+        return values
+    scaled = values * scale
+    with np.errstate(invalid="ignore"):
+        return np.where(
+            np.isfinite(scaled) & (np.abs(scaled) < 1e6), np.round(np.where(np.isfinite(scaled), scaled, 0), 9), scaled
+        )
+
+
+def _rate(table: Table, roles: Roles) -> Any:
+    """Samples (or frames) per second, of every row."""
+    name = roles.names.get("rate")
+    if name is None:
+        raise InvalidInput(
+            f"{table.source.name}: {quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
+            "--columns rate=NAME of a column, or rate=16000"
+        )
+    if name not in table.columns:
+        return float(name)
+    rate = table.numbers(name)
+    if not (rate > 0).all():
+        i = int(np.flatnonzero(~(rate > 0))[0])
+        raise InvalidInput(f"{table.source.at(table.lines[i])}, column {quoted(name)}: a rate must be > 0")
+    return rate
+
+
+def _dated(table: Table, roles: Roles, recording: list[str], end: str, kinds: Any, dialect: Dialect | None) -> Any:
+    """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
+    source, names = table.source, roles.names
+    origin_name = roles.get("origin")
+    moment = dates(_texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
+    if origin_name is not None:
+        origin = dates(_texts(table.columns[origin_name]))
+    elif dialect is not None and dialect.name == "mne-csv":
+        first = float(np.nanmin(moment)) if len(moment) and np.isfinite(moment).any() else 0.0
+        epoch = first < 366 * 86400  # without a date of its own, MNE counts from 1970
+        if not epoch:
+            source.note(f"{source.name}: does not say when the recording began; times count from its first event")
+        origin = np.full(len(moment), 0.0 if epoch else first)
+    else:
+        known = {name: date_in(name) for name in set(recording)}
+        origin = np.array([known[name] for name in recording])
+        if np.isnan(origin).any():
+            raise InvalidInput(
+                f"{source.name}: {quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
+                "the column that does (--columns origin=NAME), or give times in seconds"
+            )
+    onset = np.round(moment - origin, 6)
+    if kinds[end] == "date":
+        return onset, np.round(dates(_texts(table.columns[names[end]])) - origin, 6)
+    return onset, ending(onset, table.numbers(names[end]))
+
+
+def _lengths_and_idle(table: Table, roles: Roles, rows: Rows, blank: Any) -> None:
+    recording = rows.data["recording"]
+    if "annotated" in roles.names:
+        yes = [str(value).lower() for value in _texts(table.columns[roles.names["annotated"]])]
+        idle = {n for n, value, none in zip(recording, yes, blank) if none and value in ("false", "no", "0")}
+        rows.unannotated = sorted(idle)
+    if "recording_length" in roles.names:
+        name = roles.names["recording_length"]
+        values = table.columns[name]
+        plain = isinstance(values, np.ndarray) or not any(";" in value or "," in value for value in set(values))
+        known = table.numbers(name) if plain else np.full(len(table), np.nan)
+        rows.lengths = {n: float(v) for n, v in zip(recording, known) if v == v and np.isfinite(v)}
+
+
+def _answered(table: Table, roles: Roles, rows: Rows) -> Any:
+    """Add the answers to the rows; what cannot be read as one is a broken row; which rows wait for theirs."""
+    source, name = table.source, roles.names["present"]
+    values = table.columns[name]
+    if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
+        told = rows.data["label"]
+        numbers_ = values.astype(np.float64).tolist()
+        values = [f"{v:g}" if v == v else "?" if label else "" for v, label in zip(numbers_, told)]
+    said, none = answers_of(values)
+    for i in np.flatnonzero(np.isinf(said)).tolist():
+        words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"
+        source.fail(table.lines[i], name, f"{quoted(values[i])} {words}")
+        rows.data["onset"][i] = np.inf
+    rows.data["present"] = said
+    rows.data.setdefault("annotator", [""] * len(table))
+    seconds, query = roles.get("seconds"), roles.get("query")
+    rows.data["seconds"] = table.numbers(seconds) if seconds else np.full(len(table), np.nan)
+    rows.data["query"] = _texts(table.columns[query]) if query else [""] * len(table)
+    if "comments" in rows.data and not any(rows.data["comments"]):
+        del rows.data["comments"]
+    # A row without a segment names a recording that was looked at; one with a segment waits for its answer.
+    timed = ~np.isnan(rows.data["onset"]) if "onset" in roles.names else np.ones(len(table), dtype=bool)
+    named = none & ~timed
+    rows.empty += [n for n, yes in zip(rows.data["recording"], named) if yes]
+    rows.blank |= {table.lines[i] for i in np.flatnonzero(named).tolist()}
+    waiting = none & timed & ~np.isinf(rows.data["onset"])
+    if waiting.any() and not ((~none).any()):
+        source.note(f"{source.name}: no clip is answered yet")
+    elif waiting.any():
+        source.note(f"{source.name}: {count(int(waiting.sum()), 'clip')} not answered yet and left out")
+    return waiting | named
 
 
 def _write(events: Events, path: Path, delimiter: str) -> list[str]:
@@ -172,7 +356,87 @@ def write_tsv(events: Events, path: Path) -> list[str]:
     return _write(events, path, "\t")
 
 
-HERE = (
+def write_birdnet(events: Events, path: Path) -> list[str]:
+    """The detections as BirdNET writes them."""
+    frame = events.to_frame()
+    texts = [texts_of(frame, name) for name in ("scientific_name", "label", "confidence", "recording")]
+    names = ("Start (s)", "End (s)", "Scientific name", "Common name", "Confidence", "File")
+    save(path, delimited([exact(frame["onset"]), exact(frame["offset"]), *texts], delimiter=",", names=names))
+    return losses(events, empty=False, extra=("confidence", "scientific_name"))
+
+
+def sniff_kaleidoscope(source: Source) -> bool:
+    """The names of Kaleidoscope's columns."""
+    return {"in file", "offset", "duration"} <= source.names and bool(
+        {"top1match", "auto id", "manual id"} & source.names
+    )
+
+
+def read_kaleidoscope(source: Source) -> Rows:
+    """The detections; what a person typed (MANUAL ID) goes before the match; rows without a species are empty."""
+    table = Table.read(source)
+    names = [name for name in (table.find("MANUAL ID"), table.find("TOP1MATCH", "AUTO ID")) if name]
+    label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
+    score = table.find("TOP1DIST", "TOP1MATCHDIST")
+    file, start, length = table.need("IN FILE"), table.need("OFFSET"), table.need("DURATION")
+    onset = table.numbers(start)
+    data: dict[str, Any] = {"recording": table.columns[file], "onset": onset,
+                            "offset": ending(onset, table.numbers(length)), "label": label}  # fmt: skip
+    if score:
+        data["confidence"] = table.numbers(score)
+    data.update(table.others(file, start, length, score, *names, "INDIR", "FOLDER"))
+    rows = Rows(source, data, table.lines)
+    none = np.array([not value for value in label], dtype=bool)
+    rows.empty = [name for name, out in zip(table.columns[file], none) if out]
+    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
+    if none.any():
+        source.note(f"{source.name}: {int(none.sum())} rows name no species and are read as nothing found")
+    rows.keep(~none)
+    told = (
+        f"recording = {file} ({len(set(table.columns[file]))}), label = {' or '.join(names)} ({len(set(label) - {''})})"
+    )
+    return rows.checked().say(f"{told}, time = {start} + {length} in seconds")
+
+
+def write_kaleidoscope(events: Events, path: Path) -> list[str]:
+    """Offsets, durations and matches."""
+    from .output import inexact
+
+    frame = events.to_frame()
+    none = [""] * len(frame)
+    lengths = exact(duration(frame["onset"], frame["offset"]))
+    columns = [none, none, texts_of(frame, "recording"), exact(frame["onset"]), lengths, texts_of(frame, "label")]
+    save(
+        path, delimited(columns, delimiter=",", names=("INDIR", "FOLDER", "IN FILE", "OFFSET", "DURATION", "TOP1MATCH"))
+    )
+    found = losses(events, empty=False) + inexact(frame["onset"], frame["offset"])
+    return [*found, "events with an empty label"] if "" in events.labels else found
+
+
+def _named(dialect: Dialect) -> Format:
+    def sniffed(source: Source) -> bool:
+        if dialect.name == "mne-csv":  # the names are anybody's; dates as onsets are MNE's
+            rows = [line.split(",") for line in source.head[1:5]]
+            return (
+                dialect_of(source) is dialect and source.delimiter == "," and len(source.header) == 3
+                and bool(rows) and kind_of([row[0] for row in rows]) == "date"
+            )  # fmt: skip
+        return dialect_of(source) is dialect
+
+    def reader(source: Source) -> Rows:
+        return rows_of(Table.read(source), dialect)
+
+    return Format(dialect.name, dialect.words, sniffed, reader, write_birdnet if dialect.name == "birdnet" else None)
+
+
+TOOLS = (
+    *map(_named, DIALECTS),
+    Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)", sniff_kaleidoscope,
+           read_kaleidoscope, write_kaleidoscope),
+    Format("bids", "BIDS events (onset, duration, trial_type; the file's name is the recording's)",
+           lambda s: is_bids(s) and {"onset", "duration"} <= s.names, read),
+)  # fmt: skip
+TABLES = (
     Format("csv", "plain table, comma separated, with named columns; holds everything",
            lambda s: sniff(s) and s.delimiter != "\t", read, write_csv, endings=(".csv",)),
     Format("tsv", "plain table, tab separated, with named columns; holds everything",

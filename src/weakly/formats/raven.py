@@ -18,8 +18,9 @@ from ..errors import InvalidInput
 from ..events import Events
 from .output import count, exact, file_name, losses, per_recording, plain_fields, save, silent_recordings, texts_of
 from .registry import Format
-from .source import Source
+from .source import Source, column_of, quoted
 from .table import Rows, Table
+from .vocabulary import answers_of, is_vocabulary
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _OWN = {
@@ -49,14 +50,43 @@ def sniff(source: Source) -> bool:
     return {"begin time (s)", "end time (s)"} <= source.names and source.delimiter == "\t"
 
 
-def label_column(table: Table) -> str | None:
+def _answer_column(table: Table) -> str | None:
+    """The column of answers: one that is called so, or an annotation that holds nothing but answers."""
+    sure = table.find("Answer", "Present", "Response")
+    other = table.find("Annotation", "Annotations")
+    return sure or (other if other and is_vocabulary(table.columns[other]) else None)
+
+
+def _answered(rows: Rows, table: Table, said: str) -> None:
+    """Add answers; a selection whose answer is empty waits for it, and one that cannot be read is a broken row."""
+    source = rows.source
+    present, none = answers_of(table.columns[said])
+    for i in np.flatnonzero(np.isinf(present)).tolist():
+        words = "cannot be read as an answer; yes, no or unsure can"
+        source.fail(table.lines[i], said, f"{quoted(table.columns[said][i])} {words}")
+    query = table.find("Query", "Query ID")
+    rows.data |= {
+        "present": present,
+        "query": list(table.columns[query]) if query else [""] * len(table),
+        "seconds": np.full(len(table), np.nan),
+    }
+    rows.data.setdefault("annotator", [""] * len(table))
+    for name in (said, query):
+        rows.data.pop(name, None)
+    if none.any():
+        source.note(f"{source.name}: {count(int(none.sum()), 'selection')} not answered yet and left out")
+    rows.keep(~np.isinf(present))
+    rows.keep(~none[~np.isinf(present)], why="not answered yet")
+
+
+def label_column(table: Table, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
         return table.need(table.source.columns["label"])
-    found = table.find(*_LABELS)
+    found = column_of([name for name in table.names if name != said], *_LABELS)
     if found is not None:
         return found
-    free = [name for name in table.names if name and name.lower() not in _OWN]
+    free = [name for name in table.names if name and name != said and name.lower() not in {*_OWN, "query"}]
     if len(free) > 1:
         raise InvalidInput(
             f"{table.source.name}: the label could be any of the columns {', '.join(free[:12])}; "
@@ -67,7 +97,8 @@ def label_column(table: Table) -> str | None:
 
 def read(source: Source) -> Rows:
     """The selections of one table."""
-    table = Table.read(source, delimiter="\t", quotes=False)
+    quotes = bool(source.head) and source.head[0].lstrip().startswith('"')  # a spreadsheet may have put quotes around everything
+    table = Table.read(source, delimiter="\t", quotes=quotes)
     begin, end = table.need(BEGIN), table.need(END)
     first, last = table.numbers(begin), table.numbers(end)
     into, file, whole = table.find(INTO), table.find("Begin File"), table.find("Begin Path")
@@ -96,7 +127,8 @@ def read(source: Source) -> Rows:
             "the times are right for the first recording only",
             kind="cumulative times",
         )
-    label = label_column(table)
+    said = _answer_column(table)
+    label = label_column(table, said)
     data: dict[str, Any] = {
         "recording": recording,
         "onset": onset,
@@ -122,8 +154,13 @@ def read(source: Source) -> Rows:
     if len({view for view in views if view in ("waveform", "spectrogram")}) == 2:
         twice = np.array([view != "waveform" for view in views])
         source.note(f"{source.name}: the rows of the waveform view repeat those of the spectrogram and are left out")
-        rows.keep(twice)
-    return rows.checked()
+        rows.keep(twice, why="the waveform view repeats the spectrogram's")
+    elif said:
+        _answered(rows, table, said)
+    rows.checked()
+    told = f"recording = {file or whole or 'the file' + chr(39) + 's name'} ({len({*recording} or {own})})"
+    told += f", label = {label} ({len(set(rows.data['label']))})" if label else ", no column names a label"
+    return rows.say(told + f", time = {into or begin} to {end} in seconds" + (f", answer = {said}" if said else ""))
 
 
 def cumulative(recording: list[str], first: object, last: object) -> bool:
@@ -184,7 +221,7 @@ def write(events: Events, path: Path) -> list[str]:
     return found + losses(events, empty=bool(alone), extra=held)
 
 
-HERE = (
+READERS = (
     Format(
         "raven",
         "Raven selection table, also BirdNET's",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from ..events import Answers, Events
 from ..symbols import choice
 from .source import KINDS, Source, column_of, quoted
 from .table import Rows
+from .times import is_number
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,36 @@ class Format:
 FORMATS: dict[str, Format] = {}
 
 
-def register(*formats: Format) -> None:
-    """Add formats to the end of the list."""
-    for item in formats:
-        FORMATS[item.name] = item
+def register(*formats: Format, last: bool = False) -> None:
+    """Add formats of your own: they are asked before all others, unless ``last``, so they may be as particular as they like.
+
+    A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
+    row) and returns ``Rows``; a writer takes events and a path and returns what the format could not hold, in words.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from weakly.formats import FORMATS, Format, read, register
+    >>> from weakly.formats.table import Rows
+    >>> def read_mine(source):
+    ...     rows = [(line, *text[5:].split("|")) for line, text in source.lines()]
+    ...     data = {"recording": [row[1] for row in rows], "label": [row[4] for row in rows],
+    ...             "onset": np.array([float(row[2]) for row in rows]),
+    ...             "offset": np.array([float(row[3]) for row in rows])}
+    ...     return Rows(source, data, [row[0] for row in rows]).checked()
+    >>> register(Format("mine", "lines EVENT file|start|end|label",
+    ...                 sniff=lambda source: source.text.startswith("EVENT"), read=read_mine))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.txt"
+    ...     _ = path.write_text("EVENTa.wav|1|2|dog\\n")
+    ...     read(path)
+    <Events: 1 events, 1 labels, 1 recordings>
+    >>> del FORMATS["mine"]
+    """
+    new = {item.name: item for item in formats}
+    old = {name: item for name, item in FORMATS.items() if name not in new}
+    FORMATS.clear()
+    FORMATS.update({**old, **new} if last else {**new, **old})
 
 
 def named(name: str) -> Format:
@@ -50,7 +77,7 @@ def detect(source: Source) -> Format:
         if item.binary and item.sniff(source):
             return item
     for magic, words in KINDS:
-        if data.startswith(magic):
+        if data.startswith(magic) and not (len(magic) < 4 and _texty(data)):
             raise InvalidInput(f"{source.name}: is {words}")
     if not data.strip():
         raise InvalidInput(
@@ -65,9 +92,11 @@ def detect(source: Source) -> Format:
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
     given = source.columns
-    if not given or item.name in ("csv", "tsv") or (item.name == "raven" and set(given) == {"label"}):
+    if not given or item.name in ("csv", "tsv", "records") or (item.name == "raven" and set(given) == {"label"}):
         return item
-    missing = [name for name in given.values() if column_of(source.header, name) is None]
+    parts = [part.strip() for role, name in given.items() if name.lower() not in source.names for part in name.split("+")
+             if role != "rate" and part != "@file"]  # fmt: skip
+    missing = [name for name in parts if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
         raise InvalidInput(f"{source.name}: is {item.name} and has no column {quoted(missing[0])}; there are {names}")
@@ -78,14 +107,20 @@ def _reason(source: Source) -> str:
     """Why a text file is none of the formats, as far as one can tell."""
     first = source.head[0] if source.head else ""
     if first.lstrip().startswith(("{", "[")):
-        return f"is {_json(source)}of no known kind (Label Studio export or JAMS)"
+        return f"is {_json(source)}of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
     lower = [name.lower() for name in source.header]
     if is_lengths(source):
         return "lists the lengths of recordings and no events; give it as recording_length"
     if len(source.header) > 1 and all(lower) and not any(is_number(name) for name in lower):
         names = ", ".join(name[:40] for name in source.header[:12])
-        return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; say which with columns"
+        hint = "say which with columns (--columns onset=NAME,offset=NAME or length=NAME,recording=NAME,label=NAME)"
+        return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; {hint}"
     return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
+
+
+def _texty(data: bytes) -> bool:
+    """Whether data that begins with the two or three letters of another kind is text all the same (ID3,1,2)."""
+    return data[:256].isascii() and b"\0" not in data[:256]
 
 
 def _json(source: Source) -> str:
@@ -98,20 +133,18 @@ def _json(source: Source) -> str:
     return "JSON "
 
 
-def is_number(text: str) -> bool:
-    """Whether a field holds a finite number."""
-    try:
-        return math.isfinite(float(text)) and "_" not in text
-    except ValueError:
-        return False
+_LENGTH = {"duration", "length", "recording_length", "seconds", "recording_duration", "file_duration", "audio_length",
+           "audio_duration", "dur", "len", "video_length", "video_duration", "dauer", "total_length"}  # fmt: skip
 
 
 def is_lengths(source: Source) -> bool:
     """Whether a file lists recordings and their lengths: two columns, the second a number of seconds."""
-    rows = [line.replace("\t", ",").split(",") for line in source.head]
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
     if not rows or any(len(row) != 2 for row in rows):
         return False
-    first = rows[0][1].strip().lower()
-    body = rows if is_number(first) else rows[1:]
-    named = is_number(first) or first in ("duration", "length", "recording_length", "duration_s", "seconds", "length_s")
-    return named and bool(body) and all(is_number(row[1].strip()) and not is_number(row[0]) for row in body)
+    first = rows[0][1].strip().strip('"')
+    if is_number(first):  # no names: two numbers could be anything
+        return all(is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    base = re.sub(r"[\s_(\[]*(s|sec|secs|seconds)?[)\]]?$", "", first.lower()) or first.lower()
+    body = [row[1].strip().strip('"') for row in rows[1:]]
+    return (base in _LENGTH or first.lower() in _LENGTH) and sum(map(is_number, body)) > 0.5 * len(body)

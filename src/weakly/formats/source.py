@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -68,12 +69,15 @@ class Source:
         self.advance = advance or (lambda _: None)
         self.problems: list[tuple[int | str, str, str]] = []  # (line, column, words)
         self.notes: list[str] = []
+        self.n_rows: int | None = None  # rows that hold something, without the line of names
+        self.clocks: set[str] = set()  # columns that were read as hh:mm:ss
+        self.own = ""  # the recording that the file's own name stands for, where it was asked for
         self.signs: list[tuple[str, str]] = []  # notes that the linter counts as findings: (kind, words)
 
     @property
     def name(self) -> str:
         """The file as messages call it."""
-        return str(self.path)
+        return str(self.path).encode("utf-8", "backslashreplace").decode("utf-8")
 
     @cached_property
     def data(self) -> bytes:
@@ -125,7 +129,7 @@ class Source:
     @cached_property
     def delimiter(self) -> str:
         """What stands between the fields of the first line: a tab, a comma or a semicolon."""
-        first = re.sub(r'"[^"]*("|$)', "", self.head[0]) if self.head else ""
+        first = re.sub(r'"[^"\t]*("|$)', "", self.head[0]) if self.head else ""
         if "\t" in first:
             return "\t"
         return ";" if first.count(";") > first.count(",") else ","
@@ -151,13 +155,29 @@ class Source:
         """The fields of the first line in lower case."""
         return frozenset(field.lower() for field in self.header)
 
+    @cached_property
+    def is_json(self) -> bool:
+        """Whether the text begins like a JSON object or list."""
+        return self.text[:4096].lstrip()[:1] in ("[", "{") and self.text[:4096].lstrip()[:1] != ""
+
+    def json(self) -> Any:
+        """The JSON document of the file."""
+        try:
+            return json.loads(self.text)
+        except json.JSONDecodeError as error:
+            raise InvalidInput(
+                f"{self.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
+            ) from error
+        except (RecursionError, ValueError) as error:
+            raise InvalidInput(f"{self.name}: is not usable JSON: {error}") from error
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that holds something, with its number."""
         for number, line in enumerate(_NEWLINE.split(self.text), 1):
             if line.strip():
                 yield number, line
 
-    def columns_at_once(self, delimiter: str) -> list[list[str]] | None:
+    def columns_at_once(self, delimiter: str, *, named: bool = True) -> list[list[str]] | None:
         """The columns of a file without quotes or blank lines in which all lines have as many fields; else None.
 
         Most big files are like this, and splitting all of the text at once is several times faster than by rows.
@@ -169,6 +189,8 @@ class Source:
         lines = text.split("\n")
         width = lines[0].count(delimiter) + 1
         if width < 2 or any(line.count(delimiter) != width - 1 for line in lines):
+            return None
+        if delimiter * (width - 1) in lines or (named and not lines[0].strip(delimiter + " ")):
             return None
         self.advance(len(self.text))
         fields = text.replace("\n", delimiter).split(delimiter)
@@ -185,8 +207,12 @@ class Source:
         lines: list[int] = []
         seen = 0
         try:
+            last, width, empty = 0, 0, 0
             for row in reader:
-                if row and (len(row) > 1 or row[0].strip()):
+                if any(row) and any(map(str.strip, row)):
+                    width = width or len(row)
+                    if reader.line_num - last > 1:
+                        self._swallowed(row, delimiter, width, last + 1)
                     found.append(row)
                     lines.append(reader.line_num)
                     if len(found) == _CHUNK:
@@ -194,6 +220,11 @@ class Source:
                         seen = text.tell()
                         yield found, lines
                         found, lines = [], []
+                elif len(row) > 1:
+                    empty += 1
+                last = reader.line_num
+            if empty:
+                self.note(f"{self.name}: {empty} rows without a single entry are passed over")
         except csv.Error as error:
             words = str(error)
             if "field larger" in words:
@@ -203,6 +234,17 @@ class Source:
             raise InvalidInput(f"{self.name}, line {reader.line_num}: {words}") from error
         self.advance(max(0, len(self.text) - seen))
         yield found, lines
+
+    def _swallowed(self, row: list[str], delimiter: str, width: int, line: int) -> None:
+        """A quote that is closed many lines later has swallowed rows: their separators are inside one field."""
+        for field in row:
+            if "\n" in field or "\r" in field:
+                inside = _NEWLINE.split(field)[1:]
+                if width > 1 and any(part.count(delimiter) >= width - 1 for part in inside):
+                    raise InvalidInput(
+                        f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with whole "
+                        "rows inside; a stray quote?"
+                    )
 
     def rows(
         self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
@@ -233,12 +275,15 @@ class Source:
 
     def stem(self, *endings: str) -> str:
         """The recording that the file's own name stands for: the name without its ending."""
-        name = self.path.name
+        name, self.own = self.path.name, self.path.stem
         for ending in endings:
             match = re.search(ending, name, flags=re.IGNORECASE)
             if match and match.start() > 0:
-                return name[: match.start()]
-        return self.path.stem
+                self.own = name[: match.start()]
+                break
+        # A name that is no text on this system is shown with its odd bytes written out.
+        self.own = self.own.encode("utf-8", "backslashreplace").decode("utf-8")
+        return self.own
 
 
 def column_of(names: Sequence[str], *wanted: str) -> str | None:
@@ -247,8 +292,3 @@ def column_of(names: Sequence[str], *wanted: str) -> str | None:
     for name in names:
         lower.setdefault(name.strip().lower(), name)
     return next((lower[want.lower()] for want in wanted if want.lower() in lower), None)
-
-
-def texts(values: Any) -> list[str]:
-    """The values as a list of strings."""
-    return [str(value) for value in values]

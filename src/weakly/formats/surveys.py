@@ -1,4 +1,4 @@
-"""Tables of particular data sets: SONYC-UST (wide, per annotator), laughter (wide rows), SALAMI (boundaries), STEAD."""
+"""Tables of particular data sets: laughter (wide rows), SALAMI (boundaries), STEAD (samples), Charades (a list a cell)."""
 
 from __future__ import annotations
 
@@ -10,42 +10,8 @@ import numpy as np
 from .output import count
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table, lengths_agree, numbers
-
-
-def sniff_sonyc(source: Source) -> bool:
-    """Columns ``..._presence`` beside an audio file and an annotator."""
-    return {"audio_filename", "annotator_id"} <= source.names and any(n.endswith("_presence") for n in source.names)
-
-
-def read_sonyc(source: Source) -> Rows:
-    """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
-    table = Table.read(source)
-    file, person = table.need("audio_filename"), table.need("annotator_id")
-    asked = [name for name in table.names if name.lower().endswith("_presence")]
-    values = np.column_stack([table.numbers(name) for name in asked])
-    for i, j in np.argwhere(~np.isin(values, (-1.0, 0.0, 1.0)) & ~np.isinf(values)).tolist():
-        source.fail(table.lines[i], asked[j], f"{quoted(table.columns[asked[j]][i])} must be 1, 0 or -1")
-    row, column = np.nonzero(np.isin(values, (0.0, 1.0)))
-    labels = [name[: -len("_presence")] for name in asked]
-    data: dict[str, Any] = {
-        "recording": [table.columns[file][i] for i in row],
-        "onset": np.full(len(row), np.nan),
-        "offset": np.full(len(row), np.nan),
-        "label": [labels[j] for j in column],
-        "present": values[row, column],
-        "annotator": [table.columns[person][i] for i in row],
-    }
-    for name in ("split", "sensor_id"):
-        if name in table.columns:
-            data[name] = [table.columns[name][i] for i in row]
-    out = int((values == -1).sum())
-    if out:
-        source.note(f"{source.name}: {count(out, 'field')} -1 hold no answer")
-    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
-    rows.empty = list(dict.fromkeys(table.columns[file]))
-    return rows
-
+from .table import Rows, Table, lengths_agree
+from .times import numbers
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -86,8 +52,12 @@ def read_wide(source: Source) -> Rows:
     if person:
         data["annotator"] = [table.columns[person][i] for i in row]
     rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
-    rows.empty = [name for name, none in zip(recording, ~used.any(axis=1)) if none]
-    rows.checked()
+    none = ~used.any(axis=1)
+    rows.empty = [recording[i] for i in np.flatnonzero(none).tolist()]
+    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
+    rows.checked().say(
+        f"recording = {file} ({len(set(recording))}), no column names a label, time = {starts[0]} to {ends[0]}, ..."
+    )
     length = table.find("audio_length", "duration", "recording_length")
     if length:
         known = table.numbers(length)
@@ -124,6 +94,7 @@ def read_boundaries(source: Source) -> Rows:
             f"{source.name}: {n} boundaries are repeated at the same time; their labels have no length of their own"
         )
     here, after = here[~repeated], after[~repeated]
+    closing = set(range(len(time))) - set(here.tolist())
     data: dict[str, Any] = {
         "recording": [table.columns[song][i] for i in here],
         "onset": time[here],
@@ -133,7 +104,9 @@ def read_boundaries(source: Source) -> Rows:
     }
     rows = Rows(source, data, [table.lines[i] for i in here])
     rows.empty = list(dict.fromkeys(table.columns[song]))
-    return rows.checked()
+    rows.merged["boundaries that only close a segment"] = {table.lines[i] for i in closing}
+    n, k = len(set(table.columns[song])), len(set(data["label"]))
+    return rows.checked().say(f"recording = {song} ({n}), label = {label} ({k}), time = from boundary to boundary")
 
 
 _STEAD_RATE, _STEAD_LENGTH = 100.0, 60.0  # samples per second and seconds, the same for every trace of the data set
@@ -161,14 +134,53 @@ def read_stead(source: Source) -> Rows:
     rows = Rows(source, data, table.lines)
     none = np.isnan(first) & np.isnan(last)
     rows.empty = [name for name, out in zip(recording, none) if out]
+    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
     rows.keep(~none)
-    rows.checked()
+    rows.checked().say(
+        f"recording = {trace} ({len(set(recording))}), label = {kind}, time = samples at {_STEAD_RATE:g} Hz"
+    )
     lengths_agree(rows, dict.fromkeys(recording, _STEAD_LENGTH))
     return rows
 
 
-HERE = (
-    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)", sniff_sonyc, read_sonyc),
+_ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
+
+
+def sniff_charades(source: Source) -> bool:
+    """An id, a length, and a column of actions."""
+    return {"id", "actions", "length"} <= source.names
+
+
+def read_charades(source: Source) -> Rows:
+    """The actions of each video, ``c092 11.90 21.20;c147 0.00 12.60`` in one cell; an empty cell is an empty video."""
+    table = Table.read(source)
+    video, actions, length = table.need("id"), table.need("actions"), table.need("length")
+    found: list[tuple[str, float, float, str]] = []
+    places: list[int | str] = []
+    rows = Rows(source, {}, places)
+    for name, text, line in zip(table.columns[video], table.columns[actions], table.lines):
+        if not text.strip():
+            rows.empty.append(name)
+            rows.blank.add(line)
+        for part in filter(str.strip, text.split(";")):
+            match = _ACTION.match(part)
+            if match is None:
+                source.fail(line, actions, f"{quoted(part)} is not a class, a start and an end")
+                continue
+            found.append((name, float(match[2]), float(match[3]), match[1]))
+            places.append(line)
+    columns = list(zip(*found)) if found else [(), (), (), ()]
+    rows.data = {"recording": list(columns[0]), "label": list(columns[3]), "onset": np.array(columns[1], np.float64),
+                 "offset": np.array(columns[2], np.float64)}  # fmt: skip
+    rows.checked()
+    known = {n: float(v) for n, v in zip(table.columns[video], table.numbers(length)) if np.isfinite(v) and v > 0}
+    rows.lengths = known
+    n, k = len(set(table.columns[video])), len(set(rows.data["label"]))
+    return rows.say(f"recording = {video} ({n}), label = {actions} ({k}), recording_length = {length}")
+
+
+READERS = (
+    Format("charades", "Charades CSV (id, actions, length)", sniff_charades, read_charades),
     Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)", sniff_wide, read_wide),
     Format("boundaries", "SALAMI boundaries (song_id, annotator, time, label)", sniff_boundaries, read_boundaries),
     Format("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name)", sniff_stead, read_stead),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from .source import Source, column_of, quoted
+from .times import MISSING, numbers
 
 #: Names that mean something in a table of events or answers.
 OURS = frozenset(("recording", "onset", "offset", "label", "present", "weak", "seconds"))
@@ -22,6 +23,8 @@ class Rows:
 
     ``data`` holds equally long columns: recording and label (text), onset and offset (float64, seconds), present
     (float64, only in formats of answers) and whatever else the format knows. ``places`` are their lines.
+
+    Every row of the file has one fate: ``rows = events + empty + skipped + merged``; ``account`` keeps that sum.
     """
 
     source: Source
@@ -31,6 +34,9 @@ class Rows:
     unannotated: list[str] = field(default_factory=list)
     lengths: dict[str, float] = field(default_factory=dict)
     bounds: bool = False  # answers whose present rows are events with their own bounds, not segments
+    blank: set[int | str] = field(default_factory=set)  # places that say "annotated, nothing there"
+    merged: dict[str, set[int | str]] = field(default_factory=dict)  # places that say nothing of their own, by reason
+    reading: str = ""  # one line: what was taken as what
 
     def __len__(self) -> int:
         return len(self.places)
@@ -40,10 +46,23 @@ class Rows:
         """Whether the rows are answers about segments."""
         return "present" in self.data
 
-    def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Only the rows of the mask stay."""
+    @property
+    def account(self) -> dict[str, int]:
+        """How many rows the file has and what became of each."""
+        used = set(self.places)
+        skipped = {place for place, _, _ in self.source.problems} - used
+        blank = self.blank - used - skipped
+        merged = set().union(*self.merged.values()) - used - skipped - blank if self.merged else set()
+        total = self.source.n_rows
+        counts = {"events": len(used), "empty": len(blank), "skipped": len(skipped), "merged": len(merged)}
+        return {"rows": sum(counts.values()) if total is None else total, **counts}
+
+    def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
+        """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
         if mask.all():
             return
+        if why:
+            self.merged.setdefault(why, set()).update(self.places[i] for i in np.flatnonzero(~mask).tolist())
         kept = np.flatnonzero(mask).tolist()
         for name, values in self.data.items():
             self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
@@ -70,8 +89,28 @@ class Rows:
             bad |= mask
         if bad.any():
             # The recording was listened to even if its row is broken.
-            self.empty += [name for name, out in zip(self.data["recording"], bad) if out]
+            self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
             self.keep(~bad)
+        return self._named()
+
+    def _named(self) -> Rows:
+        """The rows that say which recording they belong to."""
+        if "" in self.data["recording"]:
+            names = [name.strip() for name in self.data["recording"]]
+            for i, name in enumerate(names):
+                if not name:
+                    self.source.fail(self.places[i], "recording", "the row names no recording")
+            self.keep(np.array([bool(name) for name in names], dtype=bool))
+        return self
+
+    def say(self, text: str = "") -> Rows:
+        """State what was taken as what: the text, or what a format that always means the same has to say."""
+        names = dict.fromkeys([*self.data["recording"], *self.empty, *self.unannotated])
+        own = names.keys() <= {self.source.own} if self.source.own else False
+        told = "the file's name" if own else "as the format says"
+        self.reading = (
+            text or f"recording = {told} ({len(names)}), label = as the format says ({len(set(self.data['label']))})"
+        )
         return self
 
 
@@ -80,11 +119,16 @@ class Table:
 
     def __init__(self, source: Source, names: list[str], columns: Sequence[list[str]], lines: Sequence[int]) -> None:
         self.source = source
-        self.names = names
         self.lines = lines
-        self.columns: dict[str, list[str]] = {}
+        self.columns: dict[str, Any] = {}
+        self.twice: list[str] = []  # names of columns that stand twice with different content
+        self.short: set[int] = set()  # rows that were cut short, by their position
         for name, values in zip(names, columns):
+            if name in self.columns and name and values != self.columns[name]:
+                self.twice.append(name)
+                source.note(f"{source.name}: two columns are called {quoted(name)}; the first is used", kind="columns")
             self.columns.setdefault(name, values)
+        self.names = list(self.columns)
 
     @classmethod
     def read(
@@ -92,28 +136,35 @@ class Table:
     ) -> Table:
         """The table of a file; its first row names the columns unless the names are given."""
         delimiter = delimiter or source.delimiter
-        whole = source.columns_at_once(delimiter)
+        whole = source.columns_at_once(delimiter, named=names is None)
         if whole is not None and (names is None or len(whole) == len(names)):
+            source.n_rows = len(whole[0]) - (names is None)
             if names is not None:
                 return cls(source, names, whole, range(1, len(whole[0]) + 1))
             first = [column[0].strip() for column in whole]
             return cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
         columns: list[list[str]] | None = [[] for _ in names] if names is not None else None
         lines: list[int] = []
+        short: set[int] = set()
+        total = 0
         for rows, places in source.chunks(delimiter, quotes=quotes):
             if names is None or columns is None:
                 if not rows:
                     break
-                names, rows, places = [name.strip() for name in rows[0]], rows[1:], places[1:]
+                names, rows, places = [_unquoted(name) for name in rows[0]], rows[1:], places[1:]
                 columns = [[] for _ in names]
+            total += len(rows)
             if not set(map(len, rows)) <= {len(names)}:
-                rows, places = _even(source, rows, places, len(names))
+                rows, places = _even(source, rows, places, len(names), short, len(lines))
             lines += places
             for column, values in zip(columns, zip(*rows)):
                 column.extend(values)
         if names is None or columns is None:
             raise InvalidInput(f"{source.name}: is empty; a table needs a line that names its columns")
-        return cls(source, names, columns, lines)
+        source.n_rows = total
+        table = cls(source, names, columns, lines)
+        table.short = short
+        return table
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -140,8 +191,14 @@ class Table:
         """Which rows hold neither times nor a label: recordings that were annotated and are empty."""
         none = np.isnan(onset) & np.isnan(offset)
         if label is not None:
+            values = self.columns[label]
             for i in np.flatnonzero(none).tolist():
-                none[i] = not self.columns[label][i].strip()
+                none[i] = str(values[i]).strip().lower() in MISSING
+        for i in self.short & set(np.flatnonzero(none).tolist()):
+            words = "is cut short, or has another separator; an empty recording has empty fields behind its name"
+            self.source.fail(self.lines[i], "", words)
+            none[i] = False
+            onset[i] = np.inf  # a broken row, not an empty recording
         return none
 
     def others(self, *used: str | None) -> dict[str, Any]:
@@ -157,67 +214,25 @@ class Table:
         return found
 
 
-def _even(source: Source, rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
-    """Rows of one width: missing fields at the end are empty, too many are a broken row."""
+def _unquoted(name: str) -> str:
+    text = name.strip()
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _even(
+    source: Source, rows: list[list[str]], lines: list[int], width: int, short: set[int], first: int
+) -> tuple[list[list[str]], list[int]]:
+    """Rows of one width: missing fields at the end are empty and remembered, too many are a broken row."""
     even, kept = [], []
     for row, line in zip(rows, lines):
         if len(row) > width and any(item.strip() for item in row[width:]):
             source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
             continue
+        if len(row) < width:
+            short.add(first + len(even))
         even.append((row + [""] * width)[:width])
         kept.append(line)
     return even, kept
-
-
-def numbers(
-    source: Source, values: Sequence[str], places: Sequence[int | str], column: str, *, scale: float = 1.0
-) -> NDArray[np.float64]:
-    """Texts as float64; empty is NaN; the first that is not a number stops the reading or is kept count of.
-
-    Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
-    """
-    together = "".join(values)
-    # Python's own float takes "1_0", "nan" and "infinity"; a file's author hardly means them.
-    if not any(sign in together for sign in "_nN"):
-        try:
-            filled = [value or "nan" for value in values] if "" in values else values
-            found = np.array(filled, dtype=object).astype(np.float64)
-            if np.isfinite(found).all() or "" in values:
-                return found * scale if scale != 1.0 else found
-        except ValueError:
-            pass
-    found = np.empty(len(values))
-    for i, value in enumerate(values):
-        text = value.strip()
-        try:
-            if "_" in text:
-                raise ValueError
-            found[i] = float(text) if text else np.nan
-            broken = bool(text) and not np.isfinite(found[i])
-        except ValueError:
-            broken = True
-        if broken:
-            source.fail(places[i], column, f"{quoted(value)} is not a number{_slip(text)}")
-            found[i] = np.inf
-    return found * scale if scale != 1.0 else found
-
-
-def ending(onset: Any, length: Any) -> NDArray[np.float64]:
-    """Onset + length; to nine decimals where both have no more, so that 0.1 + 0.2 ends at 0.3."""
-    onset, length = np.asarray(onset, np.float64), np.asarray(length, np.float64)
-    total = onset + length
-    short = (np.round(onset, 9) == onset) & (np.round(length, 9) == length) & (total < 1e6)
-    return np.where(short, np.round(total, 9), total)
-
-
-def _slip(text: str) -> str:
-    if text.count(",") == 1 and text.replace(",", "").isdigit():
-        return "; a decimal comma?"
-    if ":" in text:
-        return "; times are plain seconds"
-    if text.startswith("#"):
-        return "; a spreadsheet error?"
-    return ""
 
 
 def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:

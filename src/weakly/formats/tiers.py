@@ -79,13 +79,19 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, 
         "label": [text for _, text, _ in named],
         "tier": [tier for tier, _, _ in named],
     }
-    places: list[int | str] = [f"tier {quoted(tier)}, interval {quoted(text)}" for tier, text, _ in named]
+    places: list[int | str] = [
+        f"tier {quoted(tier)}, interval {i} {quoted(text)}" for i, (tier, text, _) in enumerate(named, 1)
+    ]
+    source.n_rows = len(named)
     rows = Rows(source, data, places)
     if not named:
         rows.empty.append(name)
     rows.checked()
     rows.lengths = {n: v for n, v in lengths.items() if np.isfinite(v) and v > 0}
-    return rows
+    k = len(set(rows.data["label"]))
+    return rows.say(
+        f"recording = the file's name (1), label = the texts ({k}), tiers = {', '.join(dict.fromkeys(data['tier']))}"
+    )
 
 
 def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -226,7 +232,7 @@ def write_elan(events: Events, path: Path) -> list[str]:
     return found + per_recording(events, path, ending=".eaf", one=one, kind="ELAN")
 
 
-HERE = (
+READERS = (
     Format("textgrid", "TextGrid of Praat (needs the extra formats)", sniff_textgrid, read_textgrid, write_textgrid,
            endings=(".textgrid",)),
     Format("elan", "ELAN annotation document (needs the extra formats)", sniff_elan, read_elan, write_elan,

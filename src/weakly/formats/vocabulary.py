@@ -100,7 +100,11 @@ def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
         if tail.strip():
             return query, head.strip(), tail.strip()
         first, _, more = head.strip().partition(" ")
-        return (query, more.strip(), first) if more and first.lower().rstrip(":,") in _BESIDE else (query, head.strip(), "")
+        return (
+            (query, more.strip(), first)
+            if more and first.lower().rstrip(":,") in _BESIDE
+            else (query, head.strip(), "")
+        )
     first, _, more = rest.partition(" ")
     before, _, last = rest.rpartition(" ")
     if last.lower() in _BESIDE and before:

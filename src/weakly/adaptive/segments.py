@@ -1,9 +1,10 @@
-r"""Bisection: ask long segments first and split only those that are present.
+r"""Methods that need no signal: fixed segments, the oracle's, overlapping windows, and bisection.
 
-A shorter segment inside a longer one holds at most the same share of every event, so a present leaf has only present
-ancestors: whatever lies in an absent segment is absent. Splitting down to ``segment_length`` therefore returns exactly
-the labels of FIX with that length, for a fraction of the queries when events are few. It never improves on FIX; it
-saves queries, and pays with seconds heard more than once.
+Bisection asks long segments first and splits only those that are present. A shorter segment inside a longer one holds
+at most the same share of every event, so a present leaf has only present ancestors: whatever lies in an absent segment
+is absent. Splitting down to ``segment_length`` therefore returns exactly the labels of FIX with that length, for a
+fraction of the queries when events are few. It never improves on FIX; it saves queries, and pays with seconds heard
+more than once. With wrong answers it loses events: an absent by mistake near the root hides all that is below.
 """
 
 from __future__ import annotations
@@ -15,12 +16,107 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import InvalidInput
-from ..intervals import Intervals
+from ..intervals import Intervals, fixed_segments, oracle_segments
 from ..symbols import check, choice
 from ..theory.bisection import optimal_start_level
-from .base import Asked, Labels, Method, Recording, answers_by_segment
+from ..windows import cell_labels, checked_votes, window_starts, windows_per_cell
+from .base import Asked, AtOnce, Labels, Method, Recording, answers_by_segment, lookup
 
 CHILDREN = ("halves", "overlapping", "rescue")
+
+
+@dataclass(frozen=True)
+class Fixed(AtOnce):
+    """FIX: segments of one length from 0 to the end, or this many equally long ones in each recording.
+
+    Examples
+    --------
+    >>> from weakly.adaptive import Asked, Fixed, Recording
+    >>> Fixed(segment_length=2.0).next(Recording("a", 5.0), Asked()).tolist()
+    [[0.0, 2.0], [2.0, 4.0], [4.0, 5.0]]
+    """
+
+    segment_length: float | None = None
+    n_queries: int | None = None
+    name: ClassVar[str] = "fixed"
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        if self.segment_length is None:
+            edges = np.linspace(0.0, recording.length, (self.n_queries or 1) + 1)
+            return np.column_stack((edges[:-1], edges[1:]))
+        return fixed_segments(recording_length=recording.length, segment_length=self.segment_length)
+
+
+@dataclass(frozen=True)
+class Oracle(AtOnce):
+    """ORC: the true events and the gaps between them; needs strong labels, so it serves as the bound."""
+
+    name: ClassVar[str] = "oracle"
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All segments of the recording."""
+        if recording.events is None:
+            raise InvalidInput(f"recording {recording.name!r}: the oracle needs strong labels; give events")
+        return oracle_segments(recording.events, recording_length=recording.length)
+
+
+@dataclass(frozen=True)
+class Overlapping(AtOnce):
+    r"""Windows of one length every ``hop`` seconds; a cell of one hop is present if enough of its windows are.
+
+    Parameters
+    ----------
+    segment_length, hop : seconds; the length is a whole number K of hops.
+    votes : how many of the K windows that cover a cell must be present. Left out, the threshold is
+        :math:`k = K + 1/2 - x / \eta` rounded, if ``required_overlap`` x (the seconds of an event that are noticed,
+        :math:`\gamma d_e`) is given, else the majority. Cells near an end are covered by fewer windows and need the
+        same share of them.
+
+    Notes
+    -----
+    With the right threshold the expected error is half a hop per event, for every segment length; the majority is
+    right only where the segment is twice as long as the required overlap.
+    """
+
+    segment_length: float
+    hop: float
+    votes: int | None = None
+    required_overlap: float | None = None
+    name: ClassVar[str] = "overlapping"
+
+    def __post_init__(self) -> None:
+        windows = self.windows_per_cell
+        if self.votes is not None:
+            checked_votes(self.votes, windows=windows)
+
+    @property
+    def windows_per_cell(self) -> int:
+        """K."""
+        return windows_per_cell(segment_length=self.segment_length, hop=self.hop)
+
+    @property
+    def threshold(self) -> int:
+        """k: how many of the K windows must be present."""
+        k = self.windows_per_cell
+        if self.votes is not None:
+            return self.votes
+        if self.required_overlap is None:
+            return k // 2 + 1
+        return min(k, max(1, math.floor(k + 1 - self.required_overlap / self.hop)))
+
+    def segments(self, recording: Recording) -> Intervals:
+        """All windows of the recording; the first that reaches its end is the last."""
+        starts = window_starts(recording.length, segment_length=self.segment_length, hop=self.hop)
+        return np.column_stack((starts, np.minimum(starts + self.segment_length, recording.length)))
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """The cells, each present if enough of the windows that cover it are."""
+        windows = self.segments(recording)
+        cells = fixed_segments(recording_length=recording.length, segment_length=self.hop)
+        given = lookup(asked, windows)
+        labels = cell_labels(given, cells=len(cells), windows=self.windows_per_cell, votes=self.threshold)
+        return Labels(cells, labels, windows[given == 1])
 
 
 def best_start(*, recording_length: float, n_events: float = 1.0, query_cost_share: float = 0.5) -> int:
@@ -204,12 +300,14 @@ class _Tree:
         kept = seconds[1:] > seconds[:-1] * (1 + 1e-12)
         return Labels(np.column_stack((seconds[:-1], seconds[1:]))[kept], value[kept], noticed)
 
-    def windows(self, count: int) -> list[_Node]:
-        """All windows of this many quarter leaves, every half window; the first that reaches the end is the last."""
-        return [(a, count) for a in range(0, 4 * self.n_leaves, count // 2) if self._is_window(a, count)]
+    def _last(self, count: int) -> int:
+        """Where the last window of this many quarter leaves starts, if there is one every half window."""
+        width = count * self.leaf / 4
+        return (len(window_starts(self.length, segment_length=width, hop=width / 2)) - 1) * (count // 2)
 
-    def _is_window(self, first: int, count: int) -> bool:
-        return first == 0 or (first > 0 and self._inside(first + count // 2))
+    def windows(self, count: int) -> list[_Node]:
+        """All windows of this many quarter leaves, every half window."""
+        return [(first, count) for first in range(0, self._last(count) + 1, count // 2)]
 
     def overlapping(self, asked: Asked) -> tuple[list[_Node], dict[_Node, float]]:
         """The windows to ask now, and what is known of the windows of one leaf."""
@@ -224,28 +322,22 @@ class _Tree:
             if count <= 4:
                 return [], said
             # A window can be present only if every longer window around it is.
-            half = count // 2
+            half, last, longest = count // 2, self._last(count // 2), self._last(count)
             alive = {first for (first, _), answer in said.items() if answer != 0.0}
             parts = {first + k * half // 2 for first in alive for k in range(3)}
             live = {
                 (first, half)
                 for first in parts
-                if self._is_window(first, half)
-                and all(a in alive for a in _around(first, half) if self._is_window(a, count))
+                if first <= last and all(a in alive for a in _around(first, half) if 0 <= a <= longest)
             }
             count = half
 
     def window_labels(self, asked: Asked) -> Labels:
         """Half leaves: present if one of the two windows that cover them is."""
-        wanted, said = self.overlapping(asked)
-        n = 2 * self.n_leaves
-        value = np.zeros(n)
-        for (first, count), answer in sorted(said.items(), key=lambda item: not math.isnan(item[1])):
-            if wanted or math.isnan(answer):
-                value[first // 2 : (first + count) // 2] = np.nan
-        for (first, count), answer in said.items():
-            if answer == 1 and count == 4:
-                value[first // 2 : (first + count) // 2] = 1.0
-        yes = [node for node, answer in said.items() if answer == 1 and node[1] == 4]
+        given = np.zeros(len(self.windows(4)))  # what lies in an absent window is absent
+        for (first, count), answer in self.overlapping(asked)[1].items():
+            given[first // 2 : (first + count) // 2 - 1] = answer
+        labels = cell_labels(given, cells=2 * self.n_leaves, windows=2, votes=1)
+        yes = [(2 * k, 4) for k in np.flatnonzero(given == 1).tolist()]
         noticed = self.bounds(yes) if yes else np.empty((0, 2))
-        return self._labels(np.arange(n + 1), self.leaf / 2, value, noticed)
+        return self._labels(np.arange(len(labels) + 1), self.leaf / 2, labels, noticed)
