@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .formats import read as read
     from .formats import read_answers as read_answers
     from .formats import write as write
+    from .inference import Inference as Inference
+    from .inference import infer as infer
     from .lengths import Lengths as Lengths
     from .planning import Plan as Plan
     from .planning import plan as plan  # type: ignore[no-redef]
@@ -63,6 +65,7 @@ _HOME = {
     "formats": ("read", "read_answers", "write"),
     "evaluation": ("evaluate", "Evaluation"),
     "simulation": ("simulate", "Simulation"),
+    "inference": ("infer", "Inference"),
     "cost": ("Cost",),
     "planning": ("plan", "Plan"),
     "auditing": ("audit", "Audit"),

@@ -22,7 +22,9 @@ What others build on:
     many recordings and classes, with the rate, the law of lengths and the criterion estimated where they are left out.
 """
 
+from .infer import infer
 from .posterior import Contradiction, Hearing, Posterior, posterior
 from .renewal import Renewal
+from .result import Inference
 
-__all__ = ["Contradiction", "Hearing", "Posterior", "Renewal", "posterior"]
+__all__ = ["Contradiction", "Hearing", "Inference", "Posterior", "Renewal", "infer", "posterior"]

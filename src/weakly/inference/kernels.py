@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..annotator import TIE
-from ..parallel import kernel
+from ..compiled import kernel
 
 SCALE = 1e60
 _LOG_SCALE = float(np.log(SCALE))
@@ -79,6 +79,20 @@ class Runs(NamedTuple):
     high: Any  # longest
     shift: Any  # which of the shifts, or -1 for all of them
     factor: Any  # chance of the answers that are settled, times the chance of the shift
+
+
+@kernel
+def _longer_table(table: Any) -> Any:
+    bigger = np.empty((2 * len(table), table.shape[1]), table.dtype)
+    bigger[: len(table)] = table
+    return bigger
+
+
+@kernel
+def _longer(values: Any) -> Any:
+    bigger = np.empty(2 * len(values), values.dtype)
+    bigger[: len(values)] = values
+    return bigger
 
 
 @kernel
@@ -142,8 +156,8 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
                     return Runs(masks, first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors), 0
                 reached[target, i + 1] = True
                 if size == len(ints):
-                    ints = np.concatenate((ints, np.empty_like(ints)))
-                    factors = np.concatenate((factors, np.empty_like(factors)))
+                    ints = _longer_table(ints)
+                    factors = _longer(factors)
                 ints[size, 0], ints[size, 1], ints[size, 2], ints[size, 3], ints[size, 4] = state, target, 0, 0, -1
                 factors[size] = factor
                 size += 1
@@ -230,8 +244,8 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
                         for length in range(begun, l):
                             reached[target, i + length] = True
                         if size == len(ints):
-                            ints = np.concatenate((ints, np.empty_like(ints)))
-                            factors = np.concatenate((factors, np.empty_like(factors)))
+                            ints = _longer_table(ints)
+                            factors = _longer(factors)
                         ints[size, 0], ints[size, 1], ints[size, 2], ints[size, 3] = state, target, begun, l - 1
                         ints[size, 4] = -1 if alike else shift
                         factors[size] = factor
@@ -343,7 +357,9 @@ def backward(chain: Chain, runs: Runs, value: Any, power: Any, log_likelihood: f
                 rise[later] += 1
                 for state in range(states):
                     back[state, later] *= SCALE
-    return back, rise, np.cumsum(active)[:n], empty, events
+    for i in range(1, n):
+        active[i] += active[i - 1]
+    return back, rise, active[:n], empty, events
 
 
 @kernel
@@ -388,7 +404,7 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
                 ip = i + max(1, l)
                 if l > 0:
                     if size == len(rows):
-                        rows = np.concatenate((rows, np.empty_like(rows)))
+                        rows = _longer_table(rows)
                     rows[size, 0], rows[size, 1], rows[size, 2] = sample, i, l
                     rows[size, 3] = runs.shift[t] if runs.shift[t] >= 0 else coin[sample, i]
                     size += 1

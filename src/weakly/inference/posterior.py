@@ -303,26 +303,30 @@ class Posterior:
         noise = met * _entropy(np.asarray(heard.high)) + (1 - met) * _entropy(np.asarray(heard.low))
         return np.maximum(0.0, _entropy(heard.low + (heard.high - heard.low) * met) - noise)
 
-    def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
-        """n whole timelines drawn from the posterior: sample, onset, offset in seconds, one row per event."""
-        generator = np.random.default_rng(rng)
-        shares = generator.multinomial(n, self.weights)
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
+        """Sample number, onset and offset of every event of n sampled timelines."""
+        shares = rng.multinomial(n, self.weights)
         parts, first = [], 0
         for run, many in zip(self.runs, shares):
             if many:
-                uniform = generator.random((many, self.chain.n))
-                coin = generator.integers(0, len(self.chain.shifts), (many, self.chain.n), dtype=np.int8)
+                uniform = rng.random((many, self.chain.n))
+                coin = rng.integers(0, len(self.chain.shifts), (many, self.chain.n), dtype=np.int8)
                 rows = kernels.draw(self.chain, run.runs, *run.back, uniform, coin)
                 rows[:, 0] += first
                 parts.append(rows)
                 first += many
         rows = np.concatenate(parts)
-        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-        place = rows[:, 1] + np.where(rows[:, 1] == 0, 0.0, self.chain.shifts[rows[:, 3]])
-        end = rows[:, 1] + rows[:, 2] + self.chain.shifts[rows[:, 3]]
-        step = self.renewal.step
-        offset = np.where(rows[:, 1] + rows[:, 2] == self.chain.n, self.recording_length, end * step)
-        return pd.DataFrame({"sample": rows[:, 0], "onset": place * step, "offset": offset})
+        shift = self.chain.shifts[rows[:, 3]]
+        onset = np.where(rows[:, 1] == 0, 0.0, rows[:, 1] + shift) * self.renewal.step
+        offset = (rows[:, 1] + rows[:, 2] + shift) * self.renewal.step
+        last = rows[:, 1] + rows[:, 2] == self.chain.n
+        return rows[:, 0], onset, np.where(last, self.recording_length, np.minimum(offset, self.recording_length))
+
+    def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
+        """n whole timelines drawn from the posterior: sample, onset, offset in seconds, one row per event."""
+        number, onset, offset = self.draw(n, np.random.default_rng(rng))
+        table = pd.DataFrame({"sample": number, "onset": onset, "offset": offset})
+        return table.sort_values(["sample", "onset"], ignore_index=True)
 
 
 def _entropy(p: Array) -> Array:

@@ -1,0 +1,122 @@
+"""`weakly infer`: answers about segments -> what the events were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import InvalidInput
+from . import app
+from .common import JSON, OUT, REPORT, command_line, print_json, print_table, wrote
+
+_HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
+
+Answers are present/absent labels of segments of any length, overlapping, nested, repeated, by one or several people.
+What is left out (rate, law of event lengths, criterion) is estimated from them, as far as they tell.
+
+Examples:
+
+  weakly infer clips.csv --event-length lognorm:s=0.6,scale=0.8 --presence-criterion 0.5
+
+  weakly infer clips.csv --event-length 1 --guess-rate 0.05 --lapse-rate 0.05 --training train/ --report infer.html
+"""
+_ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels.")
+_TRAINING = typer.Option(
+    None, "--training", metavar="DIR", help="Write the training kit: noise rates, frames, events with confidence."
+)
+_MOST = 40  # rows on a terminal
+
+
+@app.command("infer", help=_HELP)
+def infer(
+    answers: list[str] = _ANSWERS,
+    event_length: str = typer.Option(
+        None, "--event-length", help="Law of event lengths: 1, 0.5,1,4 or gamma:0.8,loc=0.5; left out, estimated."
+    ),
+    presence_criterion: float = typer.Option(
+        None, "--presence-criterion", help="Share of an event that is noticed; left out, estimated or .3 to .7."
+    ),
+    rule: str = typer.Option(None, "--rule", help="A presence rule instead: seconds:0.25, any, birdnet."),
+    guess_rate: float = typer.Option(0.0, "--guess-rate", help="Chance of present where the rule says absent."),
+    lapse_rate: float = typer.Option(0.0, "--lapse-rate", help="Chance of absent where the rule says present."),
+    event_rate: float = typer.Option(None, "--event-rate", help="Events that start per second; left out, estimated."),
+    recording_length: float = typer.Option(None, "--recording-length", help="Seconds, where the files do not say."),
+    step: float = typer.Option(None, "--step", help="Steps of time in seconds; left out, chosen."),
+    label: str = typer.Option(None, "--label", help="One class only."),
+    unlisted: str = typer.Option(
+        "unknown", "--unlisted", help="A class that a segment does not list: unknown, or absent (looked for)."
+    ),
+    threshold: float = typer.Option(0.5, "--threshold", help="P(active) above which --out writes events."),
+    training: Path = _TRAINING,
+    format: str = typer.Option(None, "--format", help="Format of the answers; left out, it is found out."),
+    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    seed: int = typer.Option(0, "--seed", min=0, help="For the intervals."),
+    json: bool = JSON,
+    out: Path = OUT,
+    report: Path = REPORT,
+) -> None:
+    """Infer and print."""
+    from ..annotator import Annotator
+    from ..formats import read_answers
+    from ..inference import infer as make
+    from ..inference.result import flat
+    from ..lengths import Lengths
+
+    noisy: Any = None
+    if guess_rate or lapse_rate:
+        if presence_criterion is None and rule is None:
+            raise InvalidInput("--guess-rate and --lapse-rate need --presence-criterion or --rule")
+        criterion = {} if presence_criterion is None else {"presence_criterion": presence_criterion}
+        noisy = Annotator(**criterion, guess_rate=guess_rate, lapse_rate=lapse_rate)
+        presence_criterion = None  # type: ignore[assignment]
+    made = make(
+        read_answers(answers, format=format, on_error=on_error, progress=True),
+        lengths=None if event_length is None else Lengths.parse(event_length),
+        annotator=noisy,
+        presence_criterion=presence_criterion,
+        rule=rule,
+        event_rate=event_rate,
+        recording_length=recording_length,
+        step=step,
+        label=label,
+        unlisted=unlisted,
+        rng=seed,
+        progress=True,
+    )
+    if json:
+        print_json(made)
+    else:
+        for text in made.sentences():
+            typer.echo(text)
+        typer.echo("")
+        print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
+        if len(made.summary) > len(made.overall):
+            typer.echo("\nPer recording (all of them in --out, --json or --report):")
+            print_table(flat(made.summary).head(10))
+    if training is not None:
+        wrote(*made.training().write(training))
+    if out is not None:
+        _save(made, out, threshold)
+    if report is not None:
+        wrote(made.report(report, command=command_line()))
+
+
+def _save(made: Any, out: Path, threshold: float) -> None:
+    from .. import plot
+    from ..files import atomic_write
+    from ..inference.result import flat
+    from ..results import to_json
+
+    out.mkdir(parents=True, exist_ok=True)
+    paths = plot.save(made.plot().figure, out / "timeline")
+    tables = {"recordings": flat(made.summary), "overall": flat(made.overall), "estimates": flat(made.estimates)}
+    tables |= {"active": made.active, "events": made.events(threshold).to_frame()}
+    for name, table in tables.items():
+        with atomic_write(out / f"{name}.csv") as file:
+            file.write(table.to_csv(index=False))
+        paths.append(out / f"{name}.csv")
+    with atomic_write(out / "infer.json") as file:
+        file.write(to_json(made) + "\n")
+    wrote(*paths, out / "infer.json")

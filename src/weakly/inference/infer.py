@@ -1,0 +1,339 @@
+"""Answers of many recordings and classes in; what the events were, with everything that was left out estimated."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..annotator import Annotator, PresenceRule
+from ..errors import AssumptionWarning, InvalidInput
+from ..events import Answers
+from ..lengths import Lengths
+from ..parallel import Progress, in_order, threads
+from ..symbols import check, choice
+from .estimate import Family, Fit, Pass, choose_step, fit, run_all
+from .posterior import Contradiction, Hearing, Prepared, prepare
+from .renewal import Array, Renewal
+from .result import CRITERIA, Heard, Inference, Part
+
+_MOST_STEPS = 4000  # of an event whose law is left out
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Answers that one or more recordings share."""
+
+    segments: Array
+    present: Array
+    annotators: tuple[str, ...]
+    length: float
+    recordings: tuple[str, ...]
+
+
+def infer(
+    answers: Answers | pd.DataFrame,
+    *,
+    lengths: Any = None,
+    annotator: Annotator | Mapping[str, Annotator] | None = None,
+    presence_criterion: float | None = None,
+    rule: PresenceRule | str | None = None,
+    event_rate: float | None = None,
+    recording_length: float | Mapping[str, float] | None = None,
+    step: float | None = None,
+    label: str | None = None,
+    unlisted: str = "unknown",
+    draws: int = 200,
+    rng: Any = None,
+    executor: Executor | None = None,
+    progress: Progress = False,
+) -> Inference:
+    """What the events were, given what annotators said of segments: when, how many, how long, and how sure.
+
+    Parameters
+    ----------
+    answers : present, absent or unsure for segments of any length, overlapping, nested, repeated, by several people.
+    lengths : the law of event lengths, or what makes one (a number, a sample, a scipy law); left out, it is estimated.
+    annotator : who answered, or one for each name in the column annotator; ``presence_criterion`` or ``rule`` are short
+        for one without noise, and a rule takes the place of the annotator's criterion. All left out: the criterion is
+        estimated where the answers allow it, else it is .5, and intervals hold for .3 to .7.
+    event_rate : events that start per second; left out, it is estimated.
+    recording_length : seconds, or by name, where the answers do not say.
+    step : seconds; left out, it resolves the shortest of segment, event and rule.
+    label : one class; left out, every class by itself.
+    unlisted : a class that a segment's answers do not list is ``unknown`` there, or was looked for and ``absent``.
+    draws : timelines and estimates drawn for the intervals.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": "a", "onset": [0, 3, 6, 9], "offset": [3, 6, 9, 12], "label": "owl"})
+    >>> said = Answers.from_frame(frame.assign(present=[0, 1, 0, 0]))
+    >>> found = infer(said, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
+    >>> found.overall[["n_events", "event_seconds"]].round(2).values.tolist()
+    [[1.11, 1.0]]
+    """
+    given = answers if isinstance(answers, Answers) else Answers.from_frame(answers)
+    choice("unlisted", unlisted, ("unknown", "absent"))
+    law = None if lengths is None else Lengths.of(lengths)
+    if event_rate is not None:
+        check("event_rate", event_rate)
+        if law is None:
+            raise InvalidInput("event_rate without lengths: give the law of event lengths too, or leave both out")
+    who = _who(annotator, presence_criterion, rule)
+    generator = np.random.default_rng(rng)
+    patterns, notes = _patterns(given, label, unlisted, recording_length)
+    every = np.concatenate([p.segments for part in patterns.values() for p in part])
+    if len(every) == 0:
+        raise InvalidInput("there is no answer to infer events from: all are unsure or missing")
+    seconds = _seconds(who)
+    step = choose_step(every, law, seconds) if step is None else float(check("event_length", step, called="step"))
+    _warn_coarse(step, every, law, seconds)
+    criteria = CRITERIA if who is None else (None,)
+    found: dict[float | None, dict[str, Part]] = {}
+    with threads(executor) as pool:
+        for criterion in criteria:
+            hearing = who if criterion is None else Annotator(presence_criterion=criterion)
+            found[criterion] = {
+                name: _part(part, hearing, law, event_rate, step, draws, generator, pool, progress, name)
+                for name, part in patterns.items()
+            }
+    best, weights = _best(found)
+    settings = {
+        "lengths": None if law is None else law.name,
+        "annotator": who,
+        "event_rate": event_rate,
+        "step": step,
+        "unlisted": unlisted,
+        "label": label,
+        "draws": draws,
+    }
+    others = {c: parts for c, parts in found.items() if c is not None}
+    return Inference(found[best], settings, best, weights, others, tuple(notes))
+
+
+def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
+    """Who answers, as :func:`prepare` takes it; None where the criterion is unknown."""
+    if presence_criterion is not None and (annotator is not None or rule is not None):
+        raise InvalidInput("give one of presence_criterion, rule and annotator (a rule may replace its criterion)")
+    if presence_criterion is not None:
+        return Annotator(presence_criterion=presence_criterion)
+    if rule is None:
+        return annotator
+    said = PresenceRule.parse(rule) if isinstance(rule, str) else rule
+    if isinstance(annotator, Mapping):
+        return {name: Hearing.of(one, rule=said) for name, one in annotator.items()}
+    return Hearing.of(Annotator() if annotator is None else annotator, rule=said)
+
+
+def _seconds(who: Any) -> float | None:
+    """The shortest overlap in seconds that a rule asks for."""
+    rules: list[PresenceRule] = []
+    for one in who.values() if isinstance(who, Mapping) else [who]:
+        rules += list(one.rules) if isinstance(one, Hearing) else []
+    found = [form.seconds for each in rules for form in each.forms if form.seconds > 0]
+    return min(found) if found else None
+
+
+def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
+    shortest = float((segments[:, 1] - segments[:, 0]).min())
+    limits = [("segment", shortest / 2)]
+    if law is not None:
+        limits.append(("event (the shorter half)", float(law.quantile(0.5)) / 2))
+    if seconds is not None:
+        limits.append(("overlap that the rule asks for", seconds))
+    word, limit = min(limits, key=lambda pair: pair[1])
+    if step > limit * (1 + 1e-9):
+        text = (
+            f"step of {step:g} s is coarse for the shortest {word}; at most {limit:g} s is advised, a fifth is better"
+        )
+        warnings.warn(text, AssumptionWarning, stacklevel=3)
+
+
+def _patterns(
+    answers: Answers, label: str | None, unlisted: str, recording_length: Any
+) -> tuple[dict[str, list[_Pattern]], list[str]]:
+    """The distinct sets of answers of each class, with the recordings that share them."""
+    frame = answers.to_frame()
+    if len(frame) == 0:
+        raise InvalidInput("there is no answer to infer events from")
+    names = answers.labels if label is None else answers.select(label).labels
+    lengths, notes = _lengths(answers, frame, recording_length)
+    unsaid = frame["onset"].isna() | frame["offset"].isna()
+    frame.loc[unsaid, "onset"] = 0.0
+    frame.loc[unsaid, "offset"] = frame.loc[unsaid, "recording"].map(lengths)
+    if frame["offset"].isna().any():
+        name = frame.loc[frame["offset"].isna(), "recording"].iloc[0]
+        raise InvalidInput(f"recording {name!r}: the answers give no times and no length; give recording_length")
+    late = frame["offset"] > frame["recording"].map(lengths) * (1 + 1e-9) + 1e-6
+    if late.any():
+        row = frame[late].iloc[0]
+        raise InvalidInput(
+            f"answer ({row['onset']:g}, {row['offset']:g}) lies outside recording {row['recording']!r} of "
+            f"{lengths[row['recording']]:g} s"
+        )
+    if unlisted == "absent":
+        frame = _fill(frame, answers, lengths)
+    found: dict[str, list[_Pattern]] = {}
+    for name in names:
+        rows = frame[(frame["label"] == name) & frame["present"].notna()]
+        if len(rows) and (rows["present"] == 1).all():
+            text = f"{name}: every answer is present; if files list only what was heard, say unlisted='absent'"
+            warnings.warn(text, AssumptionWarning, stacklevel=3)
+        groups: dict[Any, list[str]] = {}
+        content: dict[Any, Any] = {}
+        for recording, part in rows.groupby("recording", sort=False):
+            part = part.sort_values(["onset", "offset", "annotator"], kind="stable")
+            spans, said = part[["onset", "offset"]].to_numpy(np.float64), part["present"].to_numpy(np.float64)
+            people, length = tuple(part["annotator"]), float(lengths[str(recording)])
+            key = (spans.tobytes(), said.tobytes(), people, length)
+            groups.setdefault(key, []).append(str(recording))
+            content[key] = (spans, said, people, length)
+        found[name] = [_Pattern(*content[key], tuple(who)) for key, who in groups.items()]
+        if not groups:
+            raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
+    return found, notes
+
+
+def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tuple[dict[str, float], list[str]]:
+    """The length of every recording; where nobody says, its last segment ends it."""
+    known = answers.recordings["length"].copy()
+    if isinstance(recording_length, Mapping):
+        for name, value in recording_length.items():
+            known[str(name)] = float(check("recording_length", value))
+    elif recording_length is not None:
+        known = known.fillna(float(check("recording_length", recording_length)))
+    last = frame.groupby("recording")["offset"].max()
+    guessed = known.isna() & known.index.isin(last.dropna().index)
+    notes = []
+    if guessed.any():
+        notes.append(
+            f"{int(guessed.sum())} recordings of unknown length are taken to end with their last segment "
+            "(recording_length gives it)"
+        )
+    known = known.where(~guessed, last.reindex(known.index))
+    return {str(name): float(value) for name, value in known.items()}, notes
+
+
+def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -> pd.DataFrame:
+    """The same with an absent answer wherever a segment was heard and a class is not listed."""
+    keys = ["recording", "onset", "offset", "annotator"]
+    heard = frame[keys].drop_duplicates()
+    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
+    known = [name for name in silent if math.isfinite(lengths[name])]
+    more = pd.DataFrame({"recording": known, "onset": 0.0, "offset": [lengths[n] for n in known], "annotator": ""})
+    heard = pd.concat([heard, more], ignore_index=True) if len(more) else heard
+    every = heard.merge(pd.DataFrame({"label": sorted(frame["label"].unique())}), how="cross")
+    filled = every.merge(frame[[*keys, "label", "present"]], how="left", on=[*keys, "label"], indicator=True)
+    filled.loc[filled["_merge"] == "left_only", "present"] = 0.0
+    return filled.drop(columns="_merge")
+
+
+def _part(
+    patterns: Sequence[_Pattern],
+    who: Any,
+    law: Lengths | None,
+    event_rate: float | None,
+    step: float,
+    draws: int,
+    rng: np.random.Generator,
+    executor: Executor,
+    progress: Progress,
+    name: str,
+) -> Part:
+    """One class: patterns prepared, process estimated, timelines drawn."""
+    widths = np.concatenate([p.segments[:, 1] - p.segments[:, 0] for p in patterns])
+    middle = float(np.exp(np.log(widths).mean())) / 2
+    if law is None:
+        top = min(max(p.length for p in patterns), max(4 * float(widths.max()), 20 * middle))
+        longest = min(_MOST_STEPS, math.ceil(top / step))
+    else:
+        longest = len(Renewal(law, 0.0, step).steps)
+    family = Family(step, longest, law, middle)
+    any_length = Lengths.sample(step * np.arange(1, longest + 1))
+    base = Renewal.from_hazard(any_length if law is None else law, hazard=0.01 / step, step=step, longest=longest)
+    work = [(p, base, who, name) for p in patterns]
+    ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
+    times = np.array([len(p.recordings) for p in patterns], dtype=np.float64)
+    made: Fit | None = None
+    if event_rate is None:
+        start = _start(patterns, times)
+        made = fit(ready, times, family, start=start, draws=draws, rng=rng, executor=executor)
+        renewal, found = made.renewal, made.found
+    else:
+        assert law is not None
+        renewal = Renewal(law, event_rate, step, longest=longest)
+        found = run_all(ready, renewal, executor=executor)
+    seeds = rng.spawn(len(patterns))
+    jobs = [(one, renewal, len(p.recordings), draws, seed) for one, p, seed in zip(ready, patterns, seeds)]
+    drawn = in_order(_heard, jobs, executor=executor, progress=progress, label=f"{name}: timelines")
+    heard = []
+    for k, (pattern, (active, n_events, event_seconds)) in enumerate(zip(patterns, drawn)):
+        for r, recording in enumerate(pattern.recordings):
+            events, seconds = n_events[r], event_seconds[r]
+            if made is not None:
+                events = events + made.moves @ made.events_slope[k]
+                seconds = seconds + made.moves @ made.seconds_slope[k]
+            heard.append(
+                Heard(
+                    recording, pattern.length, pattern.segments, pattern.present, pattern.annotators, active,
+                    float(found.n_events[k]), float(found.event_seconds[k]),
+                    np.maximum(events, 0.0), np.clip(seconds, 0.0, pattern.length),
+                )
+            )  # fmt: skip
+    return Part(name, renewal, who, made, tuple(heard), _total(found, times))
+
+
+def _total(found: Pass, times: Array) -> float:
+    return float(times @ found.log_likelihood)
+
+
+def _start(patterns: Sequence[_Pattern], times: Array) -> float:
+    """A first guess at the rate: present answers per second heard."""
+    present = sum(t * float((p.present == 1).sum()) for p, t in zip(patterns, times))
+    heard = sum(t * float(np.diff(p.segments, axis=1).sum()) for p, t in zip(patterns, times))
+    return (present + 0.5) / (heard + 1e-9)
+
+
+def _prepare(pattern: _Pattern, base: Renewal, who: Any, name: str) -> Prepared:
+    try:
+        ready = prepare(
+            pattern.segments,
+            pattern.present,
+            renewal=base,
+            recording_length=pattern.length,
+            annotator=who,
+            annotators=pattern.annotators,
+        )
+        ready.posterior(base)  # answers that no timeline explains are told by the recording's name
+    except Contradiction as error:
+        raise InvalidInput(f"{name}, recording {pattern.recordings[0]!r}: {error}") from error
+    return ready
+
+
+def _heard(ready: Prepared, renewal: Renewal, many: int, draws: int, rng: Any) -> tuple[Array, Array, Array]:
+    """P(active), and numbers and seconds of events of sampled timelines for each recording that shares the answers."""
+    made = ready.posterior(renewal)
+    n_events, seconds = np.zeros((many, draws)), np.zeros((many, draws))
+    for r in range(many):
+        sample, onset, offset = made.draw(draws, rng)
+        n_events[r] = np.bincount(sample, minlength=draws)
+        seconds[r] = np.bincount(sample, weights=offset - onset, minlength=draws)
+    return made.active, n_events, seconds
+
+
+def _best(found: Mapping[float | None, Mapping[str, Part]]) -> tuple[float | None, dict[float, float]]:
+    """The criterion to go by, and how likely each of several is; .5 unless the answers tell them apart."""
+    if None in found:
+        return None, {}
+    totals = {float(c): sum(p.log_likelihood for p in parts.values()) for c, parts in found.items() if c is not None}
+    top = max(totals.values())
+    shares = {c: math.exp(v - top) for c, v in totals.items()}
+    shares = {c: v / sum(shares.values()) for c, v in shares.items()}
+    best = max(shares, key=lambda c: shares[c])
+    return (best if shares[best] > 0.95 else 0.5), shares
