@@ -358,10 +358,16 @@ async function owner() {
   if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks" }));
 }
 
-$("export").addEventListener("click", () => once(async () => {
-  const { folder, files } = await json("export", {});
-  $("written").textContent = `Wrote ${files.join(", ")} in ${folder}`;
-}));
+$("export").addEventListener("click", async () => {
+  $("export").disabled = true;
+  try {
+    const { folder, files } = await json("export", {});
+    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}`;
+  } catch (error) {
+    complain(error);
+  }
+  $("export").disabled = false;
+});
 
 const buttons = {
   present: () => answer(1, "present"), absent: () => answer(0, "absent"), unsure: () => answer(null, "unsure"),
