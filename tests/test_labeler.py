@@ -16,6 +16,7 @@ import zlib
 
 import krippendorff
 import numpy as np
+import pandas as pd
 import pytest
 import soundfile
 from hypothesis import given
@@ -27,7 +28,7 @@ import weakly as wk
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
-from weakly.labeler.campaign import open_campaign, open_measurement, serve
+from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
 from weakly.labeler.app import create_app
 
 BASE = "http://127.0.0.1:8765"
@@ -611,3 +612,31 @@ def test_the_client_says_what_the_server_says(recordings, tmp_path):
         server.kill()
     with pytest.raises(urllib.error.URLError):
         client.ask()
+
+
+class TestLive:
+    def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
+        world = World(wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0))
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, world=world)
+        page = web(made)
+        assert page.get("/api/1/live").json() == {"card": None, "labels": None}
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        for item in list(made.session.items.values()):
+            mine = events[events["recording"] == item.recording]
+            said = float((np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)).max() > 0.35)
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        live = page.get("/api/1/live").json()["labels"]
+        made.export()
+        folder = tmp_path / "c" / "labels"
+        batch = wk.infer(
+            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=world.annotator, recording_length=12.0,
+            draws=20, rng=0,
+        )  # fmt: skip
+        active = pd.read_csv(folder / "active.csv")
+        np.testing.assert_allclose(active["active"], batch.active["active"], atol=1e-12)
+        assert live["n_events"] == pytest.approx(batch.overall["n_events"].sum(), abs=1e-9)
+        p = batch.active["active"]
+        by_hand = (np.minimum(p, 1 - p) * (batch.active["offset"] - batch.active["onset"])).sum() / 2
+        assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
+        assert live["met"] is True
+        assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)

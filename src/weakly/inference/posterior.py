@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import InvalidInput
-from ..exact.chance import Chance
 from ..intervals import as_intervals
+from ..observer import Observer
 from ..symbols import check
 from . import kernels
 from .kernels import Chain, Questions, Runs
@@ -44,10 +44,10 @@ class Hearing:
             return who
         if isinstance(who, PresenceRule):
             return cls((who,), 0.0, 1.0)
-        chance = Chance.of(who)
+        chance = Observer.of(annotator=who)
         if rule is not None:
             return cls((rule,), chance.low, chance.high)
-        criteria, _ = chance.criteria(_NODES)
+        criteria, _ = chance.nodes(_NODES)
         return cls(tuple(PresenceRule.fraction(float(g)) for g in criteria), chance.low, chance.high)
 
 

@@ -157,7 +157,7 @@ def _names(given: Sequence[str]) -> list[str]:
 def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
     """Write everything that the answers make into the campaign's folder: strong and weak labels, answers, cards.
 
-    Strong labels as DCASE, Raven, Audacity and CSV; with the world given, what the posterior says of them.
+    Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
     """
     state = campaign.store.state()
     now = Campaign(campaign.folder, campaign.store, state, campaign.own)
@@ -169,26 +169,24 @@ def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
         write(found.answers, answers, format="clips")
     paths.append(answers)
-    if labeling.live is not None:
-        paths += _write_posterior(labeling, folder)
-    return paths + _write_cards(labeling, folder)
+    return paths + _write_inference(labeling, folder) + _write_cards(labeling, folder)
 
 
-def _write_posterior(labeling: Labeling, folder: Path) -> list[Path]:
-    """How probable an event is at each moment, and the expected quality, as CSV and JSON."""
+def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
+    """What the answers say of the events: those that are likely, with how sure they are, and P(event) over time."""
     live = labeling.live
-    assert live is not None
-    state = live.state(labeling.session)
-    parts = [
-        pd.DataFrame({"recording": name, "onset": one.edges[:-1], "offset": one.edges[1:], "active": one.active})
-        for name, one in live.posteriors(labeling.session, event_rate=state["event_rate"]).items()
-    ]
-    active, quality = folder / "active.csv", folder / "quality.json"
-    with atomic_write(active) as file:
-        pd.concat(parts, ignore_index=True).to_csv(file, index=False)
-    with atomic_write(quality) as file:
-        file.write(to_json(state) + "\n")
-    return [active, quality]
+    found = None if live is None else live.inference(labeling.session)
+    if live is None or found is None:
+        return []
+    paths = [folder / name for name in ("inferred.csv", "active.csv", "quality.json")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        write(found.events(), paths[0], format="csv")
+    with atomic_write(paths[1]) as file:
+        found.active.to_csv(file, index=False)
+    with atomic_write(paths[2]) as file:
+        file.write(to_json(live.state(labeling.session)) + "\n")
+    return paths
 
 
 def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:

@@ -100,8 +100,10 @@ class Posterior:
         return float(MEANS @ self.weights.sum(axis=(1, 2, 3)))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The interval of the mean criterion with equal tails."""
-        return _interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
+        """The interval of the mean criterion with equal tails, never narrower than the steps of what is asked."""
+        low, high = _interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
+        room = max(0.0, 1.5 * (FRACTIONS[1] - FRACTIONS[0]) - (high - low)) / 2
+        return max(0.0, low - room), min(1.0, high + room)
 
     @property
     def spread(self) -> float:
@@ -122,7 +124,7 @@ class Posterior:
             ("guess_rate", RATES, guess, float(RATES @ guess)),
             ("lapse_rate", RATES, lapse, float(RATES @ lapse)),
         ):
-            low, high = _interval(grid, weights, 0.95)
+            low, high = self.interval() if grid is MEANS else _interval(grid, weights, 0.95)
             found |= {name: at, f"{name}_low": low, f"{name}_high": high}
         return found
 
