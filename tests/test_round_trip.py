@@ -316,6 +316,10 @@ def test_the_result_shows_itself(folder):
     assert data["listened"] == pytest.approx(20)
     assert found.estimate(seconds_per_answer=2) == pytest.approx(36)
     json.dumps(data, allow_nan=False)
+    assert found.settings["segment_length"] == 2.5
+    page = found.report(folder / "page.html").read_text()
+    assert "8 queries in 2 recordings" in page
+    assert "event_fraction" not in page
     orc = wk.queries({"a": 10.0}, method="oracle", events=wk.Events.from_frame(
         pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.5]}), recording_length=10.0))  # fmt: skip
     assert orc.frame[["onset", "offset"]].to_numpy().tolist() == [[0, 2], [2, 4.5], [4.5, 10]]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments
-from ..symbols import check
+from ..symbols import check, positive
 from .base import Asked, Labels, Method, Recording, answers_by_segment, key
 
 
@@ -41,14 +41,6 @@ class Found:
     presence_criterion_ci: tuple[float, float]
     n_queries: int
     done: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON can hold them."""
-        from dataclasses import asdict
-
-        from ..results import plain
-
-        return dict(plain(asdict(self)))
 
 
 class _Threshold:
@@ -136,11 +128,10 @@ class Boundary(Method):
     follows_answers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check("segment_length", self.tolerance, called="tolerance")
+        positive("tolerance", self.tolerance)
+        positive("shortest", self.shortest, zero=True)
         check("guess_rate", self.guess_rate)
         check("lapse_rate", self.lapse_rate)
-        if not self.shortest >= 0:
-            raise InvalidInput(f"shortest must be seconds >= 0, got {self.shortest:g}")
         if self.guess_rate + self.lapse_rate >= 1:
             raise InvalidInput("guess_rate + lapse_rate must be below 1: such answers tell nothing")
 

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import AssumptionWarning, InvalidInput
-from ..symbols import check, whole
+from ..symbols import check, positive, whole
 from .base import Recording, with_events
 
 if TYPE_CHECKING:
@@ -66,13 +66,7 @@ class Design:
 
     def items_for(self, half_width: float) -> int:
         """How many items give an interval of plus or minus this."""
-        wanted = float(check("presence_criterion", half_width, called="half_width"))
-        return int(np.ceil((self.half_width(1) / wanted) ** 2))
-
-    def to_frame(self) -> pd.DataFrame:
-        """How many items give which interval: n_items, half_width."""
-        counts = sorted({10, 20, 50, 100, 200, self.n_items})
-        return pd.DataFrame({"n_items": counts, "half_width": [self.half_width(n) for n in counts]})
+        return int(np.ceil((self.half_width(1) / positive("half_width", half_width)) ** 2))
 
 
 def design(

@@ -188,9 +188,7 @@ class Campaign:
         with inputs_kept():
             mine = read_returned(self.queries, [path for path in given if path in own], self.folder)
         other = read_returned(self.queries, [path for path in given if path not in own], self.folder)
-        return Returned(
-            mine.answers + other.answers, mine.unknown + other.unknown, mine.unreadable + other.unreadable
-        )
+        return Returned(mine.answers + other.answers, mine.unknown + other.unknown, mine.unreadable + other.unreadable)
 
     def _name(self, path: str | Path) -> str:
         return os.path.relpath(path, self.folder)
@@ -305,7 +303,7 @@ def _place(folder: Path, path: Path | None) -> dict[str, Any]:
 def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
     if place.get("path") is None:
         return None
-    near = folder / place["relative"] if place.get("relative") else None
+    near = Path(os.path.normpath(folder / place["relative"])) if place.get("relative") else None
     return near if near is not None and near.exists() else Path(place["path"])
 
 

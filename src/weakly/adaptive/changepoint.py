@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..audio import Features
 from ..errors import InvalidInput, optional
 from ..intervals import Intervals
-from ..symbols import check, choice
+from ..symbols import choice, positive
 from .base import AtOnce, Labels, Recording
 from .simulated import Outcome, run
 
@@ -167,10 +167,10 @@ class ChangePoint(AtOnce):
     def __post_init__(self) -> None:
         if not len(self.windows):
             raise InvalidInput("windows must hold at least one number of seconds")
-        check("segment_length", self.windows, called="windows")
+        for window in self.windows:
+            positive("windows", window)
         choice("search", self.search, SEARCHES)
-        if not self.shortest >= 0:
-            raise InvalidInput(f"shortest must be seconds >= 0, got {self.shortest:g}")
+        positive("shortest", self.shortest, zero=True)
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""

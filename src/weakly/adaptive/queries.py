@@ -65,6 +65,11 @@ class Queries:
         """How many seconds there are to hear."""
         return float((self.frame["offset"] - self.frame["onset"]).sum())
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What made the queries: the method and its parameters."""
+        return {"method": self.method, **self.parameters}
+
     def estimate(self, *, seconds_per_answer: float = SECONDS_PER_ANSWER) -> float:
         """Seconds of work: each segment heard once, and so many seconds to answer each."""
         return self.listened + seconds_per_answer * self.n_queries
@@ -100,6 +105,19 @@ class Queries:
         ax = timeline(rows, recording_length=longest, ax=ax)
         ax.set_title(f"{self.method}: {self.n_queries} queries, {self.listened:.0f} s to hear", fontsize=10)
         return ax
+
+    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
+        """One self-contained page: how many queries, their picture, the settings and all rows."""
+        from ..report import Report
+
+        heard, work, names = self.listened / 60, self.estimate() / 60, self.frame["recording"].nunique()
+        page = Report("Queries").answer(
+            f"{self.n_queries} queries in {names} recordings: {heard:.1f} min to hear, about {work:.1f} min of work."
+        )
+        page.figure(self.plot().figure, "The segments that are asked, over time.").heading("Settings")
+        page.table(pd.DataFrame({"name": list(self.settings), "value": list(map(str, self.settings.values()))}))
+        page.heading("Queries").table(self.frame.drop(columns=["calibration", "event_fraction"]))
+        return (page if command is None else page.code(command)).write(Path(path))
 
     def write(self, out: str | os.PathLike[str], *, to: str = "csv", **how: Any) -> list[Path]:
         """Write the campaign's state and the files of the annotation tool into a folder; the paths.

@@ -41,6 +41,11 @@ class Study:
     query_cost_share: float
     seed: int
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What made the study."""
+        return {name: getattr(self, name) for name in ("presence_criterion", "query_cost_share", "seed")}
+
     def to_frame(self) -> pd.DataFrame:
         """One row per run: condition, snr, density, method, setting, and the words of results."""
         return self.frame.copy()
@@ -49,10 +54,14 @@ class Study:
         """The settings and rows as JSON can hold them."""
         from ..results import plain
 
-        return dict(plain({
-            "presence_criterion": self.presence_criterion, "query_cost_share": self.query_cost_share,
-            "seed": self.seed, "rows": self.frame,
-        }))  # fmt: skip
+        return dict(plain({**self.settings, "rows": self.frame}))
+
+    def report(self, path: str | Path) -> Path:
+        """One self-contained page: the frontiers and all rows."""
+        from ..report import Report
+
+        page = Report("Adaptive queries: the study").figure(self.figure(), "Every method over its number of queries.")
+        return page.table(self.frame).write(path)
 
     def compare(self, *, metric: str = "wrong_time", against: str = "fixed") -> pd.DataFrame:
         """The ratio of a metric to that of another method at the same number of queries, linear between its points."""
