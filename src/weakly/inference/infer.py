@@ -76,7 +76,7 @@ def infer(
     >>> said = Answers.from_frame(frame.assign(present=[0, 1, 0, 0]))
     >>> found = infer(said, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
     >>> found.overall[["n_events", "event_seconds"]].round(2).values.tolist()
-    [[1.11, 1.0]]
+    [[1.08, 1.08]]
     """
     given = answers if isinstance(answers, Answers) else Answers.from_frame(answers)
     choice("unlisted", unlisted, ("unknown", "absent"))

@@ -45,7 +45,9 @@ def forward_corrected_loss(
 
 @dataclass(frozen=True)
 class Training:
-    """Label noise per class and segment length (``rates``), and the labels of frames (``frames``).
+    """Label noise per class and segment length (``rates``), labels of frames (``frames``), painted labels (``events``).
+
+    Painted labels carry a confidence: the share of their time that is expected to be event.
 
     Columns of ``frames``: recording, label, onset, offset, hard (the painted label: 1 present, 0 absent, NaN where no
     answer tells or answers that overlap are tied), posterior (P(active)), log_likelihood_ratio (of the answers, active
@@ -122,7 +124,21 @@ def training(inference: Inference) -> Training:
                 "active_seconds": active,
             }
         )
-    return Training(pd.DataFrame(rows), pd.concat(tables, ignore_index=True), inference.events())
+    return Training(pd.DataFrame(rows), pd.concat(tables, ignore_index=True), _painted(inference))
+
+
+def _painted(inference: Inference) -> Events:
+    """The painted label as events; confidence: the share of each that is expected to be event."""
+    rows, lengths = [], {}
+    for label, part in inference.parts.items():
+        for one in part.heard:
+            lengths[one.recording] = one.length
+            edges = one.edges(part.renewal.step)
+            for a, b in one.painted:
+                over = np.clip(np.minimum(b, edges[1:]) - np.maximum(a, edges[:-1]), 0, None)
+                rows.append((one.recording, float(a), float(b), label, float(over @ one.active / over.sum())))
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence"])
+    return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
 
 def _frames(one: Heard, label: str, edges: Any, votes: Any, prior: float) -> pd.DataFrame:

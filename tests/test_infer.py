@@ -1,0 +1,261 @@
+"""`wk.infer` and `weakly infer`: worlds that are not ours back from their answers, and everything that is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+import weakly as wk
+from weakly import AssumptionWarning, InvalidInput
+from weakly.cli import app
+from weakly.inference.training import forward_corrected_loss
+
+LAW = stats.lognorm(0.6, scale=math.exp(-0.18))  # mean 1 s
+
+
+def recordings(rng, *, rate, length, n, law=LAW):
+    """An alternating renewal process in continuous time, begun long before each recording, event by event."""
+    made = []
+    for _ in range(n):
+        at, events = -100.0, []
+        while at < length:
+            at += rng.exponential(1 / rate - law.mean())
+            d = float(law.rvs(random_state=rng))
+            if at + d > 0 and at < length:
+                events.append((max(at, 0.0), min(at + d, length)))
+            at += d
+        made.append(np.array(events).reshape(-1, 2))
+    return made
+
+
+def answers(rng, made, *, widths, length, criterion=0.5, noise=0.0, people=("",)):
+    rows = []
+    for r, events in enumerate(made):
+        width = widths[r % len(widths)]
+        for start in np.arange(0, length - 1e-9, width):
+            end = min(start + width, length)
+            met = any(
+                min(b, end) - max(a, start) > 0 and min(b, end) - max(a, start) >= criterion * (b - a) - 1e-9
+                for a, b in events
+            )
+            for who in people:
+                said = met != (rng.random() < noise)
+                rows.append((f"r{r}", start, end, "owl", float(said), who))
+    return pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "present", "annotator"])
+
+
+@pytest.fixture(scope="module")
+def world():
+    rng = np.random.default_rng(5)
+    made = recordings(rng, rate=0.1, length=60.0, n=40)
+    return rng, made
+
+
+def test_long_clips_give_the_event_time_back(world):
+    """10 s clips paint many times the true presence; the inferred seconds and counts hold the truth."""
+    rng, made = world
+    said = answers(rng, made, widths=(10.0,), length=60.0)
+    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0)
+    row = found.overall.iloc[0]
+    true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
+    assert row["painted_seconds"] > 4 * true[1]
+    assert row["n_events_ci"][0] < true[0] < row["n_events_ci"][1]
+    assert row["event_seconds_ci"][0] < true[1] < row["event_seconds_ci"][1]
+    assert row["event_seconds"] == pytest.approx(true[1], rel=0.15)
+    assert found.estimates.set_index("quantity").loc["event_rate", "value"] == pytest.approx(0.1, rel=0.15)
+    assert "10 s clips say" in found.sentences()[0]
+
+
+def test_two_lengths_identify_the_law_and_one_does_not(world):
+    rng, made = world
+    both = wk.infer(
+        answers(rng, made, widths=(0.5, 5.0), length=60.0), presence_criterion=0.5, step=0.1, rng=0, draws=50
+    )
+    table = both.estimates.set_index("quantity")
+    assert table.loc["mean_length", "value"] == pytest.approx(1.0, rel=0.25)
+    assert bool(table.loc["mean_length", "identified"])
+    one = wk.infer(answers(rng, made, widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
+    table = one.estimates.set_index("quantity")
+    assert not bool(table.loc["mean_length", "identified"])
+    assert not bool(table.loc["event_rate", "identified"])
+    assert any("hardly tell" in text for text in one.sentences())
+
+
+def test_an_unknown_criterion_widens_the_intervals(world):
+    rng, made = world
+    said = answers(rng, made, widths=(3.0,), length=60.0)
+    known = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=50)
+    unknown = wk.infer(said, lengths=LAW, rng=0, draws=50)
+    a, b = known.overall.iloc[0]["n_events_ci"], unknown.overall.iloc[0]["n_events_ci"]
+    assert b[1] - b[0] > 1.5 * (a[1] - a[0])
+    assert not unknown.criterion_known
+    assert any("presence criterion was left out" in text for text in unknown.sentences())
+
+
+def test_the_same_numbers_on_any_executor(world):
+    rng, made = world
+    said = answers(rng, made[:8], widths=(3.0,), length=60.0, noise=0.05)
+    who = wk.Annotator(guess_rate=0.05, lapse_rate=0.05)
+    alone = wk.infer(said, lengths=1.0, annotator=who, rng=3)
+    with ThreadPoolExecutor(3) as pool:
+        several = wk.infer(said, lengths=1.0, annotator=who, rng=3, executor=pool)
+    pd.testing.assert_frame_equal(alone.summary, several.summary)
+    assert alone.log_likelihood == several.log_likelihood
+
+
+def test_recordings_with_the_same_answers_share_one_posterior_and_differ_in_nothing(world):
+    """Forty copies of one recording: forty times its expected numbers, and the interval of a sum."""
+    rng, made = world
+    one = answers(rng, made[:1], widths=(3.0,), length=60.0)
+    copies = pd.concat([one.assign(recording=f"c{k}") for k in range(40)])
+    single = wk.infer(one, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
+    many = wk.infer(copies, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
+    assert many.overall["n_events"][0] == pytest.approx(40 * single.overall["n_events"][0])
+    assert many.log_likelihood == pytest.approx(40 * single.log_likelihood)
+    widths = [float(np.ptp(f.overall["event_seconds_ci"][0])) for f in (single, many)]
+    assert 3.5 * widths[0] < widths[1] < 11 * widths[0]  # sqrt(40) = 6.3
+
+
+def test_events_frames_and_samples_agree(world):
+    rng, made = world
+    said = answers(rng, made[:6], widths=(0.5,), length=60.0)
+    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0)
+    active = found.active
+    seconds = ((active["offset"] - active["onset"]) * active["active"]).groupby(active["recording"]).sum()
+    np.testing.assert_allclose(seconds[found.summary["recording"]], found.summary["event_seconds"], rtol=1e-9)
+    events = found.events()
+    frame = events.to_frame()
+    assert len(frame) > 3
+    assert (frame["confidence"] > 0.5).all()
+    assert (frame["onset_low"] <= frame["onset"]).all()
+    assert (frame["offset_high"] >= frame["offset"]).all()
+    assert len(events.recordings) == 6
+    drawn = found.sample(400, rng=1)
+    assert len(drawn) / 400 == pytest.approx(found.summary["n_events"].sum(), rel=0.05)
+    assert json.loads(json.dumps(found.to_dict()))["overall"][0]["n_recordings"] == 6
+
+
+def test_training_rates_match_the_truth(world, tmp_path):
+    rng, made = world
+    said = answers(rng, made, widths=(2.0,), length=60.0)
+    kit = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=10).training()
+    active = idle = missed = added = 0.0
+    for row in said.itertuples():
+        events = made[int(row.recording[1:])]
+        over = np.clip(np.minimum(events[:, 1], row.offset) - np.maximum(events[:, 0], row.onset), 0, None).sum()
+        active, idle = active + over, idle + 2.0 - over
+        missed, added = missed + over * (1 - row.present), added + (2.0 - over) * row.present
+    assert kit.rates["deletion_rate"][0] == pytest.approx(missed / active, abs=0.04)
+    assert kit.rates["insertion_rate"][0] == pytest.approx(added / idle, abs=0.02)
+    np.testing.assert_allclose(kit.noise_matrix("owl", 2.0).sum(axis=0), 1.0)
+    kit.write(tmp_path)
+    frames = pd.read_parquet(tmp_path / "frames.parquet")
+    assert set(frames["hard"].unique()) == {0.0, 1.0}
+    odds = np.log(frames["posterior"] / (1 - frames["posterior"]))
+    kept = np.isfinite(odds) & (odds.abs() < 20)
+    assert np.ptp((odds - frames["log_likelihood_ratio"])[kept]) < 1e-6  # the prior's odds, everywhere the same
+    assert (tmp_path / "events.tsv").read_text().startswith("filename\tonset\toffset\tevent_label\tconfidence\n")
+    assert wk.read(tmp_path / "events.tsv").to_frame()["confidence"].between(0, 1).all()
+
+
+def test_the_corrected_loss_is_least_at_the_truth():
+    """Expected over noisy labels, the loss of a constant guess is least at the true share of active frames."""
+    share, inserted, deleted = 0.3, 0.25, 0.1
+    noisy = share * (1 - deleted) + (1 - share) * inserted
+    grid = np.linspace(0.01, 0.99, 99)
+    rates = {"insertion_rate": inserted, "deletion_rate": deleted}
+    loss = noisy * forward_corrected_loss(grid, 1.0, **rates) + (1 - noisy) * forward_corrected_loss(grid, 0.0, **rates)
+    assert grid[np.argmin(loss)] == pytest.approx(share)
+
+
+BASE = pd.DataFrame(
+    {"recording": "a", "onset": [0.0, 3.0], "offset": [3.0, 6.0], "label": "owl", "present": [1.0, 0.0]}
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "message"),
+    [
+        ({"present": [np.nan, np.nan]}, {}, "all are unsure"),
+        ({}, {"recording_length": 5.0}, r"answer \(3, 6\) lies outside recording 'a' of 5 s"),
+        ({"onset": [np.nan] * 2, "offset": [np.nan] * 2}, {}, "give recording_length"),
+        ({}, {"event_rate": 0.1, "lengths": None}, "give the law of event lengths"),
+        ({}, {"event_rate": 6.0}, "events per minute"),
+        ({}, {"rule": "seconds:1", "presence_criterion": 0.5}, "give one of presence_criterion, rule"),
+        ({"onset": [0.0, 0.0], "offset": [3.0, 3.0]}, {"presence_criterion": 0.5}, r"owl, recording 'a': no timeline"),
+        ({}, {"step": -1.0}, "step must be > 0"),
+        ({}, {"unlisted": "no"}, "unlisted must be one of"),
+        ({}, {"label": "dog"}, "label must be one of 'owl'"),
+    ],
+)
+def test_what_is_refused(change, how, message):
+    with pytest.raises(InvalidInput, match=message):
+        wk.infer(BASE.assign(**change), **{"lengths": 1.0, "recording_length": None, **how})
+
+
+def test_no_answers_at_all():
+    with pytest.raises(InvalidInput, match="no answer"):
+        wk.infer(BASE.iloc[:0], lengths=1.0)
+
+
+def test_coarse_steps_and_lists_of_present_labels_warn():
+    with pytest.warns(AssumptionWarning, match="step of 2 s is coarse"):
+        wk.infer(BASE, lengths=1.0, presence_criterion=0.5, step=2.0)
+    only = BASE.iloc[:1]
+    with pytest.warns(AssumptionWarning, match="every answer is present"):
+        wk.infer(only, lengths=1.0, presence_criterion=0.5, recording_length=6.0)
+    both = pd.concat([only, BASE.iloc[1:].assign(label="dog", present=1.0)])
+    with pytest.warns(AssumptionWarning, match="every answer"):
+        plain = wk.infer(both, lengths=1.0, presence_criterion=0.5, event_rate=0.1)
+    filled = wk.infer(both, lengths=1.0, presence_criterion=0.5, event_rate=0.1, unlisted="absent")
+    assert (
+        filled.overall.set_index("label").loc["owl", "n_events"]
+        < plain.overall.set_index("label").loc["owl", "n_events"]
+    )
+
+
+def test_several_annotators_by_name():
+    """A careful and a careless person: the careful one's absence weighs more than the careless one's presence."""
+    frame = pd.DataFrame(
+        {"recording": "a", "onset": 0.0, "offset": 3.0, "label": "owl", "present": [1.0, 0.0], "annotator": ["x", "y"]}
+    )
+    careful = wk.Annotator(guess_rate=0.01, lapse_rate=0.01)
+    careless = wk.Annotator(guess_rate=0.3, lapse_rate=0.3)
+    how = {"lengths": 1.0, "event_rate": 0.1, "recording_length": 6.0}
+    first = wk.infer(frame, annotator={"x": careful, "y": careless}, **how)
+    second = wk.infer(frame, annotator={"x": careless, "y": careful}, **how)
+    assert first.overall["n_events"][0] > 1 > second.overall["n_events"][0]
+
+
+def test_command(tmp_path, world):
+    rng, made = world
+    path = tmp_path / "clips.csv"
+    said = answers(rng, made[:6], widths=(3.0,), length=60.0)
+    words = np.where(said["present"] == 1, "yes", "no")
+    table = pd.DataFrame(
+        {"file": said["recording"], "start_time": said["onset"], "end_time": said["offset"], "annotation": words}
+    )
+    table.to_csv(path, index=False)
+    law = ["--event-length", "lognorm:s=0.6,scale=0.835", "--presence-criterion", "0.5"]
+    run = CliRunner().invoke(app, ["infer", str(path), *law, "--json"])
+    assert run.exit_code == 0, run.output
+    document = json.loads(run.stdout)
+    assert document["overall"][0]["n_recordings"] == 6
+    out, page, kit = tmp_path / "out", tmp_path / "page.html", tmp_path / "kit"
+    run = CliRunner().invoke(
+        app, ["infer", str(path), *law, "--out", str(out), "--report", str(page), "--training", str(kit)]
+    )
+    assert run.exit_code == 0, run.output
+    assert "3 s clips say" in run.stdout
+    assert "3 s clips say" in page.read_text()
+    assert {p.name for p in out.iterdir()} >= {"timeline.png", "recordings.csv", "events.csv", "infer.json"}
+    assert {p.name for p in kit.iterdir()} == {"rates.csv", "noise.json", "events.tsv", "frames.parquet"}
+    wrong = CliRunner().invoke(app, ["infer", str(path), "--guess-rate", "0.1"])
+    assert isinstance(wrong.exception, InvalidInput)
