@@ -67,7 +67,7 @@ class Campaign:
         """The campaign of a folder with these queries: a new one, or the one that is there with the same settings.
 
         What was typed into its files so far is taken into the store first. ``database`` is the address of another
-        store than the folder's own file, such as ``postgresql+psycopg://...``.
+        store than the folder's own file, such as ``postgresql://...``.
         """
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)

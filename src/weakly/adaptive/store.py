@@ -37,7 +37,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, optional
 
 NAME = "campaign.db"
 VERSION = 2
@@ -111,6 +111,9 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         address = str(place)
+        if address.startswith(("postgresql://", "postgres://")):
+            optional("psycopg", extra="label")
+            address = "postgresql+psycopg://" + address.partition("://")[2]
         self.file = None if "://" in address else Path(place)
         self.name = address if self.file is None else str(self.file)
         with self._told():
@@ -122,6 +125,10 @@ class Store:
                 )
         if self._engine.dialect.name == "sqlite":
             _sqlite(self._engine)
+
+    def close(self) -> None:
+        """Let go of connections that are kept open."""
+        self._engine.dispose()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

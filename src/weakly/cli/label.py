@@ -28,6 +28,8 @@ Examples:
 
   weakly label recordings/ --label owl --segment-length 3 --events known.tsv --calibrate 30
 
+  weakly label recordings/ --label owl --method information --event-length 1 --event-rate 0.05 --target 'wrong_time<=1'
+
   weakly label --measure
 
   weakly label tasks/ --export
@@ -43,7 +45,7 @@ def label(
     recordings: list[Path] = _RECORDINGS,
     name: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
     method: str = typer.Option(
-        "fixed", "--method", help="fixed, windows (overlapping), change-point, bisection or boundary."
+        "fixed", "--method", help="fixed, windows (overlapping), change-point, bisection, boundary or information."
     ),
     segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
     hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
@@ -67,7 +69,7 @@ def label(
     presence_criterion: float = typer.Option(0.5, "--presence-criterion", help="For the expected wrong time."),
     target: str = typer.Option(None, "--target", help="Such as 'wrong_time<=1': seconds per recording."),
     out: Path = _OUT,
-    database: str = typer.Option(None, "--database", metavar="URL", help="Another store, postgresql+psycopg://..."),
+    database: str = typer.Option(None, "--database", metavar="URL", help="Another store, postgresql://..."),
     export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; others need --annotators."),
     port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
@@ -97,8 +99,13 @@ def label(
         how = {"method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
                "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
                "sample_rate": sample_rate}  # fmt: skip
-        labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
         world = _world(event_length, event_rate, presence_criterion, target)
+        if method == "information":
+            if world is None or target is None or event_rate is None:
+                raise InvalidInput("method information needs --event-length, --event-rate and --target 'wrong_time<=1'")
+            how |= {"event_length": event_length, "event_rate": event_rate, "wrong_time": world.target[1],
+                    "presence_criterion": presence_criterion}  # fmt: skip
+        labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
         made = open_campaign(given, label=labels, annotators=team, votes=votes, calibrate=calibrate or None, seed=seed,
                              world=world, in_order=in_order, **common, **how)  # fmt: skip
     if export:

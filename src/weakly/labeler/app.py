@@ -7,6 +7,7 @@ a path. Nobody sees what another person answered; the owner sees counts and agre
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,6 +122,10 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
         return said | {"items": [shown(item) for item in items], "progress": progress}
 
+    @cache
+    def top(recording: str) -> float:
+        return media.top_of(Path(str(labeling.recordings[recording].path)))
+
     def shown(item: Item) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
         recording = labeling.recordings[item.recording]
@@ -128,7 +133,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return {
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
             "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
-            "top": media.top_of(file_of(item)) if kind == "sound" else None,
+            "top": top(item.recording) if kind == "sound" else None,
         }  # fmt: skip
 
     def item_of(query: str) -> Item:

@@ -48,9 +48,11 @@ class _Kept:
 
     items: dict[str, Item] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
+    numbers: dict[str, int] = field(default_factory=dict)
     by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
     undone: dict[str, int] = field(default_factory=dict)  # answers that were taken back, with the number of the undo
     given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
+    by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
     actions: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
@@ -108,10 +110,14 @@ class Session:
         """The answers to a query that count, one per person."""
         return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
 
+    def answers_by(self, annotator: str) -> list[Answer]:
+        """The answers of this person that count, in the order of arrival."""
+        return list(self._kept.by_person.get(annotator, {}).values())
+
     def all_answers(self) -> list[Answer]:
         """Every answer that counts, in the order of arrival."""
-        counting = {name for names in self._kept.given.values() for name in names.values()}
-        return [one for name, one in self._kept.answers.items() if name in counting]
+        mine = self._kept.by_person
+        return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
 
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
@@ -169,7 +175,7 @@ class Session:
         with self._changing() as connection:
             if name in self._kept.actions:
                 return self._kept.items[self._kept.actions[name].query]
-            mine = [one for one in self.all_answers() if one.annotator == annotator and one.source == "label"]
+            mine = [one for one in self.answers_by(annotator) if one.source == "label"]
             if not mine:
                 return None
             last = mine[-1]
@@ -192,15 +198,15 @@ class Session:
     def progress(self, annotator: str) -> dict[str, Any]:
         """How far this person is: answered, left, minutes left at their own pace, seconds per query."""
         with self._lock:
-            mine = [one for one in self.all_answers() if one.annotator == annotator]
-            left = [item for item in self._open(annotator) if item.query not in self._helping(annotator)]
-            seconds = [one.seconds for one in mine if one.seconds >= 0]
-            pace = statistics.median(seconds[-50:]) if seconds else None
+            mine = self.answers_by(annotator)
+            left = [item for item in self._open(annotator) if self._mine(annotator, item)]
+            seconds = [one.seconds for one in mine[-50:] if one.seconds >= 0]
+            pace = statistics.median(seconds) if seconds else None
             ahead = [item.offset - item.onset + FIRST_GUESS if pace is None else pace for item in left]
             return {
                 "answered": len(mine), "left": len(left), "minutes_left": sum(ahead) / 60, "seconds_per_query": pace,
-                "can_undo": any(one.source == "label" for one in mine), "follows_answers": self.more is not None,
-                "settled": sum(map(self.is_settled, self._kept.items)), "queries": len(self._kept.items),
+                "can_undo": any(one.source == "label" for one in reversed(mine)),
+                "follows_answers": self.more is not None, "queries": len(self._kept.items),
             }  # fmt: skip
 
     # How it stays true --------------------------------------------------------------------------------------------
@@ -232,19 +238,30 @@ class Session:
                 row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
             )
             kept.by_query.setdefault(row.query, []).append(row.answer)
+            kept.numbers[row.answer] = row.number
         for row in news["actions"]:
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
-        changed = {row.query for table in ("answers", "actions") for row in news[table]}
+        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news[table])
         for table, rows in news.items():
             if rows:
                 kept.seen[table] = rows[-1].number
         for query in changed:
-            kept.given[query] = {
+            before = kept.given.get(query, {})
+            kept.given[query] = now = {
                 kept.answers[name].annotator: name for name in kept.by_query.get(query, ()) if name not in kept.undone
             }
-        return changed & kept.items.keys()
+            for person in before.keys() | now.keys():
+                if before.get(person) != now.get(person):
+                    mine = kept.by_person.setdefault(person, {})
+                    mine.pop(before.get(person, ""), None)
+                    if person in now:
+                        mine[now[person]] = kept.answers[now[person]]
+        if len(changed) > 1:
+            for person, mine in kept.by_person.items():
+                kept.by_person[person] = dict(sorted(mine.items(), key=lambda pair: kept.numbers[pair[0]]))
+        return changed.keys() & kept.items.keys()
 
     def _extend(self, connection: Any, queries: Iterable[str]) -> None:
         """Ask what follows from new answers to these queries."""
@@ -260,9 +277,6 @@ class Session:
         count = len(self.annotators)
         place = self.annotators.index(annotator)
         return (place - item.number) % count < self.votes
-
-    def _helping(self, annotator: str) -> set[str]:
-        return {item.query for item in self._kept.items.values() if not self._mine(annotator, item)}
 
     def _open(self, annotator: str) -> list[Item]:
         kept = self._kept
