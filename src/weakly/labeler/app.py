@@ -113,8 +113,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     Who = Annotated[str, Depends(annotator)]
 
-    def state(who: str) -> dict[str, Any]:
-        items = session.ask(who)
+    def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
+        items = session.ask(who, refresh=refresh)
         said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring}
         progress = session.progress(who)
         if labeling.measuring is not None:
@@ -164,7 +164,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.post(f"{API}/tell")
     def tell(said: Tell, who: Who) -> dict[str, Any]:
-        """Take an answer; ``kept`` is false if this one, or another of yours to the same query, is there already."""
+        """Take an answer; ``kept`` is false if another one of yours to the same query is there already."""
         acts = [("context", "shown")] if said.context else []
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
@@ -172,7 +172,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
             seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
         )  # fmt: skip
-        return {"kept": kept} | state(who)
+        return {"kept": kept} | state(who, refresh=False)
 
     @app.post(f"{API}/undo")
     def undo(said: Undo, who: Who) -> dict[str, Any]:

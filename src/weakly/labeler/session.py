@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import statistics
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,6 +59,17 @@ class _Kept:
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
 
+@dataclass
+class _Told:
+    """An answer on its way into the store."""
+
+    answer: Answer
+    acts: Sequence[tuple[str, str]]
+    is_kept: bool = False
+    is_done: bool = False
+    error: Exception | None = None
+
+
 class More(Protocol):
     """What asks further questions once answers are there."""
 
@@ -91,6 +104,8 @@ class Session:
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
         self._kept = _Kept()
         self._lock = threading.RLock()
+        self._waiting: deque[_Told] = deque()
+        self._found: dict[str, tuple[Any, list[Item]]] = {}
         with self._changing() as connection:
             self._extend(connection, self._kept.items)
 
@@ -132,13 +147,13 @@ class Session:
 
     # What people do -----------------------------------------------------------------------------------------------
 
-    def ask(self, annotator: str, *, most: int = 3) -> list[Item]:
+    def ask(self, annotator: str, *, most: int = 3, refresh: bool = True) -> list[Item]:
         """What this person hears now, and what comes after it if nothing changes; nothing when all is answered.
 
         First what they took back last, then their own share in order, then what is left of the others', from its end.
         """
         with self._lock:
-            changed = self._refresh()
+            changed = self._refresh() if refresh else set()
             if changed and self.more is not None:  # another process has told something
                 with self._changing() as connection:
                     self._extend(connection, changed)
@@ -148,26 +163,50 @@ class Session:
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
         answered: str = "", acts: Sequence[tuple[str, str]] = (),
     ) -> bool:  # fmt: skip
-        """Take an answer; whether it is kept. One that is brought again, or that this person gave before, is not new.
+        """Take an answer; whether it is kept: not if this person has another one to the same query already.
 
         ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
-        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed.
+        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
+        wait for the store at the same time go into one transaction.
         """
         if query not in self._kept.items:
             self.ask(annotator)
         if query not in self._kept.items:
             raise InvalidInput(f"query: there is no query {query!r} in this campaign")
-        name = f"{annotator}:{id}"
-        with self._changing() as connection:
-            if name in self._kept.answers or annotator in self._kept.given.get(query, {}):
-                return False
-            when = answered or _now()
-            self.store.tell([Answer(query, present, annotator, seconds, when, "label", name)], connection)
-            for k, (kind, detail) in enumerate(acts):
-                self.store.act(connection, action=f"{name}:{k}", query=query, annotator=annotator, kind=kind,
-                               detail=detail[:MOST_NOTE], acted=when)  # fmt: skip
-            self._extend(connection, self._refresh(connection))
-        return True
+        when = answered or _now()
+        mine = _Told(Answer(query, present, annotator, seconds, when, "label", f"{annotator}:{id}"), acts)
+        self._waiting.append(mine)
+        with self._lock:
+            if not mine.is_done:
+                self._take_waiting()
+        if mine.error is not None:
+            raise mine.error
+        return mine.is_kept
+
+    def _take_waiting(self) -> None:
+        told = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        try:
+            with self._changing() as connection:
+                new: dict[tuple[str, str], _Told] = {}
+                for one in told:
+                    place = (one.answer.query, one.answer.annotator)
+                    name = self._kept.given.get(place[0], {}).get(place[1])
+                    if name is None and one.answer.id not in self._kept.answers:
+                        name = new.setdefault(place, one).answer.id
+                    one.is_kept = name == one.answer.id
+                self.store.tell([one.answer for one in new.values()], connection)
+                for one in new.values():
+                    for k, (kind, detail) in enumerate(one.acts):
+                        self.store.act(connection, action=f"{one.answer.id}:{k}", query=one.answer.query, kind=kind,
+                                       annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
+                                       acted=one.answer.answered)  # fmt: skip
+                self._extend(connection, self._refresh(connection))
+        except Exception as error:
+            for one in told:
+                one.error = error
+        finally:
+            for one in told:
+                one.is_done = True
 
     def undo(self, annotator: str, *, id: str) -> Item | None:
         """Take back this person's last answer that counts; its query, which comes next, or None if there is none."""
@@ -279,6 +318,14 @@ class Session:
         return (place - item.number) % count < self.votes
 
     def _open(self, annotator: str) -> list[Item]:
+        """All that this person could still answer, in order; worked out once for each state of the store."""
+        kept = self._kept
+        mark = (id(kept), tuple(kept.seen.values()))
+        if self._found.get(annotator, (None,))[0] != mark:
+            self._found[annotator] = (mark, self._find_open(annotator))
+        return self._found[annotator][1]
+
+    def _find_open(self, annotator: str) -> list[Item]:
         kept = self._kept
         wanted = None if self.more is None else self.more.wanted
         waiting = [
@@ -287,16 +334,18 @@ class Session:
             and (wanted is None or item.calibration or item.query in wanted)
         ]  # fmt: skip
         if not self.in_order:  # the names of queries are digests: as good as drawn
-            waiting.sort(key=lambda item: item.query)
+            waiting.sort(key=attrgetter("query"))
         back = {
             kept.answers[name].query: number
-            for name, number in sorted(kept.undone.items(), key=lambda pair: pair[1])
+            for name, number in sorted(kept.undone.items(), key=itemgetter(1))
             if name in kept.answers and kept.answers[name].annotator == annotator
         }
         again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
-        waiting = [item for item in waiting if item.query not in back and not self.is_settled(item.query)]
-        own = [item for item in waiting if self._mine(annotator, item)]
-        rest = [item for item in waiting if not self._mine(annotator, item)]
+        own: list[Item] = []
+        rest: list[Item] = []
+        for item in waiting:
+            if item.query not in back and len(kept.given.get(item.query, ())) < self.votes:
+                (own if self._mine(annotator, item) else rest).append(item)
         return again + own + rest[::-1]
 
 
