@@ -1,6 +1,6 @@
 """A recording labelled in a real browser by a scripted honest listener: wrong time, answers and seconds of each method.
 
-    python benchmarks/label_spinetail.py RECORDING.wav ANNOTATIONS LABEL [FOLDER FOR SCREENSHOTS]
+    python benchmarks/label_spinetail.py RECORDING.wav ANNOTATIONS LABEL [WRONG SECONDS] [FOLDER FOR SCREENSHOTS]
 
 The listener hears each segment to its end, knows the truth, and presses P where at least half of an event is in it.
 """
@@ -76,7 +76,12 @@ def labelled(recording, events, label, arguments, screen, shots=None):
     return Path(out) / "labels"
 
 
-def main(recording, annotations, label, shots=None):
+def inside(at, spans):
+    """Whether each moment is in one of the spans."""
+    return ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)
+
+
+def main(recording, annotations, label, target="2", shots=None):
     strong = wk.read(annotations, label=label).to_frame()
     events = merge(strong[["onset", "offset"]].to_numpy(float))
     length = duration(recording)
@@ -87,18 +92,16 @@ def main(recording, annotations, label, shots=None):
     ways = {
         "fixed": ["--segment-length", f"{best:.3f}"],
         "information": ["--method", "information", "--event-length", law, "--event-rate", f"{rate:.4f}", "--target",
-                        "wrong_time<=1"],
+                        f"wrong_time<={target}"],
     }  # fmt: skip
-    screen = browser()
+    at, screen = np.arange(0, length, 0.001), browser()
     try:
         for name, arguments in ways.items():
             folder = labelled(recording, events, label, arguments, screen, shots if name == "information" else None)
             answers = wk.read_answers(folder / "answers.csv").to_frame()
             made = wk.read(folder / "events.csv", label=label).to_frame()
-            at = np.arange(0, length, 0.001)
-            inside = lambda spans: ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)  # noqa: E731
             found = made[["onset", "offset"]].to_numpy(float)
-            wrong = 0.001 * (inside(events) != inside(found)).sum()
+            wrong = 0.001 * (inside(at, events) != inside(at, found)).sum()
             heard = (answers["offset"] - answers["onset"]).sum()
             hit = [((found[:, 0] < b) & (found[:, 1] > a)).any() for a, b in events]
             print(pd.Series({"method": name, "answers": len(answers), "listened": round(heard, 1), "active_seconds":

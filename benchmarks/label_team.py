@@ -5,6 +5,7 @@
 Each person answers all segments without a pause, over HTTP, with a criterion of their own.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -23,7 +24,9 @@ from weakly.labeler import Client
 
 def main(people=20, answers=500, database=None, pause=0.0):
     folder = Path(tempfile.mkdtemp())
-    scene = soundscape(answers * 1.0, n_events=answers // 10, event_length=(0.5, 1.5), least_gap=1.0, sample_rate=8000, rng=1)
+    scene = soundscape(
+        answers * 1.0, n_events=answers // 10, event_length=(0.5, 1.5), least_gap=1.0, sample_rate=8000, rng=1
+    )
     (folder / "in").mkdir()
     scene.write(folder / "in" / "night.wav")
     names = [f"p{k:02d}" for k in range(people)]
@@ -64,16 +67,13 @@ def main(people=20, answers=500, database=None, pause=0.0):
         one.join()
     seconds = time.perf_counter() - began
     owner = Client(*places["owner"], timeout=120)
-    import json
-
     team = json.loads(owner._call("team"))
     owner._call("export", {})
     server.terminate()
     server.wait()
     held = wk.read_answers(folder / "c" / "labels" / "answers.csv").to_frame()
-    print({"errors": len(errors), "first": errors[:1], "answers": len(took), "per_second": round(len(took) / seconds, 1),
-           "median_ms": round(1000 * np.median(took)), "p95_ms": round(1000 * np.quantile(took, 0.95)),
-           "agreement": team["agreement"], "alpha": team["alpha"], "stored": len(held),
+    print({"errors": errors, "answers": len(took), "per_second": round(len(took) / seconds, 1), "median_ms":
+           round(1000 * np.median(took)), "p95_ms": round(1000 * np.quantile(took, 0.95)), "agreement": team["agreement"], "alpha": team["alpha"], "stored": len(held),
            "alpha_batch": krippendorff.alpha(table, level_of_measurement="nominal")})  # fmt: skip
 
 

@@ -147,9 +147,14 @@ class TestSession:
         made = opened(recordings, tmp_path / "c")
         order = [item.query for item in made.session.ask("ana", most=99)]
         assert order == [item.query for item in opened(recordings, tmp_path / "c").session.ask("ana", most=99)]
-        times = [(i.recording, i.onset) for i in opened(recordings, tmp_path / "d", in_order=True).session.ask("ana", most=99)]
+        times = [
+            (i.recording, i.onset)
+            for i in opened(recordings, tmp_path / "d", in_order=True).session.ask("ana", most=99)
+        ]
         assert times == sorted(times)
-        assert order != [item.query for item in sorted(made.session.items.values(), key=lambda i: (i.recording, i.onset))]
+        assert order != [
+            item.query for item in sorted(made.session.items.values(), key=lambda i: (i.recording, i.onset))
+        ]
 
     def test_an_answer_sent_twice_is_kept_once(self, recordings, tmp_path):
         made = opened(recordings, tmp_path / "c")
@@ -172,7 +177,9 @@ class TestSession:
             said = page.post("/api/1/undo", json={"id": f"undo-{k:06d}"}).json()
             assert said["undone"] == query == said["items"][0]["query"]
         assert page.post("/api/1/undo", json={"id": "undo-nothing"}).json()["undone"] is None
-        assert page.post("/api/1/undo", json={"id": "undo-000000"}).json()["undone"] == queries[-1]  # a retry undoes nothing
+        assert (
+            page.post("/api/1/undo", json={"id": "undo-000000"}).json()["undone"] == queries[-1]
+        )  # a retry undoes nothing
         assert len(rows(made, "answers")) == 3
         assert len(rows(made, "actions")) == 3
         again = opened(recordings, tmp_path / "c", database=database)
@@ -255,7 +262,9 @@ class TestTeam:
     def test_everybody_answers_a_share_and_helps_afterwards(self, recordings, tmp_path):
         made = self.team(recordings, tmp_path / "c", votes=2)
         session = made.session
-        shares = {name: {i.query for i in session.ask(name, most=99) if session._mine(name, i)} for name in session.annotators}
+        shares = {
+            name: {i.query for i in session.ask(name, most=99) if session._mine(name, i)} for name in session.annotators
+        }
         assert sorted(len(share) for share in shares.values()) == [5, 5, 6]
         assert all(sum(query in share for share in shares.values()) == 2 for query in session.items)
         k = 0
@@ -391,7 +400,9 @@ class TestMedia:
         made = opened(recordings, tmp_path / "c", segment_length=1.7)
         whole = {n: soundfile.read(recordings / f"night_{n}.wav", dtype="float32") for n in (0, 1)}
         for item in made.session.items.values():
-            samples, rate = soundfile.read(io.BytesIO(web(made).get(f"/api/1/sound/{item.query}").content), dtype="float32")
+            samples, rate = soundfile.read(
+                io.BytesIO(web(made).get(f"/api/1/sound/{item.query}").content), dtype="float32"
+            )
             source, _ = whole[int(item.recording[6])]
             cut = source[round(item.onset * rate) : round(item.offset * rate)]
             assert len(samples) == len(cut)
@@ -489,7 +500,9 @@ class TestMeasure:
             held = np.maximum(0, shared) / (mine["offset"] - mine["onset"])
             assert held.max() == pytest.approx(item.event_fraction, abs=1e-5)
             assert (held > 0).sum() <= 1
-            made.session.tell("annotator", query=item.query, present=float(item.event_fraction >= 0.37), id=item.query, seconds=2.0)
+            made.session.tell(
+                "annotator", query=item.query, present=float(item.event_fraction >= 0.37), id=item.query, seconds=2.0
+            )
         paths = made.export()
         card = Card.read(paths[0])
         assert card.n_items == 40
@@ -503,7 +516,9 @@ class TestMeasure:
     def test_the_measurement_goes_on_where_it_was(self, tmp_path):
         one = open_measurement([], out=tmp_path / "m", n_items=12)
         for k in range(5):
-            one.session.tell("annotator", query=one.session.ask("annotator")[0].query, present=float(k % 2), id=f"answer-{k}")
+            one.session.tell(
+                "annotator", query=one.session.ask("annotator")[0].query, present=float(k % 2), id=f"answer-{k}"
+            )
         two = open_measurement([], out=tmp_path / "m", n_items=12)
         assert [i.query for i in one.session.ask("annotator")] == [i.query for i in two.session.ask("annotator")]
         with pytest.raises(InvalidInput, match="annotator"):
@@ -550,7 +565,9 @@ class TestExport:
             said = float(item.recording == "night_0.wav" and item.onset < 6)
             made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
         paths = made.export()
-        assert {"strong.tsv", "weak.tsv", "raven", "audacity", "events.csv", "summary.json", "answers.csv"} <= {p.name for p in paths}
+        assert {"strong.tsv", "weak.tsv", "raven", "audacity", "events.csv", "summary.json", "answers.csv"} <= {
+            p.name for p in paths
+        }
         strong = wk.read(tmp_path / "c" / "labels" / "strong.tsv").to_frame()
         assert strong[["recording", "onset", "offset", "label"]].values.tolist() == [["night_0.wav", 0.0, 6.0, "owl"]]
         made.session.undo("ana", id="undo-0001")
@@ -589,7 +606,9 @@ SHORT = 0.3 if KILLS < 20 else 0.02  # seconds of a segment: enough of them for 
 
 def killed(arguments, recordings, tmp_path, kills):
     """Answers sent by a client that retries, while the server is killed at random moments; what the client sent."""
-    server = Server([str(recordings), "--label", "owl", "--segment-length", str(SHORT), "--out", str(tmp_path / "c"), *arguments])
+    server = Server(
+        [str(recordings), "--label", "owl", "--segment-length", str(SHORT), "--out", str(tmp_path / "c"), *arguments]
+    )
     address = server.start()
     sent, done = [], threading.Event()
 
@@ -666,7 +685,9 @@ def test_the_client_says_what_the_server_says(recordings, tmp_path):
 
 class TestLive:
     def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
-        world = World(wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0))
+        world = World(
+            wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0)
+        )
         made = opened(recordings, tmp_path / "c", segment_length=1.5, world=world)
         page = web(made)
         assert page.get("/api/1/live").json() == {"card": None, "labels": None}

@@ -31,7 +31,18 @@ def label(recordings, tmp_path):
     running = []
 
     def start(*arguments, lines=1):
-        command = [sys.executable, "-m", "weakly", "label", *arguments, "--out", str(tmp_path / "c"), "--port", "0", "--no-open"]
+        command = [
+            sys.executable,
+            "-m",
+            "weakly",
+            "label",
+            *arguments,
+            "--out",
+            str(tmp_path / "c"),
+            "--port",
+            "0",
+            "--no-open",
+        ]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         return [running[-1].stderr.readline().strip() for _ in range(lines)]
 
@@ -60,7 +71,11 @@ def desk(browser, tmp_path):
     assert [each for each in complaints if " 401 " not in each and " 403 " not in each] == []
     events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
     asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
-    assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:"))] == []
+    assert [
+        url
+        for url in asked
+        if not url.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:"))
+    ] == []
     browser.get("about:blank")
 
 
@@ -80,7 +95,9 @@ class Desk:
         try:
             return WebDriverWait(self.browser, seconds, 0.02).until(lambda _: condition())
         except Exception as error:
-            raise AssertionError(f"{self.text('problem')!r}, {self.text('progress')!r}, {self.text('written')!r}") from error
+            raise AssertionError(
+                f"{self.text('problem')!r}, {self.text('progress')!r}, {self.text('written')!r}"
+            ) from error
 
     def text(self, id):
         return self.browser.find_element(By.ID, id).get_attribute("textContent")
@@ -100,7 +117,9 @@ class Desk:
 
     def ready(self):
         """A segment that has just begun to play."""
-        self.until(lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, ".screen.loading"))
+        self.until(
+            lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, ".screen.loading")
+        )
         self.until(lambda: self.sound()[1] > 0.1 or self.shows("start"))
 
     def answer(self, key):
@@ -130,7 +149,9 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
     assert duration == pytest.approx(1.5, abs=0.01)
     assert decoded > 0
     desk.until(lambda: desk.sound()[1] > 1.4)  # to its end
-    assert desk.browser.execute_script("const i = document.getElementById('picture'); return i.complete && i.naturalWidth > 100")
+    assert desk.browser.execute_script(
+        "const i = document.getElementById('picture'); return i.complete && i.naturalWidth > 100"
+    )
     marks = desk.browser.execute_script("return [...document.querySelectorAll('.axis span')].map((s) => s.textContent)")
     assert "kHz" in marks
     assert any(mark.endswith(" s") for mark in marks)
@@ -189,7 +210,9 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
 
 
 def test_two_annotators_and_the_owner(label, recordings, desk):
-    lines = label(str(recordings), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3)
+    lines = label(
+        str(recordings), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3
+    )
     links = {line.partition(":")[0]: address_of(line) for line in lines}
     assert set(links) == {"ana", "ben", "owner"}
     for name, keys in (("ana", "papa"), ("ben", "ppaa")):

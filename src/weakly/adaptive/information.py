@@ -102,7 +102,8 @@ class Information(Method):
 
     def candidates(self, recording: Recording) -> Intervals:
         """The segments that may be asked: each length twice the one before, at every quarter of its length."""
-        found, length = [], self._least
+        found: list[Intervals] = []
+        length = self._least
         while not found or length < 2 * recording.length:
             count = max(1, int(np.ceil((recording.length - length) / (length / _HOPS) - 1e-9)) + 1)
             onsets = np.arange(count) * (length / _HOPS)

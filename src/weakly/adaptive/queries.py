@@ -171,7 +171,8 @@ def queries(
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
     method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
         (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
-        towards onset, offset and criterion of single events), "information" (what tells most for its cost), or your own :class:`~weakly.adaptive.Method`.
+        towards onset, offset and criterion of single events), "information" (what tells most for its cost), or your own
+        :class:`~weakly.adaptive.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets; budget : how many all of them share.
@@ -217,10 +218,9 @@ def queries(
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
         "budget": budget, "batch": batch, "windows": [float(x) for x in windows], "search": search,
         "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
-        "n_events": n_events, "query_cost_share": query_cost_share, "event_length": None if event_length is None else str(event_length),
+        "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
+        "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
         "event_rate": event_rate, "wrong_time": wrong_time, "presence_criterion": presence_criterion,
-        "tolerance": tolerance, "guess_rate": guess_rate,
-        "lapse_rate": lapse_rate,
     }  # fmt: skip
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
@@ -309,12 +309,12 @@ def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     from .information import Information
 
-    needed = {name: p.get(name) for name in ("event_length", "event_rate", "wrong_time")}
+    needed: dict[str, Any] = {name: p.get(name) for name in ("event_length", "event_rate", "wrong_time")}
     missing = [name for name, value in needed.items() if value is None]
     if missing:
         raise InvalidInput(f"method 'information' needs {', '.join(missing)}")
     # People slip: without any, one wrong answer would contradict all others.
-    rates = {name: max(0.02, _or(p.get(name), 0.0)) for name in ("guess_rate", "lapse_rate")}
+    rates: dict[str, Any] = {name: max(0.02, _or(p.get(name), 0.0)) for name in ("guess_rate", "lapse_rate")}
     return Information(
         **needed, **rates, presence_criterion=_or(p.get("presence_criterion"), 0.5),
         query_cost_share=_or(p.get("query_cost_share"), 0.5), shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST,
@@ -375,7 +375,8 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
 
 
 def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
-    return [row for name, one in known.items() for row in rows_of(method, one, label, asked_so_far(answers, name, label))]
+    each = ((one, asked_so_far(answers, name, label)) for name, one in known.items())
+    return [row for one, asked in each for row in rows_of(method, one, label, asked)]
 
 
 def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:

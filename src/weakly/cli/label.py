@@ -96,7 +96,7 @@ def label(
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:
         team = [annotator] if annotators is None else annotators.split(",")
-        how = {"method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
+        how: dict[str, Any] = {"method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
                "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
                "sample_rate": sample_rate}  # fmt: skip
         world = _world(event_length, event_rate, presence_criterion, target)

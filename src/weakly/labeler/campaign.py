@@ -77,7 +77,9 @@ def open_campaign(
         campaign, roots = Campaign.start(folder, found, tool={"to": "label"}, database=database), given
     method, known = campaign.method(), campaign.everything()
     if campaign.parameters.get("batch") is not None:
-        raise InvalidInput("batch: the labeling page asks one segment at a time; make this campaign with weakly queries")
+        raise InvalidInput(
+            "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
+        )
     folders = media.Folders(roots)
     for one in known.values():
         if one.path is not None and not folders.holds(one.path):
@@ -204,7 +206,12 @@ def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
 
 
 def serve(
-    labeling: Labeling, *, host: str = "127.0.0.1", port: int = 8765, open_browser: bool = True, names: Iterable[str] = ()
+    labeling: Labeling,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    open_browser: bool = True,
+    names: Iterable[str] = (),
 ) -> None:
     """Serve the page until it is interrupted; on another host than this machine only with tokens."""
     from ..web.server import listen

@@ -64,7 +64,9 @@ class Posterior:
     @classmethod
     def prior(cls) -> Posterior:
         """Every mean criterion alike; small spreads and rates of guesses and lapses more likely than large ones."""
-        return cls(np.einsum("m,s,g,l->msgl", np.full(len(MEANS), 1 / len(MEANS)), _SPREAD_PRIOR, _RATE_PRIOR, _RATE_PRIOR))
+        return cls(
+            np.einsum("m,s,g,l->msgl", np.full(len(MEANS), 1 / len(MEANS)), _SPREAD_PRIOR, _RATE_PRIOR, _RATE_PRIOR)
+        )
 
     @classmethod
     def of(cls, answers: Iterable[tuple[float, float]]) -> Posterior:
@@ -191,9 +193,7 @@ class Card:
         if not 0 < mean < 1 or not 0 < self.spread**2 < mean * (1 - mean):
             raise InvalidInput(f"spread must be between 0 and {np.sqrt(mean * (1 - mean)):.3g}, got {self.spread!r}")
         total = mean * (1 - mean) / self.spread**2 - 1
-        return Annotator.beta(
-            mean * total, (1 - mean) * total, guess_rate=self.guess_rate, lapse_rate=self.lapse_rate
-        )
+        return Annotator.beta(mean * total, (1 - mean) * total, guess_rate=self.guess_rate, lapse_rate=self.lapse_rate)
 
     def __str__(self) -> str:
         low, high = self.presence_criterion_low, self.presence_criterion_high

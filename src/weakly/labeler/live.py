@@ -77,7 +77,17 @@ class Live:
 def answers_of(session: Session) -> pd.DataFrame:
     """The answers that count, one row each; items of known events are not among them."""
     rows = [
-        (item.recording, item.onset, item.offset, item.label, one.present, one.annotator, one.seconds, one.query, one.id)
+        (
+            item.recording,
+            item.onset,
+            item.offset,
+            item.label,
+            one.present,
+            one.annotator,
+            one.seconds,
+            one.query,
+            one.id,
+        )
         for one in session.all_answers()
         if (item := session.items.get(one.query)) is not None and not item.calibration
     ]

@@ -24,9 +24,7 @@ def summary(session: Session) -> dict[str, Any]:
         word = "unsure" if np.isnan(one.present) else "present" if one.present else "absent"
         mine = counts.setdefault(one.annotator, {"present": 0, "absent": 0, "unsure": 0})
         mine[word] += 1
-    by_query = [
-        [one.present for one in session.answers(query) if not np.isnan(one.present)] for query in session.items
-    ]
+    by_query = [[one.present for one in session.answers(query) if not np.isnan(one.present)] for query in session.items]
     pairs = [a == b for given in by_query for a, b in combinations(given, 2)]
     sums = np.array([(sum(given), len(given)) for given in by_query], dtype=float).reshape(-1, 2)
     alpha = krippendorff_alpha(sums[:, 0], sums[:, 1])
