@@ -72,9 +72,19 @@ def main(people=20, answers=500, database=None, pause=0.0):
     server.terminate()
     server.wait()
     held = wk.read_answers(folder / "c" / "labels" / "answers.csv").to_frame()
-    print({"errors": errors, "answers": len(took), "per_second": round(len(took) / seconds, 1), "median_ms":
-           round(1000 * np.median(took)), "p95_ms": round(1000 * np.quantile(took, 0.95)), "agreement": team["agreement"], "alpha": team["alpha"], "stored": len(held),
-           "alpha_batch": krippendorff.alpha(table, level_of_measurement="nominal")})  # fmt: skip
+    print(
+        {
+            "errors": errors,
+            "answers": len(took),
+            "per_second": round(len(took) / seconds, 1),
+            "median_ms": round(1000 * np.median(took)),
+            "p95_ms": round(1000 * np.quantile(took, 0.95)),
+            "stored": len(held),
+            "agreement": team["agreement"],
+            "alpha": team["alpha"],
+            "alpha_batch": float(krippendorff.alpha(table, level_of_measurement="nominal")),
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -33,11 +33,13 @@ import weakly as wk
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
-from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
 from weakly.labeler.app import create_app
+from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
 
 BASE = "http://127.0.0.1:8765"
 NASTY = "<img src=x onerror=alert(1)>"
+FIELDS = ["query", "present", "id", "seconds", "plays", "speed", "context", "more"]
+VALUES = st.one_of(st.none(), st.text(max_size=20), st.floats(), st.integers(), st.booleans())
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +234,7 @@ class TestSession:
         for k, item in enumerate(mine):
             tell(page, item.query, 0, id=f"again-{k:05d}")
         # What the undone answer had asked for is in the store, and nobody is asked about it any more.
-        assert set(children[0].query for _ in "a") <= set(session.items)
+        assert {item.query for item in children} <= set(session.items)
         assert not [item for item in session.ask("ana", most=99) if item.recording == name]
 
     def test_bisection_asks_what_a_run_of_the_method_asks(self, recordings, tmp_path):
@@ -374,11 +376,10 @@ class TestSafety:
         for path in ("..%2f..%2fsecret.wav", "%2e%2e/secret", "a.wav", "'; drop table answers; --"):
             assert web(made).get(f"/api/1/sound/{path}").status_code == 404
 
-    @given(st.dictionaries(st.sampled_from(["query", "present", "id", "seconds", "plays", "speed", "context", "more"]),
-                           st.one_of(st.none(), st.text(max_size=20), st.floats(), st.integers(), st.booleans())))  # fmt: skip
+    @given(st.dictionaries(st.sampled_from(FIELDS), VALUES))
     def test_any_other_answer_is_refused(self, shared, body):
-        text = json.dumps(body)  # NaN and Infinity among it
-        found = shared.post("/api/1/tell", content=text, headers={"Content-Type": "application/json"})
+        sent = json.dumps(body)  # NaN and Infinity among it
+        found = shared.post("/api/1/tell", content=sent, headers={"Content-Type": "application/json"})
         assert found.status_code in (422, 400)
         assert set(found.json()) == {"field", "message"}
 

@@ -106,7 +106,8 @@ class Desk:
         return self.browser.find_element(By.ID, id).is_displayed()
 
     def sound(self):
-        script = "const s = document.getElementById('sound'); return [s.duration || 0, s.currentTime, s.webkitAudioDecodedByteCount, s.src]"
+        script = """const s = document.getElementById('sound');
+            return [s.duration || 0, s.currentTime, s.webkitAudioDecodedByteCount, s.src]"""
         return self.browser.execute_script(script)
 
     def press(self, key):

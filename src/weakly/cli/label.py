@@ -14,9 +14,9 @@ from .queries import matching
 
 _HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team, and measure how people hear.
 
-The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run the
-same command again, and it goes on where it was. The owner's button, or --export, writes strong and weak labels, answers
-and cards into DIR/labels. Only this machine can open the page, unless --annotators gives everybody a link of their own.
+The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
+the same command again, and it goes on where it was. The owner's button, or --export, writes strong and weak labels,
+answers and cards into DIR/labels. Only this machine can open the page, unless --annotators gives everybody a link.
 
 Examples:
 
@@ -24,11 +24,11 @@ Examples:
 
   weakly label recordings/ --label owl --segment-length 3 --annotators ana,ben --votes 2 --host 0.0.0.0
 
-  weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2 --target 'wrong_time<=1'
+  weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2
 
   weakly label recordings/ --label owl --segment-length 3 --events known.tsv --calibrate 30
 
-  weakly label recordings/ --label owl --method information --event-length 1 --event-rate 0.05 --target 'wrong_time<=1'
+  weakly label owls/ --label owl --method information --event-length 1 --event-rate 0.05 --target 'wrong_time<=1'
 
   weakly label --measure
 
@@ -96,9 +96,11 @@ def label(
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:
         team = [annotator] if annotators is None else annotators.split(",")
-        how: dict[str, Any] = {"method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
-               "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
-               "sample_rate": sample_rate}  # fmt: skip
+        how: dict[str, Any] = {
+            "method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
+            "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
+            "sample_rate": sample_rate,
+        }  # fmt: skip
         world = _world(event_length, event_rate, presence_criterion, target)
         if method == "information":
             if world is None or target is None or event_rate is None:

@@ -1,7 +1,7 @@
 """The addresses of ``weakly label``: ask, tell, undo, bookmark; the sound and the picture of a segment; how it goes.
 
-All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never by
-a path. Nobody sees what another person answered; the owner sees counts and agreement.
+All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never
+by a path. Nobody sees what another person answered; the owner sees counts and agreement.
 """
 
 import asyncio

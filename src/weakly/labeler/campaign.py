@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..adaptive.base import Recording, recordings_of, with_events
+from ..adaptive.base import recordings_of, with_events
 from ..adaptive.campaign import Campaign, collect
 from ..adaptive.queries import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
@@ -64,8 +64,8 @@ def open_campaign(
 ) -> Labeling:
     """The campaign of these recordings, new or as far as it is, ready to be served.
 
-    ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign already
-    (of ``weakly queries``, say) may be given in the recordings' place.
+    ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
+    already (of ``weakly queries``, say) may be given in the recordings' place.
     """
     folder = Path(out)
     given = [Path(path) for path in recordings]

@@ -44,8 +44,8 @@ class Live:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", AssumptionWarning)
                     found = infer(
-                        Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=self.annotator,
-                        event_rate=self.event_rate, recording_length=lengths, draws=20, rng=0,
+                        Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths,
+                        annotator=self.annotator, event_rate=self.event_rate, recording_length=lengths, draws=20, rng=0,
                     )  # fmt: skip
             self._last = (mark, found)
         return self._last[1]

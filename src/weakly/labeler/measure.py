@@ -61,8 +61,8 @@ class Measurement:
                 break
         else:
             raise InvalidInput(
-                f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold a part of it and no "
-                "other event; give recordings whose events stand further apart, or another --segment-length"
+                f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold a part of it and "
+                "no other event; give recordings whose events stand further apart, or another --segment-length"
             )
         name, onset, offset = str(row["recording"]), float(row["onset"]), float(row["offset"])
         repeat = sum(

@@ -1,7 +1,7 @@
 """What an annotator hears and sees of one segment: its sound as WAV, its spectrogram as PNG, its traces as SVG.
 
-Everything is made from the one stretch of the recording, when it is asked for, in a few milliseconds; the page draws the
-axes. Recordings are read only from the folders that were given.
+Everything is made from the one stretch of the recording, when it is asked for, in a few milliseconds; the page draws
+the axes. Recordings are read only from the folders that were given.
 """
 
 from __future__ import annotations
