@@ -16,8 +16,8 @@ import numpy as np
 import weakly as wk
 from weakly.evaluation.evaluate import score
 from weakly.events import Timelines
-from weakly.observer import Observers
 from weakly.lengths import Lengths
+from weakly.observer import Observers
 from weakly.simulation import World
 from weakly.tally import Tally
 from weakly.windows import Edge, Placement

@@ -130,14 +130,14 @@ def _f1(w: Any, x: Any, truth: Any) -> float:
     return float(2 * (said & truth).sum() / max(1, said.sum() + truth.sum()))
 
 
-def train(seeds: int = 5, *, widths: tuple[float, ...] = (1, 2, 5, 10), n: int = 40) -> pd.DataFrame:
+def train(seeds: int = 5, *, widths: tuple[float, ...] = (1, 2, 5, 10), n: int = 60) -> pd.DataFrame:
     """F1 at 1/2 of a linear frame classifier trained on strong, weak, soft and corrected labels; rates from answers."""
     law, rate, length, step = LAWS["lognormal, mean 1 s"], 0.095, 60.0, 0.1
     scores: dict[tuple[str, float], list[float]] = defaultdict(list)
     for seed in range(seeds):
         rng = np.random.default_rng([7, seed])
         shift = rng.normal(size=6)
-        shift *= 1.9 / np.linalg.norm(shift)
+        shift *= 2.2 / np.linalg.norm(shift)
         sets = []
         for _ in range(2):
             recordings = timelines(rng, law, rate, length=length, n=n)

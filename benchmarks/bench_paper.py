@@ -34,7 +34,7 @@ def plain_loops(events, segments, criterion):
 
 
 def _slow(events, width):
-    reference.score(events, RECORDING_LENGTH, width, criterion=0.5)
+    reference.score(events, RECORDING_LENGTH, width, 0.5)
 
 
 def _seconds(function, *arguments):

@@ -1,26 +1,37 @@
-"""The definitions as slow loops, no cleverness: what every fast path must agree with."""
+"""The definitions as slow loops, no cleverness: what every fast path must agree with. Nothing here is the package's.
+
+Who answers is plain data: a criterion (a number), a rule (a tuple such as ``("seconds", 0.25)`` or
+``("either", rule, rule)``), or people, a dict with ``criterion`` (a number or a function, the cdf of their law),
+``guess``, ``lapse``, ``flip`` and ``votes`` (j, k).
+"""
 
 import itertools
 import math
+
+from numpy.polynomial.legendre import leggauss
 
 NEAR = 1e-9  # an overlap shorter than this share of a segment is none
 TIE = 1e-9  # an event fraction this much below the criterion satisfies it
 
 
 def segments(length, width, phase=0.0, *, hop=None, edge="truncate"):
-    """Nominal (start, end) of every segment or window that is asked, in order."""
+    """Nominal (start, end) of every segment or window that is asked, in order: from the last start at or before 0 to
+    the first window that reaches the end."""
     hop = width if hop is None else hop
-    start = phase % hop
-    start = 0.0 if min(start, hop - start) <= NEAR * hop else start - hop
+    left = phase
+    while left > NEAR * hop:
+        left -= hop
+    left = 0.0 if abs(left) <= NEAR * hop else left
     found = []
-    j = -round(width / hop) + 1
-    while start + j * hop < length - NEAR * hop:
-        left = start + j * hop
-        whole = left >= -NEAR * width and left + width <= length + NEAR * width
+    k = 0
+    while True:
+        a = left + k * hop
+        whole = a >= -NEAR * width and a + width <= length + NEAR * width
         if edge != "inside" or whole:
-            found.append((left, left + width))
-        j += 1
-    return found
+            found.append((a, a + width))
+        if a + width >= length - NEAR * hop:
+            return found
+        k += 1
 
 
 def shared(event, segment):
@@ -29,9 +40,7 @@ def shared(event, segment):
 
 def counted(segment, length, edge="truncate"):
     """The part of a segment that counts."""
-    if edge == "infinite":
-        return segment
-    return max(segment[0], 0.0), min(segment[1], length)
+    return segment if edge == "infinite" else (max(segment[0], 0.0), min(segment[1], length))
 
 
 def meets(event, segment):
@@ -39,21 +48,31 @@ def meets(event, segment):
 
 
 def fraction(event, segment):
-    return shared(event, segment) / (event[1] - event[0])
+    return min(1.0, shared(event, segment) / (event[1] - event[0])) if meets(event, segment) else 0.0
 
 
-def satisfies(event, segment, criterion=None, rule=None):
-    """Whether this event alone makes the segment present."""
+def at_least(value, least):
+    return value >= least * (1 - TIE)
+
+
+def satisfies(event, segment, rule):
+    """Whether this event alone makes the segment present, for a criterion or a rule."""
     if not meets(event, segment):
         return False
-    if criterion is not None:
-        return fraction(event, segment) >= criterion * (1 - TIE)
-    need = float(rule.required_overlap(event_length=event[1] - event[0], segment_length=segment[1] - segment[0]))
-    return min(event[1] - segment[0], segment[1] - event[0]) >= need * (1 - TIE)
+    if isinstance(rule, (int, float)):
+        rule = ("fraction", rule)
+    kind, *values = rule
+    x, d, w = shared(event, segment), event[1] - event[0], segment[1] - segment[0]
+    if kind == "either":
+        return any(satisfies(event, segment, each) for each in values)
+    if kind == "margin":  # reaches so far in from its side of the segment, wherever it lies
+        return at_least(event[1] - segment[0], values[0]) and at_least(segment[1] - event[0], values[0])
+    share = {"any": 0.0, "fraction": d, "seconds": 1.0, "coverage": w, "shorter": min(d, w)}[kind]
+    return at_least(x, share * (values[0] if values else 0.0))
 
 
 def binomial_tail(least, chances):
-    """P(at least ``least`` of independent events happen)."""
+    """P(at least ``least`` of independent things happen)."""
     law = [1.0]
     for p in chances:
         law = [
@@ -63,117 +82,158 @@ def binomial_tail(least, chances):
     return sum(law[least:])
 
 
-def score(events, length, width, *, phase=0.0, edge="truncate", criterion=None, rule=None, annotator=None):
-    """The measures of one recording on one grid, from the definitions."""
-    asked = segments(length, width, phase, edge=edge)
-    tp = fp = elsewhere = present = fit = overlap = cover = bound = heard = 0.0
-    n_overlapping = 0
-    for segment in asked:
-        left, right = counted(segment, length, edge)
-        time = right - left
-        heard += time
-        inside = sum(shared(event, segment) for event in events if meets(event, segment))
-        if annotator is not None:
-            h = max([0.0] + [fraction(event, segment) for event in events if meets(event, segment)])
-            p = float(annotator.probability(min(1.0, h)))
-        else:
-            p = float(any(satisfies(event, segment, criterion, rule) for event in events))
-        present += p
-        if any(meets(event, segment) for event in events):
-            tp += p * inside
-            fp += p * (time - inside)
-            fit += p * inside / time + (1 - p) * (1 - inside / time)
-            overlap += time
-            cover += inside
-            bound += max(inside, time - inside)
-            n_overlapping += 1
-        else:
-            elsewhere += p * time
-    found = 0
-    if annotator is None:
-        found = sum(any(satisfies(event, segment, criterion, rule) for segment in asked) for event in events)
+class Panel:
+    """People who answer: what each says where their criterion is met and where not, and how many must."""
+
+    def __init__(self, people):
+        guess, lapse, flip = (people.get(name, 0.0) for name in ("guess", "lapse", "flip"))
+        self.unmet, self.met = (p * (1 - flip) + (1 - p) * flip for p in (guess, 1 - lapse))
+        self.need, self.size = people.get("votes") or (1, 1)
+        self.criterion = people["criterion"]
+
+    def level(self, h):
+        """The chance that a criterion is met at this event fraction."""
+        if callable(self.criterion):
+            return float(self.criterion(h))
+        return 1.0 if at_least(h, self.criterion) else 0.0
+
+    def criteria(self, fractions):
+        """All that can tell the panel's criteria apart on these fractions, with its chance: for each voter a function
+        whether the criterion is met."""
+        levels = sorted({self.level(h) for h in fractions} | {0.0, 1.0})
+        cells = [(high, high - low) for low, high in itertools.pairwise(levels) if high > low]
+        for choice in itertools.product(cells, repeat=self.size):
+            yield math.prod(p for _, p in choice), [top for top, _ in choice]
+
+    def says(self, h, tops):
+        """P(the label is present) in a segment with largest fraction h, given the criteria."""
+        level = self.level(h)
+        return binomial_tail(self.need, [self.met if top <= level + 1e-15 else self.unmet for top in tops])
+
+    def notices(self, h, tops):
+        """Whether the criterion of at least one voter is met on an event with this fraction in the segment."""
+        level = self.level(h)
+        return h > 0 and any(top <= level + 1e-15 for top in tops)
+
+
+def answers(events, windows, who):
+    """Per state of the panel: its chance, P(present) of each window, and per event which windows satisfy the rule."""
+    if not isinstance(who, dict):
+        noticed = [[satisfies(event, window, who) for window in windows] for event in events]
+        yield 1.0, [float(any(row[k] for row in noticed)) for k in range(len(windows))], noticed
+        return
+    panel = Panel(who)
+    own = [[fraction(event, window) for window in windows] for event in events]
+    best = [max([0.0] + [row[k] for row in own]) for k in range(len(windows))]
+    for chance, tops in panel.criteria({0.0, *best, *(h for row in own for h in row)}):
+        yield (
+            chance,
+            [panel.says(h, tops) for h in best],
+            [[panel.notices(h, tops) for h in row] for row in own],
+        )
+
+
+def score(events, length, width, who, *, phase=0.0, edge="truncate", hop=None, votes=None):
+    """The measures of one recording on one grid of segments, or of windows with votes, from the definitions."""
+    step = width if hop is None else hop
+    votes = 1 if votes is None else votes
+    windows = segments(length, width, phase, hop=hop, edge=edge)
+    cells = windows if hop is None else segments(length, hop, phase)
+    over = windows_over(cells, windows, step) if hop is not None else [[k] for k in range(len(cells))]
+    need = [max(1, math.ceil(votes * len(few) * step / width - 1e-6)) for few in over]
+    total = dict.fromkeys(("tp", "fp", "fp_elsewhere", "n_present", "n_found", "fit"), 0.0)
+    fixed = dict.fromkeys(("overlap_time", "cover_time", "bound_time"), 0.0)
+    n_overlapping = sum(any(meets(event, cell) for event in events) for cell in cells)
+    for cell in cells:
+        left, right = counted(cell, length, edge)
+        inside = sum(shared(event, cell) for event in events if meets(event, cell))
+        if inside > 0:
+            fixed["overlap_time"] += right - left
+            fixed["cover_time"] += inside
+            fixed["bound_time"] += max(inside, right - left - inside)
+    for chance, said, noticed in answers(events, windows, who):
+        for cell, few, least in zip(cells, over, need):
+            left, right = counted(cell, length, edge)
+            time = right - left
+            inside = sum(shared(event, cell) for event in events if meets(event, cell))
+            p = chance * binomial_tail(least, [said[k] for k in few])
+            if inside > 0:
+                total["tp"] += p * inside
+                total["fp"] += p * (time - inside)
+                total["fit"] += p * inside / time + (chance - p) * (1 - inside / time)
+            else:
+                total["fp_elsewhere"] += p * time
+        total["n_present"] += chance * sum(said)
+        for row in noticed:
+            mine = [k for k, yes in enumerate(row) if yes]
+            able = [least for few, least in zip(over, need) if len(set(few) & set(mine)) >= least]
+            if able:
+                total["n_found"] += chance * binomial_tail(min(able), [said[k] for k in mine])
     return {
-        "tp": tp,
-        "fp": fp,
-        "fp_elsewhere": elsewhere,
-        "n_present": present,
-        "n_found": found,
-        "mean": fit / n_overlapping if n_overlapping else 0.0,
-        "fit": fit,
+        **total,
+        **fixed,
+        "mean": total["fit"] / n_overlapping if n_overlapping else 0.0,
         "time": length,
         "event_time": sum(b - a for a, b in events),
         "n_events": len(events),
-        "overlap_time": overlap,
-        "cover_time": cover,
         "n_overlapping": n_overlapping,
-        "n_segments": len(asked),
-        "listened": heard,
+        "n_segments": len(windows),
+        "listened": sum(b - a for a, b in (counted(window, length, edge) for window in windows)),
         "n_meeting": float(n_overlapping > 0),
-        "bound_time": bound,
     }
 
 
-def score_votes(events, length, width, hop, votes, *, phase=0.0, edge="truncate", criterion=None, low=0.0, high=1.0):
-    """The same for overlapping windows: a cell is present if at least ``votes`` of the windows that cover it are."""
-    asked = segments(length, width, phase, hop=hop, edge=edge)
-    met = [any(satisfies(event, window, criterion) for event in events) for window in asked]
-    tp = fp = elsewhere = overlap = 0.0
-    for cell in segments(length, hop, phase):
-        covering = [k for k, (a, b) in enumerate(asked) if a <= cell[0] + NEAR * hop and b >= cell[1] - NEAR * hop]
-        p = binomial_tail(votes, [high if met[k] else low for k in covering])
-        left, right = counted(cell, length)
-        inside = sum(shared(event, cell) for event in events if meets(event, cell))
-        if inside > 0:
-            tp += p * inside
-            fp += p * (right - left - inside)
-            overlap += right - left
-        else:
-            elsewhere += p * (right - left)
-    found = sum(
-        binomial_tail(votes, [high for window in asked if satisfies(event, window, criterion)]) for event in events
-    )
-    heard = sum(min(b, length) - max(a, 0.0) for a, b in asked)
-    return {
-        "tp": tp,
-        "fp": fp,
-        "fp_elsewhere": elsewhere,
-        "n_found": found,
-        "overlap_time": overlap,
-        "n_segments": len(asked),
-        "listened": heard,
-    }
+def windows_over(cells, windows, hop):
+    return [
+        [k for k, (a, b) in enumerate(windows) if a <= cell[0] + NEAR * hop and b >= cell[1] - NEAR * hop]
+        for cell in cells
+    ]
 
 
-def phases(events, length, period, starts):
-    """The phases at which the score of a grid bends or jumps: where a segment's edge meets one of ``starts``."""
-    points = {0.0, period}
-    for x in [*starts, 0.0, length, *(t for event in events for t in event)]:
-        points.add(min(period, max(0.0, x - math.floor(x / period) * period)))
-    return sorted(points)
+def bends(events, length, width, who, hop=None):
+    """The phases at which the score of a grid bends or jumps."""
+    period = width if hop is None else hop
+    points = [0.0, length, length - width]
+    for a, b in events:
+        d = b - a
+        needs = [0.0]
+        if isinstance(who, (int, float)):
+            needs.append(who * d)
+        elif isinstance(who, dict) and not callable(who["criterion"]):
+            needs.append(who["criterion"] * d)
+        elif isinstance(who, tuple):
+            needs += [x for rule in ([who] if who[0] != "either" else who[1:]) for x in required(rule, d, width)]
+        for x in needs:
+            points += [a + x, b - x, a - width + x, b - width + x]
+        middle = (a + b - width) / 2  # equal parts of the event in two segments
+        points += [middle, middle + period / 2]
+    for (a, b), (c, d) in itertools.permutations(events, 2):  # where the largest fraction changes hands
+        points.append((b * (d - c) + (c - width) * (b - a)) / ((d - c) + (b - a)))
+    cuts = {0.0, period} | {min(period, max(0.0, x - math.floor(x / period) * period)) for x in points}
+    return sorted(cuts)
 
 
-def expected(events, length, width, *, criterion, edge="truncate"):
+def required(rule, d, w):
+    kind, *values = rule
+    share = {"any": 0.0, "fraction": d, "seconds": 1.0, "coverage": w, "shorter": min(d, w), "margin": 1.0}[kind]
+    return [share * (values[0] if values else 0.0)]
+
+
+def expected(events, length, width, who, *, edge="truncate", hop=None, votes=None, nodes=8):
     """The expectation of :func:`score` over a uniform phase: Gauss-Legendre between the phases where it bends.
 
-    Times are linear in between, so few points are exact; the means per segment divide by cut widths, which 12 points
-    integrate to rounding unless a segment is cut to almost nothing.
+    Times of a criterion are linear in between, those of a Beta law with whole parameters polynomial, so few points are
+    exact; the means per segment divide by cut widths, which they integrate to rounding unless a segment is cut to
+    almost nothing.
     """
-    from numpy.polynomial.legendre import leggauss
-
-    nodes, weights = leggauss(12)
-    starts = [x for a, b in events for x in (a + criterion * (b - a), b - criterion * (b - a))]
-    cuts = phases(events, length, width, starts)
-    for a, b in events:  # where the longest overlap changes hands
-        for c, d in events:
-            if a < c:
-                h = (b * (d - c) + (c - width) * (b - a)) / ((d - c) + (b - a))
-                cuts.append(h - math.floor(h / width) * width)
-    cuts = sorted(cuts)
+    period = width if hop is None else hop
+    points, weights = leggauss(nodes)
     total: dict[str, float] = {}
-    for low, high in itertools.pairwise(cuts):
-        if high - low > 1e-13 * width:
-            for x, weight in zip(nodes, weights):
+    for low, high in itertools.pairwise(bends(events, length, width, who, hop)):
+        if high - low > 1e-13 * period:
+            for x, weight in zip(points, weights):
                 at = low + (high - low) * (x + 1) / 2
-                for name, value in score(events, length, width, phase=at, edge=edge, criterion=criterion).items():
-                    total[name] = total.get(name, 0.0) + value * weight * (high - low) / 2 / width
+                found = score(events, length, width, who, phase=at, edge=edge, hop=hop, votes=votes)
+                for name, value in found.items():
+                    total[name] = total.get(name, 0.0) + value * weight * (high - low) / 2 / period
     return total

@@ -17,7 +17,7 @@ from weakly.adaptive import (
 )
 from weakly.errors import InvalidInput
 from weakly.intervals import duration, intersect, merge
-from weakly.theory.bisection import bisection_listened, bisection_queries
+from weakly.theory import bisection_listened, bisection_queries
 
 
 def wrong(outcome):

@@ -37,9 +37,9 @@ def labels_by_definition(events, label, *, width, rule, phase=0.0, hop=None):
     timelines = events.timelines(label)
     for name, (bounds, length) in zip(events.recordings.index, timelines):
         start = phase % step
-        start = start - width if start > 0 and hop is None else start
-        k = 0
-        while start + k * step < length - 1e-9 * step:
+        start = start - step if start > 0 else start
+        k, s = 0, -math.inf
+        while s + width < length - 1e-9 * step:  # the first that reaches the end is the last
             s = start + k * step
             meets = [e for e in bounds if min(e[1], s + width) - max(e[0], s) > 1e-9 * width]
             present = any(bool(rule.is_present(event=e, segment=(s, s + width))) for e in meets)

@@ -5,19 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weakly.cost import (
-    Cost,
+from weakly.cost import Cost, hours
+from weakly.errors import InvalidInput
+from weakly.theory import (
     affordable_accuracy,
     affordable_segment_length,
     break_even_events,
     break_even_overestimation,
     break_even_recording_length,
     cost_ratio,
-    hours,
     longest_segment_length,
     minimal_cost,
 )
-from weakly.errors import InvalidInput
 
 CRITERIA = st.floats(0.05, 1.0)
 EVENTS = st.floats(0.1, 20.0)

@@ -44,14 +44,26 @@ def test_results_are_json():
     assert set(document) == {"settings", "rows"}
 
 
-def test_queries_are_counted_on_the_grid_from_zero():
-    for phase in ("random", 0):
-        found = wk.evaluate([EV3, []], recording_length=10, phase=phase, **HOW)
-        assert found.n_queries == 16
-        assert found.listened == 20
-    assert wk.evaluate([EV3], recording_length=10, edge="inside", **HOW).n_queries == 7
-    hops = wk.evaluate([EV3], recording_length=10, segment_length=2, hop=0.5, presence_criterion=0.5)
-    assert (hops.n_queries, hops.listened) == (23, 40)
+def test_queries_are_those_of_the_grid_that_is_scored():
+    fixed = wk.evaluate([EV3, []], recording_length=10, phase=0, **HOW)
+    assert (fixed.n_queries, fixed.listened) == (16, 20)
+    random = wk.evaluate([EV3, []], recording_length=10, **HOW)
+    assert (random.n_queries, random.listened) == (pytest.approx(2 * (10 / 1.3 + 1)), pytest.approx(20))
+    inside = wk.evaluate([EV3], recording_length=10, edge="inside", **HOW)
+    assert (inside.n_queries, inside.listened) == (pytest.approx(8.7 / 1.3), pytest.approx(8.7))
+    hops = {"recording_length": 10, "segment_length": 2, "hop": 0.5, "presence_criterion": 0.5}
+    windows = wk.evaluate([EV3], phase=0, **hops)
+    assert (windows.n_queries, windows.listened) == (17, 34)
+    windows = wk.evaluate([EV3], **hops)
+    assert (windows.n_queries, windows.listened) == (18, pytest.approx(35.5))
+
+
+def test_a_report_is_one_file(tmp_path):
+    found = wk.evaluate([EV3], recording_length=10, segment_length=[0.5, 1.3], presence_criterion=[0.3, 0.8])
+    text = found.report(tmp_path / "page.html").read_text()
+    assert text.count("<img") == 2
+    assert "Segments of" in text
+    assert "http" not in text.replace("http://www.w3.org", "")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +77,7 @@ def test_queries_are_counted_on_the_grid_from_zero():
         ({"segment_length": 1, "rule": "any"}, "rule must be a PresenceRule"),
         ({"segment_length": 1, "annotator": 0.5}, "annotator must be a Annotator"),
         ({"segment_length": 1, "presence_criterion": 0.5, "phase": "rnadom"}, "did you mean 'random'"),
-        ({"segment_length": 1, "presence_criterion": 0.5, "phase": -1}, "phase must be >= 0"),
+        ({"segment_length": 1, "presence_criterion": 0.5, "phase": -1}, "phase must be a number >= 0"),
         ({"segment_length": 1, "presence_criterion": 0.5, "edge": "wrap"}, "edge must be one of"),
         ({"segment_length": 1, "presence_criterion": 0.5, "edge": "circular", "phase": 0}, "edge must be one of"),
         ({"segment_length": 1, "presence_criterion": 0.5, "votes": 2}, "votes needs a hop"),

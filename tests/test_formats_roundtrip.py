@@ -373,3 +373,31 @@ def test_classes_of_fewshot_tables_may_hold_any_separator(tmp_path, label):
     frame = pd.DataFrame({"recording": ["r"], "onset": [1.0], "offset": [2.0], "label": [label]})
     assert write(Events.from_frame(frame), tmp_path / "a.csv", format="fewshot") == []
     assert rows_of(read(tmp_path / "a.csv")) == [("r", 1.0, 2.0, label)]
+
+
+_FOLDERS = {"audacity", "nigens", "textgrid", "elan", "jams", "lab", "mne"}  # one recording a file
+_KNOWN = ("are unknown", "sample rates and channels")  # said of every file that wants what events do not have
+
+
+@pytest.mark.parametrize("name", [item.name for item in FORMATS.values() if item.write is not None])
+@FILES
+@given(data=st.data())
+def test_any_format_is_exact_or_says_what_is_lost(tmp_path_factory, name, data):
+    made = data.draw(events(name=SAFE, lengths=data.draw(st.booleans()), annotator=data.draw(st.booleans())))
+    if not len(made.recordings):
+        return
+    path = fresh(tmp_path_factory) / ("folder" if name in _FOLDERS else "a.x")
+    try:
+        lost = write(made, path, name)
+        found = read(path, name)
+    except InvalidInput as error:
+        assert "\n" not in str(error)  # said in one line: a label or a segment that the format has no place for
+        return
+    if any(not any(word in words for word in _KNOWN) for words in lost):
+        return
+    assert [row[:4] for row in rows_of(found)] == [row[:4] for row in rows_of(made)]
+    assert set(found.recordings.index) == set(made.recordings.index)
+    for recording, length in made.recordings["length"].dropna().items():
+        assert found.recordings["length"][recording] == length
+    if "annotator" in made.to_frame() and any(made.to_frame()["annotator"]):
+        assert rows_of(found) == rows_of(made)

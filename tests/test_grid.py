@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import reference
 import weakly as wk
-import weakly.grid.windows
+from test_doors_agree import LAWFUL, NOISY, RULES, answering, rule_of
 from weakly import grid
-from weakly.annotator import Annotator, PresenceRule
+from weakly.annotator import Annotator
 from weakly.events import Timelines
+from weakly.grid import windows
 from weakly.observer import Observers
 from weakly.tally import BASE, RAW
+from weakly.windows import Edge, Placement
 
 EV3 = [(1.0, 2.2), (2.9, 3.3), (7.0, 9.5)]
 CRITERIA = [1e-3, 0.1, 0.3, 0.45, 0.5, 0.8, 0.9, 1.0]
@@ -35,6 +37,10 @@ def recordings(draw, whole=False):
     return pairs, length
 
 
+def on_grid(timelines, width, who, *, phase=0.0, edge="truncate"):
+    return grid.measure(timelines, width, who, Placement(phase, Edge.of(edge), None, None))
+
+
 def measured(result, r=0, c=0):
     raw, base = result
     return dict(zip(RAW, raw[r, c])) | dict(zip(BASE, base[r]))
@@ -49,15 +55,15 @@ def agrees(found, wanted, tolerance=1e-9):
     recordings(),
     st.sampled_from([0.05, 0.1, 0.25, 0.3, 0.7, 1.0, 1.3, 3.0, 40.0, 100.0]),
     st.sampled_from([0.0, 0.05, 0.123, 0.6]),
-    st.sampled_from(grid.EDGES),
+    st.sampled_from(["truncate", "inside", "infinite"]),
 )
 def test_grid_agrees_with_the_definitions(recording, width, phase, edge):
     events, length = recording
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Observers.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
+    found = on_grid(timelines, width, Observers.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
     for c, criterion in enumerate(CRITERIA):
-        wanted = reference.score(merged, length, width, phase=phase, edge=edge, criterion=criterion)
+        wanted = reference.score(merged, length, width, criterion, phase=phase, edge=edge)
         agrees(measured(found, c=c), wanted)
 
 
@@ -72,24 +78,12 @@ def test_grid_agrees_with_the_definitions_on_thousands_of_recordings():
             points = np.round(points, 1)  # many ties, touching events and events on boundaries
         events = [[(a, b) for a, b in zip(row[::2], row[1::2]) if b > a] for row in points]
         timelines = Timelines.of(events, 3)
-        found = grid.measure(timelines, width, Observers.of(presence_criterion=criteria), phase=phase)
+        found = on_grid(timelines, width, Observers.of(presence_criterion=criteria), phase=phase)
         for r, (bounds, length) in enumerate(timelines):
             merged = [tuple(event) for event in bounds]
             c = r % 3
-            wanted = reference.score(merged, length, width, phase=phase, criterion=criteria[c])
+            wanted = reference.score(merged, length, width, criteria[c], phase=phase)
             agrees(measured(found, r, c), wanted)
-
-
-RULES = [
-    PresenceRule.fraction(0.5),
-    PresenceRule.seconds(0.25),
-    PresenceRule.any(),
-    PresenceRule.coverage(0.5),
-    PresenceRule.shorter(0.7),
-    PresenceRule.margin(0.5),
-    PresenceRule.margin(2.0),
-    PresenceRule.preset("fsd-mix-sed"),
-]
 
 
 @given(recordings(), st.sampled_from([0.1, 0.25, 0.7, 1.3, 3.0, 100.0]), st.sampled_from([0.0, 0.123]))
@@ -97,9 +91,20 @@ def test_rules_agree_with_the_definitions(recording, width, phase):
     events, length = recording
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Observers.of(rule=RULES), phase=phase)
+    found = on_grid(timelines, width, Observers.of(rule=[rule_of(rule) for rule in RULES]), phase=phase)
     for c, rule in enumerate(RULES):
-        agrees(measured(found, c=c), reference.score(merged, length, width, phase=phase, rule=rule))
+        agrees(measured(found, c=c), reference.score(merged, length, width, rule, phase=phase))
+
+
+@settings(max_examples=40)
+@given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from([*NOISY, *LAWFUL]))
+def test_annotators_agree_with_the_definitions(recording, width, people):
+    events, length = recording
+    timelines = Timelines.of([events[:2]], length)
+    width *= max(1.0, length / 5)
+    merged = [tuple(event) for event in timelines.bounds]
+    found = on_grid(timelines, width, Observers.of(**answering(people)))
+    agrees(measured(found), reference.score(merged, length, width, people))
 
 
 ANNOTATORS = [
@@ -110,23 +115,11 @@ ANNOTATORS = [
 ]
 
 
-@given(recordings(), st.sampled_from([0.25, 0.7, 3.0]))
-def test_annotators_agree_with_the_definitions(recording, width):
-    events, length = recording
-    timelines = Timelines.of([events], length)
-    merged = [tuple(event) for event in timelines.bounds]
-    found = grid.measure(timelines, width, Observers.of(annotator=ANNOTATORS))
-    for c, annotator in enumerate(ANNOTATORS):
-        wanted = reference.score(merged, length, width, annotator=annotator)
-        wanted.pop("n_found")
-        agrees(measured(found, c=c), wanted, 1e-8)
-
-
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from(CRITERIA))
 def test_a_certain_annotator_is_a_criterion(recording, width, criterion):
     timelines = Timelines.of([recording[0]], recording[1])
-    left = grid.measure(timelines, width, Observers.of(annotator=Annotator(presence_criterion=criterion)))
-    right = grid.measure(timelines, width, Observers.of(presence_criterion=criterion))
+    left = on_grid(timelines, width, Observers.of(annotator=Annotator(presence_criterion=criterion)))
+    right = on_grid(timelines, width, Observers.of(presence_criterion=criterion))
     agrees(measured(left), measured(right))
 
 
@@ -134,7 +127,7 @@ def test_the_chance_that_an_event_is_noticed_by_a_lapsing_annotator():
     # (0.2, 2.8) in segments of 1 s: fractions 0.8/2.6, 1/2.6 and 0.8/2.6; at 0.35 only the middle one counts.
     timelines = Timelines.of([[(0.2, 2.8)]], 4)
     columns = Observers.of(annotator=[Annotator(presence_criterion=g, lapse_rate=0.3) for g in (0.3, 0.35, 0.5)])
-    raw, _ = grid.measure(timelines, 1.0, columns)
+    raw, _ = on_grid(timelines, 1.0, columns)
     assert raw[0, :, 4] == pytest.approx([1 - 0.3**3, 0.7, 0.0])
 
 
@@ -168,9 +161,9 @@ def test_events_on_boundaries_meet_only_their_own_segments(width):
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]), st.floats(0.1, 50))
 def test_time_has_no_scale(recording, width, factor):
     events, length = recording
-    left = grid.measure(Timelines.of([events], length), width, Observers.of(presence_criterion=CRITERIA))[0]
+    left = on_grid(Timelines.of([events], length), width, Observers.of(presence_criterion=CRITERIA))[0]
     scaled = Timelines.of([[(a * factor, b * factor) for a, b in events]], length * factor)
-    right = grid.measure(scaled, width * factor, Observers.of(presence_criterion=CRITERIA))[0]
+    right = on_grid(scaled, width * factor, Observers.of(presence_criterion=CRITERIA))[0]
     times = [0, 1, 2]
     assert right[0][:, times] == pytest.approx(left[0][:, times] * factor, rel=1e-6, abs=1e-6)
 
@@ -178,7 +171,7 @@ def test_time_has_no_scale(recording, width, factor):
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]))
 def test_presence_only_falls_as_the_criterion_rises(recording, width):
     timelines = Timelines.of([recording[0]], recording[1])
-    raw, _ = grid.measure(timelines, width, Observers.of(presence_criterion=np.linspace(0.01, 1, 30)))
+    raw, _ = on_grid(timelines, width, Observers.of(presence_criterion=np.linspace(0.01, 1, 30)))
     for name in ("tp", "n_present", "n_found"):
         assert (np.diff(raw[0, :, RAW.index(name)]) <= 1e-12).all()
 
@@ -187,16 +180,16 @@ def test_presence_only_falls_as_the_criterion_rises(recording, width):
 def test_a_whole_segment_of_phase_changes_nothing(recording, width, phase):
     timelines = Timelines.of([recording[0]], recording[1])
     columns = Observers.of(presence_criterion=CRITERIA)
-    left = grid.measure(timelines, width, columns, phase=phase)
-    right = grid.measure(timelines, width, columns, phase=phase + 3 * width)
+    left = on_grid(timelines, width, columns, phase=phase)
+    right = on_grid(timelines, width, columns, phase=phase + 3 * width)
     assert right[0][..., 4] == pytest.approx(left[0][..., 4])
     assert right[0][..., :2] == pytest.approx(left[0][..., :2], abs=1e-6)
 
 
 def test_criteria_may_come_in_any_order_and_twice():
     timelines = Timelines.of([EV3], 10)
-    mixed, _ = grid.measure(timelines, 1.3, Observers.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
-    plain, _ = grid.measure(timelines, 1.3, Observers.of(presence_criterion=[0.3, 0.45, 0.8]))
+    mixed, _ = on_grid(timelines, 1.3, Observers.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
+    plain, _ = on_grid(timelines, 1.3, Observers.of(presence_criterion=[0.3, 0.45, 0.8]))
     assert (mixed[0, [1, 3, 0]] == plain[0]).all()
     assert (mixed[0, 0] == mixed[0, 2]).all()
 
@@ -217,13 +210,7 @@ def test_votes_of_windows_agree_with_the_definitions(recording, shape, hop, phas
     timelines = Timelines.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
     for criterion in (0.3, 1.0):
-        annotator = Annotator(presence_criterion=criterion, guess_rate=low, lapse_rate=1 - high)
-        found = measured(
-            grid.windows.measure(
-                timelines, k * hop, Observers.of(annotator=annotator), hop=hop, votes=votes, phase=phase, edge=edge
-            )
-        )
-        wanted = reference.score_votes(
-            merged, length, k * hop, hop, votes, phase=phase, edge=edge, criterion=criterion, low=low, high=high
-        )
-        agrees(found, wanted)
+        people = {"criterion": criterion, "guess": low, "lapse": 1 - high}
+        how = Placement(phase, Edge.of(edge), hop, votes)
+        found = measured(windows.measure(timelines, k * hop, Observers.of(**answering(people)), how))
+        agrees(found, reference.score(merged, length, k * hop, people, phase=phase, edge=edge, hop=hop, votes=votes))

@@ -73,15 +73,18 @@ def test_long_clips_give_the_event_time_back(world):
     assert "10 s clips say" in found.sentences()[0]
 
 
-def test_two_lengths_identify_the_law_and_one_does_not(world):
-    rng, made = world
+def test_two_lengths_identify_the_law_and_one_does_not():
+    rng = np.random.default_rng(101)
+    made = recordings(rng, rate=0.1, length=60.0, n=40)
     both = wk.infer(
         answers(rng, made, widths=(0.5, 5.0), length=60.0), presence_criterion=0.5, step=0.1, rng=0, draws=50
     )
     table = both.estimates.set_index("quantity")
-    assert table.loc["mean_length", "value"] == pytest.approx(1.0, rel=0.25)
+    assert table.loc["mean_length", "ci"][0] < 1.0 < table.loc["mean_length", "ci"][1]
+    assert table.loc["mean_length", "value"] == pytest.approx(1.0, rel=0.4)
     assert bool(table.loc["mean_length", "identified"])
-    one = wk.infer(answers(rng, made, widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
+    with pytest.warns(AssumptionWarning, match="hangs on a guess"):
+        one = wk.infer(answers(rng, made, widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
     table = one.estimates.set_index("quantity")
     assert not bool(table.loc["mean_length", "identified"])
     assert not bool(table.loc["event_rate", "identified"])
@@ -121,6 +124,19 @@ def test_recordings_with_the_same_answers_share_one_posterior_and_differ_in_noth
     assert many.log_likelihood == pytest.approx(40 * single.log_likelihood)
     widths = [float(np.ptp(f.overall["event_seconds_ci"][0])) for f in (single, many)]
     assert 3.5 * widths[0] < widths[1] < 11 * widths[0]  # sqrt(40) = 6.3
+
+
+def test_recordings_keep_their_order(world):
+    """Recordings with the same answers are worked on together; the tables name them as the answers do."""
+    rng, made = world
+    said = answers(rng, made, widths=(20.0,), length=60.0)
+    found = wk.infer(said, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0, draws=10)
+    assert found.summary["recording"].tolist() == said["recording"].unique().tolist()
+    frames = found.training().frames
+    painted = said.set_index(["recording", "onset"])["present"]
+    for recording, part in frames.groupby("recording"):
+        starts = part["onset"].to_numpy() // 20 * 20
+        assert part["hard"].tolist() == painted[recording][starts].tolist()
 
 
 def test_events_frames_and_samples_agree(world):
@@ -219,6 +235,22 @@ def test_coarse_steps_and_lists_of_present_labels_warn():
         filled.overall.set_index("label").loc["owl", "n_events"]
         < plain.overall.set_index("label").loc["owl", "n_events"]
     )
+
+
+def test_each_class_has_its_own_law(world):
+    rng, made = world
+    said = answers(rng, made[:4], widths=(3.0,), length=60.0)
+    both = pd.concat([said, said.assign(label="dog")])
+    rows = [("a", 0.0, 0.5, "owl"), ("a", 2.0, 5.0, "dog"), ("a", 4.0, 6.0, "dog")]
+    pilot = wk.Events.from_frame(pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]))
+    how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
+    found = wk.infer(both, lengths=pilot, **how)
+    assert found.parts["owl"].renewal.lengths.mean == 0.5
+    assert found.parts["dog"].renewal.lengths.mean == 4.0  # events that overlap are one
+    same = wk.infer(both, lengths={"owl": 0.5, "dog": 4.0}, **how)
+    pd.testing.assert_frame_equal(found.summary, same.summary)
+    with pytest.raises(InvalidInput, match="no entry for 'owl'"):
+        wk.infer(both, lengths={"dog": 4.0}, **how)
 
 
 def test_several_annotators_by_name():

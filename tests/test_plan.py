@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import weakly as wk
-from weakly.cost import longest_segment_length
 from weakly.planning.pilot import kaplan_meier
 from weakly.planning.targets import targets
+from weakly.theory import longest_segment_length
 
 PAPER = {"presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
 LEAN = {"methods": "fixed,bisection,oracle"}

@@ -235,6 +235,47 @@ def test_a_real_export_with_query_ids_comes_back(real_data, tmp_path):
     assert set(found.answers.to_frame()["annotator"]) == set(theirs["annotator"])  # called the same everywhere
 
 
+def task(query, *choices, regions=("segment",), **more):
+    """One task of Label Studio with what one annotator chose in it."""
+    chosen = [{"type": "choices", "from_name": "answer", "value": {"choices": [word]}} for word in choices]
+    marks = [
+        {"type": "labels", "from_name": "segment", "value": {"start": 0, "end": 3, "labels": [r]}} for r in regions
+    ]
+    note = {"id": 1, "completed_by": {"email": "ann@x", "id": 7}, "result": marks + chosen, **more}
+    return {"id": 1, "data": {"query": query, "recording": "a", "label": "event"}, "annotations": [note]}
+
+
+def test_label_studio_answers_that_are_not_plain(campaign, tmp_path):
+    q, r, s = campaign.queries["query"]
+    path = tmp_path / "e.json"
+    path.write_text(json.dumps([task(q, "present"), task(r, "purple"), task(s, "absent")]))
+    found = campaign.take([path])
+    by = found.answers.to_frame().set_index("query")
+    assert by["present"].to_dict() == {q: 1.0, s: 0.0}
+    assert set(by["annotator"]) == {"ann@x"}
+    assert len(found.unreadable) == 1
+    assert "purple" in found.unreadable[0]
+    path.write_text(json.dumps([task(q), task(r), task(s)]))  # submitted without a choice: only the mark came back
+    assert len(campaign.take([path]).answers) == 2
+    times = [task(r, word, updated_at=f"2026-01-0{day}T00:00:00Z") for day, word in ((3, "absent"), (2, "present"))]
+    path.write_text(json.dumps(times))
+    for _ in range(2):
+        again = campaign.take([path]).answers.to_frame().set_index("query")["present"]
+        assert again[r] == 0.0  # the later one by the clock, though it stands first
+    assert len(Campaign.open(campaign.folder).answers) == 4
+
+
+def test_a_file_that_contradicts_itself_is_not_counted_again(campaign, tmp_path):
+    q = campaign.queries["query"][0]
+    path = tmp_path / "e.csv"
+    pd.DataFrame({"query": [q, q], "answer": ["yes", "no"]}).to_csv(path, index=False)
+    for _ in range(3):
+        found = campaign.take([path])
+        assert found.contradictions == [q]
+        assert found.answers.to_frame()["present"].tolist() == [0.0]
+    assert len(Campaign.open(campaign.folder).answers) == 1
+
+
 def test_bisection_goes_on_round_by_round_as_in_simulation(tmp_path):
     events = np.array([[3.0, 4.5], [11.0, 11.6]])
     known = Recording("a", 16.0, events=events)

@@ -7,20 +7,19 @@ from hypothesis import strategies as st
 
 import reference
 import weakly as wk
-from test_grid import EV3, recordings
-from weakly import grid
+from test_grid import EV3, on_grid, recordings
 from weakly.annotator import PresenceRule
 from weakly.errors import InvalidInput
 from weakly.events import Timelines
-from weakly.observer import Observers
 from weakly.intervals import fixed_segments
+from weakly.observer import Observers
 from weakly.results import METRICS
 from weakly.tally import Tally, of_labels
 
 
 def tally_of(timelines, width=0.7, criteria=(0.3, 0.9)):
     tally = Tally.empty(np.array([width]), criteria)
-    tally.fold(0, *grid.measure(timelines, width, Observers.of(presence_criterion=list(criteria))))
+    tally.fold(0, *on_grid(timelines, width, Observers.of(presence_criterion=list(criteria))))
     return tally
 
 
@@ -48,9 +47,7 @@ def test_tallies_of_other_questions_do_not_add():
 def test_metrics_are_the_definitions():
     timelines = many()
     metrics = tally_of(timelines).metrics()
-    scores = [
-        reference.score([tuple(event) for event in bounds], length, 0.7, criterion=0.3) for bounds, length in timelines
-    ]
+    scores = [reference.score([tuple(event) for event in bounds], length, 0.7, 0.3) for bounds, length in timelines]
 
     def total(name):
         return sum(score[name] for score in scores)
@@ -134,6 +131,27 @@ def test_second_class_results_pool():
     found = wk.evaluate(events, segment_length=[1, 2], presence_criterion=[0.3, 0.9])
     overall = found.overall.to_frame()
     assert overall["n_events"].tolist() == [3] * 4
-    assert overall["n_recordings"].tolist() == [4] * 4
-    summed = found.to_frame().groupby(["segment_length", "presence_criterion"])["n_overlapping"].sum().to_numpy()
-    assert overall["n_overlapping"].to_numpy() == pytest.approx(summed)
+    assert overall["n_recordings"].tolist() == [2] * 4
+    each = found.to_frame().groupby(["segment_length", "presence_criterion"])
+    assert overall["n_overlapping"].to_numpy() == pytest.approx(each["n_overlapping"].sum().to_numpy())
+    assert overall["wrong_time"].to_numpy() == pytest.approx(each["wrong_time"].sum().to_numpy())
+    assert overall["recording_accuracy"].to_numpy() == pytest.approx(each["recording_accuracy"].mean().to_numpy())
+    assert overall["listened"].to_numpy() == pytest.approx(each["listened"].first().to_numpy())
+    assert overall["n_queries"].to_numpy() == pytest.approx(each["n_queries"].first().to_numpy())
+
+
+def test_the_same_class_twice_tells_nothing_new():
+    import pandas as pd
+
+    rng = np.random.default_rng(5)
+    onset = rng.random(40) * 8
+    frame = pd.DataFrame(
+        {"recording": [f"r{i}" for i in range(40)], "onset": onset, "offset": onset + 1 + rng.random(40)}
+    )
+    events = wk.Events.from_frame(pd.concat([frame.assign(label="x"), frame.assign(label="y")]), recording_length=12)
+    found = wk.evaluate(events, segment_length=1.3, presence_criterion=0.6)
+    one, both = found.to_frame().iloc[0], found.overall.to_frame().iloc[0]
+    for name in METRICS:
+        times = 2 if name == "wrong_time" else 1
+        assert both[name] == pytest.approx(times * one[name]), name
+        assert both[f"{name}_se"] == pytest.approx(times * one[f"{name}_se"]), name

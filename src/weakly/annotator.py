@@ -335,9 +335,7 @@ class Annotator:
         j, k = (1, 1) if self.votes is None else (int(self.votes[0]), int(self.votes[1]))
         found = []
         for m in range(k + 1):
-            yes = np.convolve(
-                binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet)
-            )
+            yes = np.convolve(binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet))
             found.append(yes[j:].sum())
         return np.clip(np.array(found), 0.0, 1.0)
 
@@ -477,4 +475,3 @@ class Panels:
         tail = rest * weights * function(last)
         sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
         return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)
-

@@ -83,8 +83,8 @@ class Reading:
     """Where events or answers come from: what was taken as what, what was noted, and what became of every row.
 
     ``rows = events + empty + skipped + merged``: each row of the files became an event (or an answer), says that its
-    recording is empty, was skipped as broken, or says nothing of its own. Of the events, ``clipped`` were cut at the end
-    of their recordings and ``late`` were left out because they lie behind it.
+    recording is empty, was skipped as broken, or says nothing of its own. Of the events, ``clipped`` were cut at
+    the end of their recordings; ``late`` ones (among the skipped) lie behind it.
     """
 
     sentences: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class _Table:
 
     @property
     def account(self) -> dict[str, int]:
-        """What became of every row: rows = events + empty + skipped + merged, and how many of the events were clipped."""
+        """What became of every row: rows = events + empty + skipped + merged; and how many events were clipped."""
         made = {"rows": len(self), "events": len(self), "empty": 0, "skipped": 0, "merged": 0, "clipped": 0, "late": 0}
         return {**made, **dict(self.source.account or {})}
 
@@ -160,7 +160,10 @@ class _Table:
             own = _texts(frame[name])
             _known(f"where {name}", str(value), sorted(set(own)))
             hit = np.array([text == str(value) for text in own], dtype=bool)
-            if name not in ("label", "annotator") and frame.groupby("recording")[name].nunique(dropna=False).max() == 1:
+            if (
+                name not in ("label", "annotator", "present")
+                and frame.groupby("recording")[name].nunique(dropna=False).max() == 1
+            ):
                 gone = set(frame["recording"][~hit])
                 listing = listing[[str(each) not in gone for each in listing.index]]
                 if gone:
@@ -224,7 +227,7 @@ class Events(_Table):
         self._frame = frame
         self.recordings = recordings
         self.source = source or Reading()
-        #: The stretches that were annotated: recording, onset, offset, annotator; None where all of every recording was.
+        #: The stretches that were annotated: recording, onset, offset, annotator; None where everything was.
         self.examined = examined
 
     @classmethod
@@ -321,10 +324,10 @@ class Events(_Table):
         where: Mapping[str, str] | None = None,
         merge: Mapping[str, Sequence[str]] | None = None,
     ) -> Events:
-        """The events of some classes, of some annotators, with some values in other columns; classes may be merged first.
+        """The events of some classes, some annotators, with some values in other columns; classes may be merged first.
 
-        Every recording stays, with two exceptions: where a column of ``where`` belongs to recordings (one value in each,
-        such as a split), those with another value go; and where ``examined`` says what an annotator examined, the
+        Every recording stays, with two exceptions: where a column of ``where`` belongs to recordings (one value in
+        each, such as a split), those with another value go; and where ``examined`` says what an annotator examined, the
         other recordings count as not annotated.
 
         >>> import pandas as pd
@@ -418,8 +421,9 @@ class Events(_Table):
             length = raw.n_times / raw.info["sfreq"]
             start = float(raw.first_time) if annotations.orig_time is not None else 0.0
         onset = np.asarray(annotations.onset, np.float64) - start
-        table = pd.DataFrame({"recording": recording, "onset": onset, "offset": onset + np.asarray(annotations.duration),
-                              "label": [str(text) for text in annotations.description]})  # fmt: skip
+        texts = [str(text) for text in annotations.description]
+        offset = onset + np.asarray(annotations.duration)
+        table = pd.DataFrame({"recording": recording, "onset": onset, "offset": offset, "label": texts})
         return _without_points(cls, table, {recording: length} if length else None, [recording])
 
     @classmethod
@@ -658,8 +662,16 @@ class Answers(_Table):
         where: Mapping[str, str] | None = None,
         merge: Mapping[str, Sequence[str]] | None = None,
     ) -> Answers:
-        """The answers about some classes, of some annotators, with some values in other columns; as for events."""
+        """The answers about some classes, of some annotators, with some values in other columns; as for events.
+
+        Of merged classes, one that is present makes the answer "present", and else one that is unsure "unsure".
+        """
         frame, listing, notes = self._chosen(label, annotator, where, merge)
+        if merge:
+            keys = [name for name in ("recording", "onset", "offset", "label", "annotator", "query") if name in frame]
+            order = frame["present"].map({1.0: 0, 0.0: 2}).fillna(1)
+            frame = frame.assign(_order=order).sort_values("_order", kind="stable").drop_duplicates(keys)
+            frame = frame.sort_index().drop(columns="_order").reset_index(drop=True)
         return Answers(frame, listing, source=replace(self.source, notes=notes))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator`` in theory, sweeps, grids and plans.
+r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in theory, engine and plans.
 
 An :class:`Observer` is one column of results (or, in theory, a whole array of criteria); :class:`Observers` are the
 columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again what
@@ -96,7 +96,8 @@ class Observer:
         d, q = np.asarray(event_length, dtype=np.float64), np.asarray(segment_length, dtype=np.float64)
         if self.rule is not None:
             return self.rule.required_overlap(event_length=d, segment_length=q)
-        need = (self.single if self.criterion is None else self.criterion) * d
+        criterion: Any = self.single if self.criterion is None else self.criterion
+        need = np.asarray(criterion * d, dtype=np.float64)
         return np.where(need <= np.minimum(d, q) * (1 + TIE), need, np.inf)
 
     def probability(self, event_fraction: Any) -> Floats:
@@ -129,7 +130,7 @@ class Observer:
     def _chances(self) -> Floats:
         return np.array([0.0, 1.0]) if self.annotator is None else self.annotator.label_chances
 
-    def found_on_grid(self, own: Any, best: Any, count: Any, *, votes: int = 1) -> Floats:
+    def found_on_grid(self, own: Any, best: Any, count: Any) -> Floats:
         """The chance that each event is found, from the segments that meet it: per event (rows) and kind of segment
         (columns) the event's fraction in it, the largest fraction in it, and how many such segments there are."""
         from .panels import found_each
@@ -137,7 +138,7 @@ class Observer:
         met = self.probability if self.annotator is None else self.annotator.criterion_cdf
         some = np.asarray(count) > 0
         law = [np.where(some, met(np.minimum(1.0, h)), 0.0) for h in (own, best)]
-        return np.asarray(found_each(*law, np.asarray(count, dtype=np.float64), self._chances, votes))
+        return np.asarray(found_each(*law, np.asarray(count, dtype=np.float64), self._chances))
 
     def found_at_random(
         self, *, event_length: Any, segment_length: Any, onset: Any = 0.0, starts: Any = None, largest: Any = None

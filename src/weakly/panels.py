@@ -72,18 +72,21 @@ def _answer(state: Any, chances: Any, count: float) -> None:
 
 
 @kernel
-def found(own: Any, best: Any, count: Any, chances: Any, votes: int) -> float:
+def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
     """The chance that an event is found. Per kind of segment: G of the event's fraction in it and of the largest
-    fraction in it, and how many such segments there are; ``votes`` present labels are needed."""
-    n, k = own.shape[0], chances.shape[0] - 1
+    fraction in it, how many such segments there are, and how many present labels are needed of those in which the
+    fraction is at least as large (0: they do not suffice)."""
+    k = chances.shape[0] - 1
     by_own, by_best = _order(own), _order(best)
-    state = np.zeros((k + 1, votes))
     total, below = 0.0, 0.0
     for i in by_own:  # the smallest criterion lies between the fraction before and this one
         level = own[i]
         if level <= below:
             continue
-        state[:, :] = 0.0
+        if votes[i] == 0:
+            below = level
+            continue
+        state = np.zeros((k + 1, votes[i]))
         state[0, 0] = (1 - below) ** k
         _rise(state, below, level)
         state[0, 0] = 0.0
@@ -98,7 +101,7 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: int) -> float:
                 _answer(state, chances, count[j])
         missed = 0.0
         for m in range(1, k + 1):
-            for v in range(votes):
+            for v in range(votes[i]):
                 missed += state[m, v]
         total += reached - missed
         below = level
@@ -106,11 +109,11 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: int) -> float:
 
 
 @kernel
-def found_each(own: Any, best: Any, count: Any, chances: Any, votes: int) -> Any:
-    """:func:`found` for each row."""
-    out = np.empty(own.shape[0])
+def found_each(own: Any, best: Any, count: Any, chances: Any) -> Any:
+    """:func:`found` for each row, where one present label is enough."""
+    out, one = np.empty(own.shape[0]), np.ones(own.shape[1], np.int64)
     for e in range(own.shape[0]):
-        out[e] = found(own[e], best[e], count[e], chances, votes)
+        out[e] = found(own[e], best[e], count[e], chances, one)
     return out
 
 
@@ -229,8 +232,17 @@ def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last
 
 @kernel
 def found_at_random(
-    events: Any, w: float, bounds: Any, rows: Any, first: Any, owner: Any, edges: Any, table: Any, chances: Any,
-    nodes: Any, weights: Any,
+    events: Any,
+    w: float,
+    bounds: Any,
+    rows: Any,
+    first: Any,
+    owner: Any,
+    edges: Any,
+    table: Any,
+    chances: Any,
+    nodes: Any,
+    weights: Any,
 ) -> Any:
     """The chance per event that it is found on a grid of windows of length w with a uniform phase.
 
@@ -241,7 +253,7 @@ def found_at_random(
     """
     out = np.zeros(events.shape[0])
     here, left, right = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    own, best = np.zeros(3), np.zeros(3)
+    own, best, one = np.zeros(3), np.zeros(3), np.ones(3, np.int64)
     for e in range(events.shape[0]):
         a, b, r = events[e, 0], events[e, 1], owner[e]
         low, high = first[r], first[r + 1]
@@ -281,5 +293,5 @@ def found_at_random(
                         some = here[p, 2] > 0.0
                         own[p] = value(here[p, 0], edges, table) if some else 0.0
                         best[p] = value(here[p, 1], edges, table) if some else 0.0
-                    out[e] += span / w * weights[q] * found(own, best, here[:, 2], chances, 1)
+                    out[e] += span / w * weights[q] * found(own, best, here[:, 2], chances, one)
     return out

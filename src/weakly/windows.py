@@ -120,7 +120,11 @@ def first_start(phase: float, hop: float) -> float:
 
 
 def window_starts(
-    recording_length: float, *, segment_length: float, hop: float | None = None, phase: float = 0.0,
+    recording_length: float,
+    *,
+    segment_length: float,
+    hop: float | None = None,
+    phase: float = 0.0,
     edge: str = "truncate",
 ) -> Floats:
     """The starts of all windows that one recording gets, in seconds; see the module for which these are.
@@ -153,7 +157,9 @@ def window_counts(
     [3.5, 10.0]
     """
     step = segment_length if hop is None else hop
-    total, w, step = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (recording_length, segment_length, step)))
+    total, w, step = np.broadcast_arrays(
+        *(np.asarray(x, dtype=np.float64) for x in (recording_length, segment_length, step))
+    )
     rule = Edge.of(edge)
     if rule == Edge.CIRCULAR:
         return total / w, total + 0.0

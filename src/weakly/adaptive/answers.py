@@ -171,6 +171,7 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
                     continue
             clock = next((str(row[name]) for name in _CLOCKS if row.get(name)), "")
             who, seconds = str(row.get("annotator") or ""), float(row.get("seconds", np.nan))
+            seconds = seconds if 0 <= seconds < np.inf else np.nan
             found.answers.append(Answer(query, present, who, seconds, clock, os.path.relpath(file, folder)))
     return found
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..intervals import Intervals, fixed_segments, oracle_segments
 from ..symbols import check, choice
-from ..theory.bisection import optimal_start_level
+from ..theory import optimal_start_level
 from ..windows import cell_labels, checked_votes, window_starts, windows_per_cell
 from .base import Asked, AtOnce, Labels, Method, Recording, answers_by_segment, lookup
 

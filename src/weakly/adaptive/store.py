@@ -112,7 +112,7 @@ class Store:
     def __init__(self, place: str | Path) -> None:
         address = str(place)
         if address.startswith(("postgresql://", "postgres://")):
-            optional("psycopg", extra="label")
+            optional("psycopg", extra="postgres")
             address = "postgresql+psycopg://" + address.partition("://")[2]
         self.file = None if "://" in address else Path(place)
         self.name = address if self.file is None else str(self.file)

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
-from . import app
+from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
@@ -27,7 +27,6 @@ _IN_FILES = ("overlap_accuracy_per_recording", "n_overlapping", "event_seconds")
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
-_WHERE = typer.Option(None, "--where", help="Only rows with this value in a column: split=train.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
@@ -46,11 +45,14 @@ def audit(
     ),
     collar: float = typer.Option(0.2, "--collar", help="Tolerance of the event-based F1, seconds."),
     share_of_length: float = typer.Option(0.2, "--share-of-length", help="Tolerance of offsets, share of the event."),
-    where: list[str] = _WHERE,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    columns: str = selection.COLUMNS,
     format: str = typer.Option(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
-    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    on_error: str = selection.ON_ERROR,
     fail_on: list[str] = _FAIL_ON,
     seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
@@ -66,17 +68,18 @@ def audit(
     if not strong and not weak and not answers:
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
-    alone = None if given else format
+    how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
+    alone = how if not given else {"on_error": on_error, "merge": how["merge"]}
     made = make(
-        strong=read(strong, format=alone, on_error=on_error, progress=True) if strong else None,
-        weak=read_answers(given, format=format, on_error=on_error, progress=True) if given else None,
+        strong=selection.say(read(strong, progress=True, **alone), quiet=json) if strong else None,
+        weak=selection.say(read_answers(given, progress=True, **how), quiet=json) if given else None,
         label=label,
         unlisted=unlisted,
         recording_length=recording_length,
         resolutions=numbers(resolution, name="--resolution"),
         collar=collar,
         share_of_length=share_of_length,
-        where=_pairs(where or []),
+        where=selection.pairs(where, name="--where", example="split=train"),
         rng=seed,
     )
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
@@ -100,16 +103,6 @@ def audit(
         typer.echo(f"weakly: {condition} holds", err=True)
     if failed:
         raise typer.Exit(1)
-
-
-def _pairs(texts: list[str]) -> dict[str, str]:
-    found = {}
-    for text in texts:
-        left, middle, right = text.partition("=")
-        if not (left and middle):
-            raise InvalidInput(f"--where must look like split=train, got {text!r}")
-        found[left.strip()] = right.strip()
-    return found
 
 
 def _save(made: Any, out: Path) -> None:

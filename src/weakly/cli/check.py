@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from . import app
+from . import app, selection
 from .common import JSON, print_json
-from .convert import columns_of
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
@@ -30,15 +29,14 @@ _RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder wit
 @app.command("check", help=_HELP)
 def check(
     files: list[str] = _FILES,
-    format: str = typer.Option(
-        None, "--format", help="Format of the files; left out, it is found by looking into each."
-    ),
-    columns: str = typer.Option(
-        None, "--columns", help="Which column is which: onset=start,offset=end (or length=dur)."
-    ),
-    recording_length: str = typer.Option(
-        None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
-    ),
+    format: str = selection.FORMAT,
+    columns: str = selection.COLUMNS,
+    label: str = selection.LABEL,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    recording_length: str = selection.RECORDING_LENGTH,
+    examined: str = selection.EXAMINED,
     recordings: Path = _RECORDINGS,
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is found."),
     json: bool = JSON,
@@ -46,24 +44,29 @@ def check(
     from .. import formats
     from ..results import counted
 
-    result = formats.check(
-        files,
-        format=format,
-        columns=columns_of(columns),
+    how = selection.reading(
+        format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error="skip",
         recording_length=recording_length,
-        recordings=recordings,
-        progress=not json,
-    )
+    )  # fmt: skip
+    del how["on_error"]
+    result = formats.check(
+        files, label=label, examined=examined, recordings=recordings, progress=not json, **how
+    )  # fmt: skip
     if json:
         print_json(result)
     else:
+        for file, line in result.readings:
+            typer.echo(f"{file}: {line}")
         for item in result.findings:
-            where = "" if item.line is None else f":{item.line}"
+            at = "" if item.line is None else f":{item.line}"
             times = "" if item.n == 1 else f" [{item.n} times]"
-            typer.echo(f"{item.file}{where}: {item.kind}{times}: {' '.join(item.message.split())}")
+            typer.echo(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}")
         n = len(result.findings)
         verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
         events, recordings_ = counted(result.n_events, "event"), counted(result.n_recordings, "recording")
+        sums = result.account
+        told = " + ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged"))
+        typer.echo(f"{sums['rows']} rows = {told}")
         typer.echo(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
     if strict and not result.clean:
         raise typer.Exit(1)

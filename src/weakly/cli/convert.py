@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from . import app
+from . import app, selection
 from .common import JSON, print_json, wrote
 
 _HELP = """Convert annotations between formats; recordings without events are kept, what a format cannot hold is said.
@@ -21,21 +21,6 @@ Examples:
 """
 
 
-def columns_of(text: str | None) -> dict[str, str] | None:
-    """``onset=start,label=Species`` as a dictionary."""
-    from ..errors import InvalidInput
-
-    if text is None:
-        return None
-    found = {}
-    for part in text.split(","):
-        key, sign, name = part.partition("=")
-        if not sign or not key.strip() or not name.strip():
-            raise InvalidInput(f"--columns must be like onset=start,offset=end,label=species, got {text!r}")
-        found[key.strip()] = name.strip()
-    return found
-
-
 _TARGET = typer.Argument(..., metavar="OUT", help="File or folder to write.")
 
 
@@ -45,14 +30,13 @@ def convert(
     target: Path = _TARGET,
     read_as: str = typer.Option(None, "--from", help="Format of IN; left out, it is found by looking into the file."),
     write_as: str = typer.Option(None, "--to", help="Format of OUT; left out, its name tells it."),
-    label: str = typer.Option(None, "--label", help="Only this class; or the class of files that name none."),
-    columns: str = typer.Option(
-        None, "--columns", help="Which column is which: onset=start,offset=end (or length=dur)."
-    ),
-    recording_length: str = typer.Option(
-        None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
-    ),
-    on_error: str = typer.Option("raise", "--on-error", help="Broken rows: raise, or skip and count."),
+    label: str = selection.LABEL,
+    columns: str = selection.COLUMNS,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    recording_length: str = selection.RECORDING_LENGTH,
+    on_error: str = selection.ON_ERROR,
     answers: bool = typer.Option(False, "--answers", help="Read answers about segments (present, absent, unsure)."),
     json: bool = JSON,
 ) -> None:
@@ -60,15 +44,11 @@ def convert(
     from ..results import counted
 
     read = formats.read_answers if answers else formats.read
-    found = read(
-        source,
-        read_as,
-        label,
-        columns=columns_of(columns),
+    how = selection.reading(
+        format=read_as, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
         recording_length=recording_length,
-        on_error=on_error,
-        progress=not json,
-    )
+    )  # fmt: skip
+    found = selection.say(read(source, label=label, progress=not json, **how), quiet=json)
     lost = formats.write(found, target, write_as)
     if json:
         document = {
@@ -77,6 +57,8 @@ def convert(
             "n_rows": len(found),
             "n_recordings": len(found.recordings),
             "skipped": found.skipped,
+            "reading": found.reading,
+            "account": found.account,
             "notes": list(found.notes),
             "lost": lost,
         }

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
-from . import app
+from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
@@ -52,12 +52,14 @@ def evaluate(
     ),
     hop: float = typer.Option(None, "--hop", help="Seconds between the starts of overlapping segments."),
     votes: int = typer.Option(None, "--votes", help="Overlapping segments that must agree, with --hop."),
-    recording_length: str = typer.Option(
-        None, "--recording-length", help="Seconds, or a file with filename and duration."
-    ),
-    format: str = typer.Option(None, "--format", help="Format of the files; left out, it is found out."),
-    columns: str = typer.Option(None, "--columns", help="Which column is which: onset=start,offset=end,label=species."),
-    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    recording_length: str = selection.RECORDING_LENGTH,
+    format: str = selection.FORMAT,
+    columns: str = selection.COLUMNS,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    examined: str = selection.EXAMINED,
+    on_error: str = selection.ON_ERROR,
     compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
     labels: Path = _LABELS,
     best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
@@ -84,19 +86,22 @@ def evaluate(
         raise InvalidInput("give --presence-criterion or --rule (or --compare-rules)")
     if presence_criterion is not None and rule is not None:
         raise InvalidInput("give --presence-criterion or --rule, not both")
+    if labels is not None and edge not in ("truncate", "inside"):
+        raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
-    reading = {
-        "format": format,
-        "columns": _columns(columns),
-        "recording_length": recording_length,
-        "on_error": on_error,
-    }
+    reading = selection.reading(
+        format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
+        recording_length=recording_length,
+    )  # fmt: skip
     if scheduler is not None:
+        if examined is not None:
+            raise InvalidInput("--examined needs all annotations at once: leave out --scheduler")
         if compare_rules or labels is not None:
             raise InvalidInput("--compare-rules and --labels need all annotations at once: leave out --scheduler")
         if "segment_length" not in asked:
             raise InvalidInput("--segment-length must be given with --scheduler: nobody sees all events at once")
     work = _by_parts if scheduler is not None else _at_once
+    reading |= {} if examined is None else {"examined": examined}
     found = work(files, reading, asked, label, workers, scheduler, compare_rules)
     page = {"objective": objective, "only_best": best}
     if labels is not None:
@@ -134,15 +139,6 @@ def _asked(
     return asked
 
 
-def _columns(text: str | None) -> dict[str, str] | None:
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(middle and left and right for left, middle, right in pairs):
-        raise InvalidInput(f"--columns must look like onset=start,offset=end, got {text!r}")
-    return {left.strip(): right.strip() for left, _, right in pairs}
-
-
 def _at_once(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
@@ -154,12 +150,12 @@ def _at_once(
     from ..evaluation.assumptions import check_assumptions, sentences
     from ..evaluation.clips import compare_rules
     from ..evaluation.result import lengths_to_try
-    from ..formats import read
     from ..parallel import open_executor
 
-    events = read(files, progress=True, **reading)
+    examined = reading.pop("examined", None)
+    events = selection.events(files, reading, examined=examined)
     if label is not None and label not in events.labels:  # files that name no class are of the class asked for
-        events = read(files, label=label, progress=True, **reading)
+        events = selection.events(files, reading, label=label, examined=examined)
     if "segment_length" not in asked:
         asked["segment_length"] = lengths_to_try(events, label=label)
     found: dict[str, Any] = {"events": events, "evaluation": None, "comparisons": [], "label": label}
@@ -214,7 +210,9 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
                     [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
                 )
     for name in ("table", "flipped", "vanished"):
-        parts = [getattr(one, name).assign(segment_length=one.segment_length) for one in found["comparisons"]]
+        parts = [
+            getattr(one, name).assign(segment_length=one.settings["segment_length"]) for one in found["comparisons"]
+        ]
         if parts:
             tables["rules" if name == "table" else name] = pd.concat(parts, ignore_index=True)
     return tables
@@ -246,7 +244,7 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
         "overall": "All classes",
         "best": f"Best segment length, by {objective.replace('_', ' ')}",
         "rules": "Rules of the tools, clips from "
-        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].phase:g}")
+        + ("0" if not found["comparisons"] else f"{found['comparisons'][0].settings['phase']:g}")
         + " s",
     }
     for name, title in titles.items():
@@ -277,7 +275,10 @@ def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
             figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
     if found["comparisons"]:
         axes = found["comparisons"][0].plot()
-        figures["rules"] = (axes.figure, f"Rules of the tools at {found['comparisons'][0].segment_length:g} s.")
+        figures["rules"] = (
+            axes.figure,
+            f"Rules of the tools at {found['comparisons'][0].settings['segment_length']:g} s.",
+        )
     return figures
 
 
@@ -347,10 +348,6 @@ def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target:
         )
     how = {"rule": rules[0]} if "rule" in asked else {"presence_criterion": rules[0]}
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
-    if asked["edge"] not in ("truncate", "inside"):
-        raise InvalidInput(
-            f"--labels needs --edge truncate or inside, got {asked['edge']}: clips end with their recording"
-        )
     how |= {"phase": start, "hop": asked["hop"], "edge": asked["edge"]}
     made = clip_labels(events, segment_length=lengths[0], label=label, **how)
     if target.suffix.lower() in (".csv", ".tsv"):

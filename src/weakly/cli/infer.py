@@ -20,9 +20,12 @@ Examples:
 
   weakly infer clips.csv --event-length lognorm:s=0.6,scale=0.8 --presence-criterion 0.5
 
-  weakly infer clips.csv --event-length 1 --guess-rate 0.05 --lapse-rate 0.05 --training train/ --report infer.html
+  weakly infer clips.csv --pilot pilot.tsv --presence-criterion 0.5 --training train/ --report infer.html
+
+  weakly infer clips.csv --rule seconds:0.25 --guess-rate 0.05 --lapse-rate 0.05 --event-length 1
 """
 _ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels.")
+_PILOT = typer.Option(None, "--pilot", help="Strong annotations of some recordings: each class's law of lengths.")
 _TRAINING = typer.Option(
     None, "--training", metavar="DIR", help="Write the training kit: noise rates, frames, events with confidence."
 )
@@ -35,6 +38,7 @@ def infer(
     event_length: str = typer.Option(
         None, "--event-length", help="Law of event lengths: 1, 0.5,1,4 or gamma:0.8,loc=0.5; left out, estimated."
     ),
+    pilot: list[str] = _PILOT,
     presence_criterion: float = typer.Option(
         None, "--presence-criterion", help="Share of an event that is noticed; left out, estimated or .3 to .7."
     ),
@@ -59,11 +63,14 @@ def infer(
 ) -> None:
     """Infer and print."""
     from ..annotator import Annotator
-    from ..formats import read_answers
+    from ..formats import read, read_answers
     from ..inference import infer as make
     from ..inference.result import flat
     from ..lengths import Lengths
 
+    if event_length is not None and pilot:
+        raise InvalidInput("give --event-length or --pilot, not both")
+    lengths = read(pilot) if pilot else None if event_length is None else Lengths.parse(event_length)
     noisy: Any = None
     if guess_rate or lapse_rate:
         if presence_criterion is None and rule is None:
@@ -73,7 +80,7 @@ def infer(
         presence_criterion = None  # type: ignore[assignment]
     made = make(
         read_answers(answers, format=format, on_error=on_error, progress=True),
-        lengths=None if event_length is None else Lengths.parse(event_length),
+        lengths=lengths,
         annotator=noisy,
         presence_criterion=presence_criterion,
         rule=rule,

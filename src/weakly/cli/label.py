@@ -12,7 +12,7 @@ from . import app
 from .common import wrote
 from .queries import matching
 
-_HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team, and measure how people hear.
+_HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team; measure how people hear.
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
 the same command again, and it goes on where it was. The owner's button, or --export, writes strong and weak labels,

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from . import app
+from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_rows, wrote
 
 _HELP = """Plan labeling: segment length, accuracy, events found, queries, hours, cost; fixed segments and better ways.
@@ -44,16 +44,18 @@ def plan(
     presence_criterion: str = typer.Option(
         ..., "--presence-criterion", help="Share of an event that is noticed: 0.5; several 0.3,0.5; a law beta:2,3."
     ),
-    recording_length: float = typer.Option(None, "--recording-length", help="Length of a recording, seconds."),
+    recording_length: str = selection.RECORDING_LENGTH,
     events: float = typer.Option(None, "--events", help="Events per recording (1 unless told)."),
     event_rate: float = typer.Option(None, "--event-rate", help="Events per second, instead of --events."),
     total_hours: float = typer.Option(None, "--total-hours", help="All recordings together, hours."),
     label: str = typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
-    format: str = typer.Option(None, "--format", help="Format of the pilot; left out, it is found out."),
-    columns: str = typer.Option(None, "--columns", help="Which column is which: onset=start,offset=end,label=species."),
-    on_error: str = typer.Option(
-        "raise", "--on-error", help="A broken row or an event past the end: raise, or skip and count."
-    ),
+    format: str = selection.FORMAT,
+    columns: str = selection.COLUMNS,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    examined: str = selection.EXAMINED,
+    on_error: str = selection.ON_ERROR,
     family: str = typer.Option(
         None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
     ),
@@ -83,12 +85,17 @@ def plan(
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
     given: Any = event_length
+    seconds = numbers(recording_length, name="--recording-length")[0] if recording_length and not pilot else None
     if pilot:
-        given = _read([str(path) for path in pilot], recording_length, format, columns, on_error)
+        how = selection.reading(
+            format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
+            recording_length=recording_length,
+        )  # fmt: skip
+        given, seconds = selection.pilot([str(path) for path in pilot], how, examined=examined)
     made = make(
         given,
         presence_criterion=_criterion(presence_criterion),
-        recording_length=recording_length,
+        recording_length=seconds,
         n_events=events,
         event_rate=event_rate,
         total_hours=total_hours,
@@ -108,19 +115,6 @@ def plan(
         rng=seed,
     )
     deliver(made, json=json, out=out, report=report, command=command_line())
-
-
-def _read(files: list[str], length: float | None, format: str | None, columns: str | None, on_error: str) -> Any:
-    """The pilot; where events past the end are to be left out, the length of recordings must be known when reading."""
-    from ..formats import read
-    from .convert import columns_of
-
-    how: dict[str, Any] = {"format": format, "columns": columns_of(columns), "on_error": on_error}
-    found = read(files, **how)
-    unknown = found.recordings.index[found.recordings["length"].isna()]
-    if on_error != "skip" or length is None or not (found.extents[unknown] > length).any():
-        return found
-    return read(files, recording_length=dict.fromkeys(unknown, length), **how)
 
 
 def _criterion(text: str) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 from . import app
-from .common import JSON, command_line, print_json, print_table, wrote
+from .common import JSON, command_line, print_json, print_rows, print_table, wrote
 
-_HELP = """Reproduce the paper: every figure, both tables, and a verdict on every quantitative claim.
+_HELP = """Reproduce the paper: every figure, both tables, and a verdict on every claim.
 
 Ends with exit code 1 if a verdict differs from the one on record. Figures need no data: summary statistics of NIGENS
 and AudioSet are part of the package.
@@ -41,6 +41,7 @@ def reproduce(
     dcase2017: Path = _DCASE,
     audio: list[Path] = _AUDIO,
     workers: int = typer.Option(1, "--workers", min=1, help="Processes for the simulations."),
+    verbose: bool = typer.Option(False, "--verbose", help="Every claim, with what was measured."),
     json: bool = JSON,
 ) -> None:
     from concurrent.futures import ProcessPoolExecutor
@@ -67,10 +68,16 @@ def reproduce(
         print_json(found)
     else:
         if found.claims:
-            print_table(found.to_frame()[["name", "printed", "measured", "verdict", "erratum"]])
-            typer.echo(f"\n{found.summary}")
+            typer.echo(f"{found.summary}\n")
+            rows = [(name, *row.values()) for name, row in found.counts.items()]
+            print_rows(["claims", *found.counts["all"]], rows)
+            frame = found.to_frame()
+            listed = frame if verbose else frame[frame["verdict"] != "holds"]
+            typer.echo()
+            print_table(listed[["name", "verdict", "erratum", *(["measured"] if verbose else [])]])
+            typer.echo()
         shown = f"{len(found.pictures)} figures, {len(found.tables)} tables in {found.seconds:.1f} s"
-        typer.echo(shown if out is not None else f"{shown}; --out DIR writes them")
+        typer.echo(shown if out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
         if out is not None:
             wrote(out / "index.html")
     if found.changed:

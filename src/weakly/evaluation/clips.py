@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ..annotator import PRESETS, TIE, PresenceRule
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
+from ..report import Report
 from ..results import METRICS, plain
 from ..symbols import check, choice, positive
 from ..windows import first_start, window_counts
@@ -162,9 +164,7 @@ class RuleComparison:
     table: pd.DataFrame
     flipped: pd.DataFrame
     vanished: pd.DataFrame
-    rules: dict[str, str]
-    segment_length: float
-    phase: float
+    settings: dict[str, Any]  # segment_length, phase, rules (what each name stands for)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per class and rule."""
@@ -172,14 +172,8 @@ class RuleComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return {
-            "segment_length": self.segment_length,
-            "phase": self.phase,
-            "rules": self.rules,
-            "rows": plain(self.table),
-            "flipped": plain(self.flipped),
-            "vanished": plain(self.vanished),
-        }
+        found = {"rows": self.table, "flipped": self.flipped, "vanished": self.vanished}
+        return dict(plain({**self.settings, **found}))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Accuracy given overlap against event recall, one point per rule, all classes together."""
@@ -193,6 +187,22 @@ class RuleComparison:
         ax.set(xlabel=plot.label("event_recall"), ylabel=plot.label("overlap_accuracy"), xlim=(0, 1.02), ylim=(0, 1.02))
         ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
+
+    def page(self) -> Report:
+        """The rules side by side, then what hangs on them."""
+        width = self.settings["segment_length"]
+        page = Report("Rules of the tools").text(f"Clips of {width:g} s from {self.settings['phase']:g} s.")
+        page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name="rules").table(self.table)
+        for title, table in (
+            ("Labels that depend on the rule", self.flipped),
+            ("Events that vanish under some rule", self.vanished),
+        ):
+            page.heading(title).text(f"{len(table)} in all; the first 200 follow.").table(table.head(200))
+        return page
+
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML file that holds everything; back comes its path."""
+        return self.page().write(path)
 
 
 def tool_rules() -> dict[str, PresenceRule]:
@@ -258,9 +268,11 @@ def compare_rules(
         pd.concat(rows, ignore_index=True),
         pd.concat(flipped, ignore_index=True),
         pd.concat(vanished, ignore_index=True),
-        {name: rule.name for name, rule in named.items()},
-        clips.width,
-        float(phase),
+        {
+            "segment_length": clips.width,
+            "phase": float(phase),
+            "rules": {name: rule.name for name, rule in named.items()},
+        },
     )
 
 

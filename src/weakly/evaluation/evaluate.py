@@ -282,7 +282,7 @@ def evaluate_files(
     labels = None if label is None else [label]
     who = Observers.of(**{name: asked.get(name) for name in ("presence_criterion", "rule", "annotator")})
     looks = 2 if label is None and any(one.low > 0 for one in who) else 1
-    for look in range(looks):
+    for _look in range(looks):
         chunks = [(str(file), reading or {}, labels, asked) for file in files]
         results = in_order(_part, chunks, executor=executor, progress=progress, label="evaluating files")
         found = list(zip(files, results))
@@ -299,9 +299,7 @@ def evaluate_files(
             warnings.warn(note[0], note[1], stacklevel=2)
     if not labels:
         raise InvalidInput("the files hold no event" + (f" of {label!r}" if label else ""))
-    joined = {
-        name: reduce(add, (part.tallies.get(name, rest) for _, (part, rest, *_) in found)) for name in labels
-    }
+    joined = {name: reduce(add, (part.tallies.get(name, rest) for _, (part, rest, *_) in found)) for name in labels}
     pooled = replace(reduce(add, (part.pooled for _, (part, *_) in found)), n_classes=len(labels))
     first = found[0][1][0]
     return Evaluation(first.who, joined, pooled, {**first.settings, "labels": labels, "files": len(files)})
@@ -319,6 +317,8 @@ def _part(
         rest = _scored({"": empty}, **asked)
         classes = _classes(events, None, None) if len(events) else {}
         here = list(classes) if labels is None else labels if set(labels) & set(classes) else []
-        found = _scored({name: classes.get(name, empty) for name in here}, **asked) if here else replace(rest, tallies={})
+        found = (
+            _scored({name: classes.get(name, empty) for name in here}, **asked) if here else replace(rest, tallies={})
+        )
     notes = list(dict.fromkeys((str(note.message), note.category) for note in caught))
     return found, rest.pooled, [str(name) for name in events.recordings.index], notes

@@ -113,7 +113,7 @@ class Evaluation(Rows):
         """The answer in words, pictures over several segment lengths, and all rows."""
         whole = self if len(self.tallies) == 1 else self.overall
         table = whole.to_frame()
-        row = table.loc[table["overlap_accuracy"].fillna(-1.0).idxmax()]
+        row = table.iloc[int(table["overlap_accuracy"].fillna(-1.0).to_numpy().argmax())]
         page = Report("What weak labels make of these annotations").answer(
             f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events "
             f"right and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."

@@ -169,9 +169,7 @@ def grounds(rows: Any, first: Any, w: float, steps: Any, at: Any, out: Any, befo
 
 
 @kernel
-def gains(
-    rows: Any, first: Any, w: float, steps: Any, at: Any, before: Any, spans: Any, where: Any, out: Any
-) -> None:
+def gains(rows: Any, first: Any, w: float, steps: Any, at: Any, before: Any, spans: Any, where: Any, out: Any) -> None:
     """Per recording, what present labels on the given window starts add to the accuracy of all absent labels."""
     for r in range(first.shape[0] - 1):
         i, total = first[r], 0.0

@@ -19,7 +19,7 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from .columns import normal, roles_of, sentence, suited
 from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
-from .plain import rows_of, times_of
+from .plain import recordings_of, rows_of, times_of
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import Rows, Table
@@ -121,13 +121,14 @@ def _wide(
 ) -> Rows:
     """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
     source = table.source
+    if not classes and len(table):
+        raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
         raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
     others = [name for name in table.names if name not in classes]
     roles = roles_of(Table(source, others, [table.columns[name] for name in others], table.lines))
-    names = [value.strip() for value in table.columns[roles.names["recording"]]] if "recording" in roles.names else (
-        [source.stem()] * len(table))  # fmt: skip
+    names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     n, k = len(table), len(classes)
     present = np.full((n, k), np.inf)
@@ -243,9 +244,8 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
     save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
     found = losses(events, empty=False)
-    spaced = any(name != name.strip() for name in events.recordings.index)
-    if spaced or any(label != label.strip() or label in _FEWSHOT for label in labels):
-        found.append("names and labels that begin or end with a space, or are called like a column")
+    if any(label != label.strip() or label in _FEWSHOT for label in labels):
+        found.append("labels that begin or end with a space, or are called like a column")
     return found
 
 
@@ -264,7 +264,7 @@ def read_sonyc(source: Source) -> Rows:
 
     rows = _wide(table, asked, blank=-np.inf, why="must be 1, 0 or -1", said=said)
     rows.data["label"] = [label[: -len("_presence")] for label in rows.data["label"]]
-    line = {place: i for i, place in enumerate(table.lines)}
+    line: dict[int | str, int] = {place: i for i, place in enumerate(table.lines)}
     for name in ("split", "sensor_id"):
         if name in table.columns:
             rows.data[name] = [table.columns[name][line[place]] for place in rows.places]
@@ -299,8 +299,8 @@ def sniff_votes(source: Source) -> bool:
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
     at = [source.header.index(name) for name in found[:2]]
-    return bool(rows) and all(len(row) == len(source.header) and all(is_number(row[i]) or not row[i].strip() for i in at)
-                              for row in rows)  # fmt: skip
+    whole = bool(rows) and all(len(row) == len(source.header) for row in rows)
+    return whole and all(is_number(row[i]) or not row[i].strip() for row in rows for i in at)
 
 
 def read_votes(source: Source) -> Rows:
@@ -312,8 +312,7 @@ def read_votes(source: Source) -> Rows:
     yes, other, whole = found
     rest = [name for name in table.names if name not in (yes, other)]
     roles = roles_of(Table(source, rest, [table.columns[name] for name in rest], table.lines))
-    file = roles.get("recording")
-    names = [value.strip() for value in table.columns[file]] if file else [source.stem()] * len(table)
+    names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     label = table.columns[roles.names["label"]] if "label" in roles.names else [source.label or "event"] * len(table)
     first, second = np.nan_to_num(table.numbers(yes)), np.nan_to_num(table.numbers(other))
@@ -321,8 +320,8 @@ def read_votes(source: Source) -> Rows:
     wrong = (first < 0) | (second < 0) | (first % 1 != 0) | (second % 1 != 0) | ~np.isfinite(first + second)
     for i in np.flatnonzero(wrong).tolist():
         source.fail(table.lines[i], yes, "votes must be whole numbers, no fewer than 0 and no more than all votes")
-    first, second = np.where(wrong, 0, first).astype(int), np.where(wrong, 0, second).astype(int)
-    times = first + second
+    first, second = np.where(wrong, 0, first), np.where(wrong, 0, second)
+    times = (first + second).astype(np.int64)
     row = np.repeat(np.arange(len(table)), times)
     turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     data = {"recording": [names[i] for i in row], "onset": onset[row], "offset": offset[row],

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
+from .plain import rows_of
 from .registry import Format
 from .source import Source, quoted
 from .table import Rows, Table
 from .times import numbers
-from .vocabulary import answers_of
 
 _SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
@@ -31,25 +30,7 @@ def sniff_strong(source: Source) -> bool:
 
 def read_strong(source: Source) -> Rows:
     """The events, in any order of the columns; a column ``present`` makes them answers."""
-    table = Table.read(source)
-    file, start, end, label = (table.need(name) for name in _STRONG)
-    data: dict[str, Any] = {
-        "recording": table.columns[file],
-        "onset": table.numbers(start),
-        "offset": table.numbers(end),
-        "label": table.columns[label],
-    }
-    present = table.find("present")
-    data.update(table.others(file, start, end, label, present))
-    rows = Rows(source, data, table.lines)
-    if present:
-        known, none = answers_of(table.columns[present])
-        for i in np.flatnonzero(np.isinf(known) | none).tolist():
-            source.fail(table.lines[i], present, f"{quoted(table.columns[present][i])} must be PRESENT or NOT_PRESENT")
-        data["present"] = known
-        rows.keep(~(np.isinf(known) | none))
-    n, k = len(set(table.columns[file])), len(set(table.columns[label]))
-    return rows.checked().say(f"recording = {file} ({n}), label = {label} ({k}), time = {start} to {end} in seconds")
+    return rows_of(Table.read(source))
 
 
 def write_strong(events: Events, path: Path) -> list[str]:

@@ -53,7 +53,7 @@ def _column(column: pd.Series) -> Any:
     if kind in "fiu":
         return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()
     if kind == "m":
-        return (column / pd.Timedelta(seconds=1)).to_numpy(dtype=np.float64)
+        return column.dt.total_seconds().to_numpy(dtype=np.float64)
     if kind == "M":
         return ["" if value != value else value.isoformat() for value in column]
     return ["" if value is None or _is_nan(value) else str(value) for value in column.tolist()]
@@ -126,7 +126,7 @@ def sniff_wfdb(source: Source) -> bool:
 
 
 def read_wfdb(source: Source) -> Rows:
-    """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points and passed over."""
+    """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
     wfdb = optional("wfdb", extra="formats")
     base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
     notes = _opened(source, "WFDB", lambda: wfdb.rdann(base, ending_))
@@ -158,8 +158,9 @@ def read_wfdb(source: Source) -> Rows:
     used = {f"annotation {i + 1}" for i, *_ in found}
     beats = {f"annotation {i + 1}" for i in range(len(times))} - used - {place for place, _, _ in source.problems}
     source.n_rows = len(times)
-    data = {"recording": [name] * len(found), "onset": np.array([row[1] for row in found], dtype=np.float64),
-            "offset": np.array([row[2] for row in found], dtype=np.float64), "label": [row[3] for row in found]}  # fmt: skip
+    onset, offset = (np.array([row[k] for row in found], dtype=np.float64) for k in (1, 2))
+    labels = [row[3] for row in found]
+    data: dict[str, Any] = {"recording": [name] * len(found), "onset": onset, "offset": offset, "label": labels}
     rows = Rows(source, data, [f"annotation {i + 1}" for i, *_ in found], empty=[] if found else [name])
     if beats:
         source.note(

@@ -44,17 +44,21 @@ _TIERS = (_FILES, _IDS, _PEOPLE, _WEAK)
 
 NAMES: dict[str, str] = {
     "recording": " ".join(_TIERS),
-    "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start "
-    "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset start_sample begin_sample first xmin "
+    "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time "
+    "time_start "
+    "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset "
+    "start_sample begin_sample first xmin "
     "start_datetime begin_datetime start_date_time anfang beginn debut début inicio início start_in time timestamp",
-    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end t_end "
+    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end "
+    "end_timestamp stop_timestamp t_end "
     "tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time ende fin fim einde",
     "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
     "duración duração lengte",
     "label": "class_name event_label label label_name class species common_name species_name annotation behavior "
     "behaviour trial_type event_type event_class event_name event action action_name action_class action_label "
     "activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags category "
-    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id speaker_name "
+    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
+    "speaker_name "
     "state stage sleep_stage phase label_id labels type target verb code klasse art espece espèce especie étiquette "
     "etiqueta bezeichnung soort value text sound name",
     "annotator": "annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler "
@@ -80,9 +84,17 @@ _WORDS: dict[str, dict[str, int]] = {
 }
 _TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 # Columns that are never the recording nor the label, whatever is in them.
-_ASIDE = set(
-    ["notes", "note", "comment", "comments", "remark", "remarks", "memo", "split", "subset", "fold", "set", "partition", "site", "location", "station", "date", "day", "month", "year", "hour", "channel", "channels", "view", "selection", "stim_file", "stimulus", "response_time", "quality", "snr", "latitude", "longitude", "lat", "lon", "sex", "age", "version", "created_at", "updated_at", "updated", "modifiers", "hed", "sample", "channel_id", "hydrophone", "weather", "comment_start", "comment_stop", "test_status", "behavior_type", "behavioral_category"]
+_ASIDE_NAMES = (
+    "notes note comment comments remark remarks memo split subset fold set partition site location station date day "
+    "month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude "
+    "lat lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather "
+    "comment_start comment_stop test_status behavior_type behavioral_category"
 )
+_ASIDE = frozenset(_ASIDE_NAMES.split())
+# Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
+_BITS = {"presence", "detected", "vote", "verdict"}
+# Of these, a place or a day may tell recordings apart if nothing else does.
+_PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
 _MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 _IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
 
@@ -102,6 +114,11 @@ def normal(name: str) -> tuple[str, str]:
     if head and last in UNITS and (not unit or UNITS[last] != UNITS[last]):
         base, unit = head.removesuffix("_in"), last
     return base, unit
+
+
+def looks_like_ids(base: str) -> bool:
+    """Whether a normalised name is that of an id, a name, a file or a number, and not one that is known to be none."""
+    return base not in _ASIDE and bool(_IDLIKE.search(base))
 
 
 @dataclass
@@ -147,6 +164,9 @@ def roles_of(table: Table, *, fixed: dict[str, str] | None = None, times: bool =
     """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content."""
     source, found = table.source, Roles(table)
     given = _given(source, table.names)
+    ours = ("recording", "onset", "offset", "label")
+    if set(ours) <= table.columns.keys():  # the table that we write: its other columns may be called anything
+        fixed = {**{name: name for name in ours}, **(fixed or {})}
     found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
@@ -208,7 +228,11 @@ def _is_rate(text: str) -> bool:
 
 def _times(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str, str]) -> None:
     def choose(role: str) -> str | None:
-        for name in suited(free, role):
+        unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
+        counted = unit in UNITS and UNITS[unit] != UNITS[unit]
+        for name in sorted(
+            suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)
+        ):
             if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
                 return name
         return None
@@ -257,11 +281,8 @@ def _answer(found: Roles, free: list[str]) -> None:
     for name in suited(free, "present"):
         sure = normal(name)[0] in ("present", "answer", "is_present")
         values = found.table.columns[name]
-        if (sure and not isinstance(values, np.ndarray)) or is_vocabulary([str(value) for value in values]):
-            found.names["present"] = name
-            free.remove(name)
-            return
-        if sure and values.dtype.kind in "fiub":
+        words = normal(name)[0] not in _BITS
+        if sure or (not isinstance(values, np.ndarray) and is_vocabulary(values, words=words)):
             found.names["present"] = name
             free.remove(name)
             return
@@ -274,8 +295,8 @@ def _codes(values: Sequence[Any]) -> np.ndarray:
 
 def _decides(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether each value of one goes with a single value of the other."""
-    pairs = np.unique(np.column_stack((one, other)), axis=0)
-    return len(pairs) == len(np.unique(one))
+    pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
+    return len(pairs) == int(one.max(initial=-1)) + 1
 
 
 def _onsets(found: Roles) -> np.ndarray | None:
@@ -307,7 +328,7 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         values = table.columns[name]
         tier = _TIER.get(normal(name)[0], 1)
         distinct = len(set(values))
-        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 0 or distinct == 1 and "" in values)):
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
             continue
         if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
             continue  # a row number
@@ -344,13 +365,13 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
             return
     if ids or files:
         name = (files or ids)[0]
-        others = f", or {quoted(ids[1])}" if len(ids) > 1 else ""
+        others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
         raise InvalidInput(
-            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({len(set(table.columns[name]))} "
-            f"values){others} could: say recording={name} in columns (--columns recording={name}), or recording=@file "
+            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
+            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
             "if the whole file is one recording"
         )
-    if _backwards(found, (best or [None])[0]):
+    if _backwards(found, best[0] if best else None):
         raise InvalidInput(
             f"{source.name}: no column names the recordings and the times go backwards, so there may be several; say "
             "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
@@ -365,6 +386,8 @@ def _share(values: Sequence[str], pattern: re.Pattern[str]) -> float:
 def _like_ids(found: Roles, name: str, kinds: dict[str, str]) -> bool:
     """Whether a column could name recordings: several values, not one per row like a row number, not a measurement."""
     base, values = normal(name)[0], found.table.columns[name]
+    if base in _PLACES and len(set(values)) > 1:
+        return True
     if base in _ASIDE or kinds[name] in ("", "clock", "date") or isinstance(values, np.ndarray):
         return False
     some = set(values)
@@ -404,6 +427,8 @@ def _backwards(found: Roles, label: str | None) -> bool:
 def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
     """The candidate that tells the others; refused where only two together would tell recordings apart."""
     source = found.table.source
+    if len(candidates) == 1:
+        return next(iter(candidates))
     codes = {name: _codes(values) for name, (_, values) in candidates.items()}
     best_tier = min(tier for tier, _ in candidates.values())
     same = [name for name, (tier, _) in candidates.items() if tier == best_tier]
@@ -430,8 +455,10 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     """The column of labels: by its name, words before numbers; else the only column of words that is left."""
     if "label" in found.names:
         return
-    named = [name for name in suited(free, "label") if kinds[name] in ("text", "number")]
-    words = [name for name in named if kinds[name] == "text"]
+    named = [
+        name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(found.table.columns[name])
+    ]
+    words = [name for name in named if kinds[name] != "number"]
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not chosen:
         left = [

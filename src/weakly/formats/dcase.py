@@ -121,18 +121,13 @@ def write_strong(events: Events, path: Path) -> list[str]:
         texts_of(frame, "label") + none,
     ]
     save(path, delimited(columns, delimiter="\t", names=["filename", "onset", "offset", "event_label"]))
-    return losses(events, empty=True) + _strip(events)
-
-
-def _strip(events: Events) -> list[str]:
-    changed = sum(name != name.strip() for name in events.recordings.index)
-    return [f"spaces around the names of {count(changed, 'recording')}"] if changed else []
+    return losses(events, empty=True)
 
 
 def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
     frame = events.to_frame()
-    found = losses(events, empty=False) + _strip(events)
+    found = losses(events, empty=False)
     names = plain_fields(texts_of(frame, "recording"), found, "recording names")
     labels = plain_fields(texts_of(frame, "label"), found, "labels")
     save(path, delimited([names, exact(frame["onset"]), exact(frame["offset"]), labels], delimiter="\t"))

@@ -1,9 +1,8 @@
-"""JSON documents: JAMS, ActivityNet and its cousins (THUMOS, MultiTHUMOS, Charades), AOEF (whombat), lists of records."""
+"""JSON documents: JAMS, ActivityNet and its cousins (THUMOS, MultiTHUMOS, Charades), AOEF, lists of records."""
 
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -151,7 +150,7 @@ def write_jams(events: Events, path: Path) -> list[str]:
 
 
 def _save(document: Any, path: Path) -> None:
-    save(path, [json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+    save(path, [json.dumps(document, ensure_ascii=False, allow_nan=False), "\n"])
 
 
 _SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
@@ -241,17 +240,19 @@ def write_videos(events: Events, path: Path) -> list[str]:
     found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
     groups = frame.groupby("recording", sort=False).indices
     database: dict[str, Any] = {}
+    onset, offset, label, subset = (frame[c].tolist() if c in frame else [""] * len(frame)
+                                    for c in ("onset", "offset", "label", "subset"))  # fmt: skip
+    score = frame["confidence"].tolist() if "confidence" in frame else [np.nan] * len(frame)
     for name, length, done in zip(listing.index, listing["length"], listing["annotated"]):
         if not done:
             continue
-        rows = frame.iloc[groups.get(name, [])]
+        mine = [int(i) for i in groups.get(name, [])]
         entry: dict[str, Any] = {} if length != length else {"duration": length}
-        subset = texts_of(rows, "subset")[:1]
-        entry["subset"] = subset[0] if subset else ""
-        score = rows["confidence"].tolist() if "confidence" in rows else [np.nan] * len(rows)
+        entry["subset"] = subset[mine[0]] if mine else ""
         entry["annotations"] = [
-            {"segment": [a, b], "label": c} if s != s else {"segment": [a, b], "label": c, "score": s}
-            for a, b, c, s in zip(rows["onset"].tolist(), rows["offset"].tolist(), rows["label"].tolist(), score)
+            {"segment": [onset[i], offset[i]], "label": label[i]}
+            | ({} if score[i] != score[i] else {"score": score[i]})
+            for i in mine
         ]
         database[name] = entry
     _save({"version": "weakly", "database": database}, path)
@@ -289,7 +290,8 @@ def sniff_aoef(source: Source) -> bool:
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
     """Start, end, low and high frequency of a geometry."""
-    kind, at = (geometry.get("type"), geometry.get("coordinates")) if isinstance(geometry, dict) else (None, None)
+    kind: Any = geometry.get("type") if isinstance(geometry, dict) else None
+    at: Any = geometry.get("coordinates") if isinstance(geometry, dict) else None
     try:
         if kind == "BoundingBox":
             return float(at[0]), float(at[2]), float(at[1]), float(at[3])
@@ -360,8 +362,12 @@ def write_aoef(events: Events, path: Path) -> list[str]:
         n = count(int(listing["length"].isna().sum()), "recording")
         found.append(f"that the lengths of {n} are unknown: AOEF wants one, so it is the last offset")
 
-    def key(*parts: object) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, "weakly:" + "\0".join(map(str, parts))))
+    numbers: dict[tuple[str, object], int] = {}
+
+    def key(kind: str, item: object) -> str:
+        """An identifier for each thing of a kind, the same in every writing of the same events."""
+        number_ = numbers.setdefault((kind, item), len(numbers))
+        return f"77656b6c-7900-4000-8000-{number_:012x}"
 
     extents = events.extents
     people = [person for person in dict.fromkeys(texts_of(frame, "annotator")) if person]
@@ -379,7 +385,7 @@ def write_aoef(events: Events, path: Path) -> list[str]:
         notes.append(note | ({"created_by": key("user", who)} if who else {}))
         inside[name].append(note["uuid"])
     data = {
-        "uuid": key("set", len(frame), path.name),
+        "uuid": key("set", path.name),
         "collection_type": "annotation_set",
         "users": [{"uuid": key("user", person), "name": person} for person in people],
         "tags": [{"id": i, "key": "event", "value": label} for label, i in labels.items()],

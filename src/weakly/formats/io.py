@@ -151,11 +151,9 @@ def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
             full = f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./")
             rows.data["recording"] = [full] * len(rows)
             rows.empty, rows.unannotated = [full] * len(rows.empty), [full] * len(rows.unannotated)
-            rows.lengths = {full: length for length in rows.lengths.values()}
+            rows.lengths = dict(zip([full], rows.lengths.values()))
     first = quoted(next(iter(twice)), most=60)
-    notes.append(
-        f"{counted(len(twice), 'name')} of files in several folders (first {first}): recordings are called with the folder"
-    )
+    notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
 
 def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
@@ -226,7 +224,7 @@ def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -
 def _late(
     table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[Rows]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """The rows within their recordings: those that go past the end raise, are left out (skip) or are cut there (clip)."""
+    """The rows within their recordings: those past the end raise, are left out (skip) or are cut there (clip)."""
     if lengths is None or not len(table):
         return table, {}
     known = table["recording"].map(lengths) if isinstance(lengths, Mapping) else np.full(len(table), lengths)
@@ -241,7 +239,7 @@ def _late(
         if not words.endswith("?"):
             words += (
                 "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end, "
-                "'skip' leaves them out"
+                "'skip' (--on-error skip) leaves them out"
             )
         raise InvalidInput(
             f"{rows.source.at(place)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
@@ -302,7 +300,7 @@ def read(
         or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
-        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings there, and counts them.
+        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them.
     where, annotator, merge : as for :meth:`Events.select`: values of other columns, whose rows, classes to be joined.
     examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
     progress : show a bar on a terminal when it takes long.
@@ -339,7 +337,7 @@ def read(
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
     table, late = _late(table, lengths, on_error, notes, found)
-    _frames(table, notes)
+    touching_frames(table, notes)
     names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
     account["skipped"], account["events"] = (
@@ -368,7 +366,7 @@ def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], n
     return n
 
 
-def _frames(table: pd.DataFrame, notes: list[str]) -> None:
+def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
     """Say that equally long events that touch are taken as one: they may be frames."""
     if len(table) < 4 or "weak" in table:
         return
@@ -382,8 +380,8 @@ def _frames(table: pd.DataFrame, notes: list[str]) -> None:
     touch = same & (np.abs(ordered["onset"].to_numpy()[1:] - ordered["offset"].to_numpy()[:-1]) < 1e-6)
     if touch.sum() > 0.2 * len(table):
         notes.append(
-            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all {length.iloc[0]:g} s long "
-            "(frames?): computations join them to one event"
+            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all "
+            f"{length.iloc[0]:g} s long (frames?): computations join them to one event"
         )
 
 
@@ -392,6 +390,10 @@ def _selected(result: Any, label: str | None, found: Sequence[Rows], **more: Any
     if label is not None and not len(result) and not result.labels:
         label = None
     chosen = {name: value for name, value in more.items() if value}
+    if "where" in chosen:  # by the file's own names too
+        there = result.to_frame().columns
+        known = {old: new for rows in found for old, new in rows.aliases.items()}
+        chosen["where"] = {n if n in there else known.get(n, n): v for n, v in chosen["where"].items()}
     return result if label is None and not chosen else result.select(label, **chosen)
 
 

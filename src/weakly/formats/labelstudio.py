@@ -287,7 +287,8 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _export(tasks: list[dict[str, Any]], path: Path) -> None:
-    save(path, [json.dumps(tasks, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+    lines = ",\n".join(json.dumps(task, ensure_ascii=False, allow_nan=False) for task in tasks)
+    save(path, ["[\n", lines, "\n]\n"])
 
 
 def write(events: Events, path: Path) -> list[str]:
@@ -301,33 +302,27 @@ def write(events: Events, path: Path) -> list[str]:
         found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
     groups = frame.groupby("recording", sort=False).indices
     tasks: list[dict[str, Any]] = []
-    number = 0
+    number_ = 0
+    onset, offset, label = frame["onset"].tolist(), frame["offset"].tolist(), frame["label"].tolist()
+    who, channel = texts_of(frame, "annotator"), texts_of(frame, "channel")
     for i, (name, length, done) in enumerate(zip(listing.index, listing["length"], listing["annotated"]), 1):
-        rows = frame.iloc[groups[name]] if name in groups else frame.iloc[:0]
-        people = dict.fromkeys(texts_of(rows, "annotator")) or {"": None}
+        mine = [int(i) for i in groups.get(name, [])]
+        by: dict[str, list[int]] = {}
+        for row in mine:
+            by.setdefault(who[row], []).append(row)
         annotations = []
-        for person in people if done else ():
-            number += 1
-            mine = (
-                rows[np.array([text == person for text in texts_of(rows, "annotator")], dtype=bool)]
-                if len(rows)
-                else rows
-            )
+        for person, rows in (by or {"": []}).items() if done else ():
+            number_ += 1
             result = []
-            for k, row in enumerate(mine.to_dict(orient="records")):
-                value = {"start": row["onset"], "end": row["offset"], "labels": [row["label"]]}
-                if row.get("channel") not in (None, "") and row.get("channel") == row.get("channel"):
-                    value["channel"] = row["channel"]
-                region = {
-                    "id": f"r{number}_{k}",
-                    "from_name": "label",
-                    "to_name": "audio",
-                    "type": "labels",
-                    "value": value,
-                }
+            for k, row in enumerate(rows):
+                value: dict[str, Any] = {"start": onset[row], "end": offset[row], "labels": [label[row]]}
+                if channel[row]:
+                    value["channel"] = channel[row]
+                region = {"id": f"r{number_}_{k}", "from_name": "label", "to_name": "audio", "type": "labels",
+                          "value": value}  # fmt: skip
                 result.append(region if length != length else {"original_length": length, **region})
             annotations.append(
-                {"id": number, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
+                {"id": number_, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
             )
         tasks.append(
             {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}

@@ -1,4 +1,4 @@
-"""How long recordings are and what of them was examined: what files say, what the caller says, names almost the same."""
+"""How long recordings are and what of them was examined: as files and the caller say, by almost the same names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, floa
 
 
 def _length_table(source: Source) -> tuple[Table, list[str], tuple[str, list[str]]]:
-    rows = [line for line in source.head]
+    rows = source.head
     bare = bool(rows) and is_number(re.split(r"[\t,;]", rows[0])[-1]) and len(re.split(r"[\t,;]", rows[0])) == 2
     if bare:
         table = Table.read(source, names=["filename", "duration"])
@@ -170,8 +170,8 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
     more = {name: length for name, length in given.items() if name not in used}
     if names and more and not used:
         raise InvalidInput(
-            f"recording_length: none of its {len(given)} names is that of a recording (first {quoted(next(iter(given)), most=60)}; "
-            f"the first recording is {quoted(names[0], most=60)})"
+            f"recording_length: none of its {len(given)} names is that of a recording (first "
+            f"{quoted(next(iter(given)), most=60)}; the first recording is {quoted(names[0], most=60)})"
         )
     if more:
         notes.append(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import plain
 from .dcase import clip_length
-from .io import Paths, files_of, read_one
-from .lengths import asked_length, match_lengths, name_key, read_lengths
+from .io import FATES, Paths, files_of, read_one, touching_frames
+from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
 from .table import Rows
@@ -48,6 +48,8 @@ class Check:
     n_events: int
     n_recordings: int
     findings: tuple[Finding, ...]
+    readings: tuple[tuple[str, str], ...] = ()  # file and what was taken as what
+    account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged
 
     @property
     def clean(self) -> bool:
@@ -65,6 +67,8 @@ class Check:
             "files": list(self.files),
             "n_events": self.n_events,
             "n_recordings": self.n_recordings,
+            "readings": [list(pair) for pair in self.readings],
+            "account": dict(self.account),
             "findings": [plain(item) for item in self.findings],
         }
 
@@ -74,13 +78,18 @@ def check(
     *,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
+    label: str | None = None,
+    where: Mapping[str, str] | None = None,
+    annotator: Sequence[str] | None = None,
+    merge: Mapping[str, Sequence[str]] | None = None,
     recording_length: Any = None,
+    examined: str | Path | None = None,
     recordings: str | Path | None = None,
     progress: bool = False,
 ) -> Check:
     """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
 
-    ``recording_length`` is as for :func:`weakly.read`; a file among ``path`` that lists lengths is used as such.
+    ``columns`` to ``examined`` are as for :func:`weakly.read`; a file among ``path`` that lists lengths is used so.
     ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
 
     Examples
@@ -102,12 +111,15 @@ def check(
         lengths.update(asked)
     with progress_bar("checking", len(files), show=progress) as advance:
         for file in files:
-            source = Source(file, on_error="collect", columns=dict(columns or {}))
+            source = Source(file, on_error="collect", columns=dict(columns or {}), label=label)
             try:
                 if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
                     lengths.update(read_lengths(file))
                     continue
-                tables.append(read_one(chosen or detect(source), source))
+                rows = read_one(chosen or detect(source), source)
+                if label is not None or where or annotator or merge:
+                    _choose(rows, label, where or {}, annotator or (), merge or {})
+                tables.append(rows)
             except InvalidInput as error:
                 words = str(error).removeprefix(f"{file}: ").removeprefix(f"{file}, ")
                 found.append(Finding(str(file), None, "unreadable", 1, words))
@@ -119,10 +131,17 @@ def check(
                 advance(1)
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
     names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
-    known = match_lengths(lengths, names, []) if lengths else {}
+    try:
+        known = match_lengths(lengths, names, []) if lengths else {}
+    except InvalidInput as error:
+        known = {}
+        found.append(Finding(str(files[0]), None, "missing recording", len(lengths), str(error)))
     for rows in tables:
         found += _times(rows, known, everyone)
         found += _words(rows)
+        found += _kinds(rows)
+    if examined is not None:
+        found += _examined(names, str(examined))
     found += _names(tables, lengths)
     if recordings is not None:
         found += _sounds(names, Path(recordings))
@@ -130,7 +149,63 @@ def check(
     order = {str(file): i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
     n_events = sum(len(rows) for rows in tables)
-    return Check(tuple(map(str, files)), n_events, len(names), tuple(found))
+    account = dict.fromkeys(("rows", *FATES), 0)
+    for rows in tables:
+        for name, n in rows.account.items():
+            account[name] += n
+    readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
+    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account)
+
+
+def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
+    """Only the rows of the selection, with the same rules as for events; the others say nothing here."""
+    into = {str(old): str(new) for new, olds in merge.items() for old in olds}
+    rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
+    wanted = dict(where) | ({"label": label} if label is not None and label in rows.data["label"] else {})
+    for name, value in wanted.items():
+        name = name if name in rows.data else rows.aliases.get(name, name)
+        if name in rows.data:
+            rows.keep(np.array([str(own) == value for own in rows.data[name]], dtype=bool), why="not selected")
+    if annotator and "annotator" in rows.data:
+        rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
+
+
+def _kinds(rows: Rows) -> list[Finding]:
+    """Rows of several kinds in one file: boxes beside whole files, several annotators, frames that touch."""
+    found: list[Finding] = []
+    name, weak = rows.source.name, rows.data.get("weak")
+    if weak is not None and weak.any() and not weak.all():
+        words = "rows about whole files among boxes; --where is_box=1 (or is_box=0) takes one kind"
+        found.append(
+            Finding(name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words)
+        )
+    if rows.weak or not len(rows):
+        return found
+    people = dict.fromkeys(rows.data.get("annotator", ()))
+    if len(people) > 1:
+        frame = _frame(rows)
+        same = frame.groupby(["recording", "label"], sort=False)["annotator"].nunique()
+        if (same > 1).any():
+            first = quoted(next(iter(people)))
+            words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
+            found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
+    notes: list[str] = []
+    touching_frames(_frame(rows), notes)
+    found += [Finding(name, None, "touching", 1, words) for words in notes]
+    return found
+
+
+def _examined(names: list[str], path: str) -> list[Finding]:
+    known, there = set(names), list(dict.fromkeys(read_examined(path)["recording"]))
+    gone, more = [n for n in there if n not in known], [n for n in names if n not in set(there)]
+    found = []
+    if gone:
+        words = f"examined recordings that no file annotates (first: {quoted(gone[0], most=60)})"
+        found.append(Finding(path, None, "missing recording", len(gone), words))
+    if more:
+        words = f"annotated recordings that were not examined (first: {quoted(more[0], most=60)})"
+        found.append(Finding(path, None, "not examined", len(more), words))
+    return found
 
 
 def _lists_lengths(source: Source) -> bool:
@@ -197,8 +272,8 @@ def _times(rows: Rows, lengths: Mapping[str, float], everyone: float) -> list[Fi
     limit = np.fromiter((known[name] for name in owners), np.float64, len(owners))
     late = offset > limit * (1 + 1e-9)
     if milli or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
-        kind = "milliseconds"
-        add(np.ones(len(frame), bool) if milli else late, kind, "probably milliseconds taken for seconds")
+        words = "probably milliseconds (or sample numbers) taken for seconds; --columns rate=1000 (or the sample rate)"
+        add(np.ones(len(frame), bool) if milli else late, "milliseconds", words)
     else:
         add(late, "past the end", "events end after their recording does")
     same = frame.duplicated(keep="first")
@@ -281,7 +356,10 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
             words = f"{what} whose names are almost the same, probably one and the same (first: {pair})"
             found.append(Finding(file, place, "almost the same", len(close), words))
     if lengths and known:
-        matched = match_lengths(lengths, known, [])
+        try:
+            matched = match_lengths(lengths, known, [])
+        except InvalidInput:  # no name fits, which is said already
+            return found
         # A list of lengths speaks for the files of which it knows at least one recording.
         files = {where[0] for name, where in known.items() if name in matched}
         without = [name for name, where in known.items() if name not in matched and where[0] in files]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .columns import Roles, is_events, normal, roles_of, sentence, suited
+from .columns import Roles, is_events, looks_like_ids, normal, roles_of, sentence, suited
 from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
 from .registry import Format
 from .source import Source, quoted
@@ -95,7 +95,7 @@ def _answers(source: Source) -> bool:
             return True
         at = names.index(name)
         rows = [line.split(source.delimiter) for line in source.head[1:]]
-        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)]):
+        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)], words=True):
             return True
     return False
 
@@ -126,7 +126,7 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             there = ", ".join(f"{word}={name}" for word, name in roles.names.items())
             raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
     own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
-    recording = _recordings(table, roles, own)
+    recording = recordings_of(table, roles, own)
     onset, offset, unit = times_of(table, roles, recording, dialect)
     label_name = roles.get("label")
     label = _texts(table.columns[label_name]) if label_name else [source.label or "event"] * len(table)
@@ -148,7 +148,7 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     data.update({(dialect.renamed if dialect else {}).get(name, name): values for name, values in others.items()})
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
-    rows = Rows(source, data, table.lines)
+    rows = Rows(source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data})
     _lengths_and_idle(table, roles, rows, blank)
     waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
@@ -168,9 +168,14 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             }
     rows.checked()
     lengths_agree(rows, lengths)
+    for name in roles.unused:
+        if looks_like_ids(normal(name)[0]):
+            many = len(set(table.columns[name]))
+            words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
+            source.signs.append(("unused column", f"{source.name}: {words}"))
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
-    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
-    rows.say(sentence(roles, recordings=len(names), labels=len(set(rows.data["label"])), annotators=people, unit=unit))
+    n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
+    rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
 
 
@@ -180,14 +185,16 @@ def _texts(values: Any) -> list[str]:
     return list(values)
 
 
-def _recordings(table: Table, roles: Roles, own: str) -> list[str]:
+def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
+    """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
         return ["/".join(part.strip() for part in row) for row in zip(*(_texts(table.columns[n]) for n in roles.parts))]
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
     values = _texts(table.columns[name])
-    return values if name == "recording" else [value.strip() for value in values]  # ours is exact
+    spaced = all(value[:1] == " " for value in values)  # ", " between the fields
+    return [value.strip() for value in values] if spaced else values
 
 
 def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect | None = None) -> tuple[Any, Any, str]:
@@ -203,6 +210,8 @@ def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect 
         onset, offset = _dated(table, roles, recording, end, kinds, dialect)
         return onset, offset, "dates"
     scales: dict[str, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
+    if "rate" in source.columns:  # told, whatever the names say
+        scales = dict.fromkeys(scales, np.nan)
     if any(scale != scale for scale in scales.values()):
         rate = _rate(table, roles)
         scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
@@ -210,6 +219,8 @@ def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect 
     onset, offset = (_scaled(values, scales[role]) for values, role in ((onset, "onset"), (offset, end)))
     if end == "length":
         offset = ending(onset, offset)
+    if "rate" in source.columns:
+        return onset, offset, f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
     unit = next((units[role] for role in ("onset", end) if units[role] and UNITS[units[role]] != 1.0), "seconds")
     if unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
         source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
@@ -291,7 +302,8 @@ def _answered(table: Table, roles: Roles, rows: Rows) -> Any:
     if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
         told = rows.data["label"]
         numbers_ = values.astype(np.float64).tolist()
-        values = [f"{v:g}" if v == v else "?" if label else "" for v, label in zip(numbers_, told)]
+        timed = np.isfinite(rows.data["onset"]).tolist()
+        values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
     said, none = answers_of(values)
     for i in np.flatnonzero(np.isinf(said)).tolist():
         words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"

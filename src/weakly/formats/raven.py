@@ -71,7 +71,7 @@ def _answered(rows: Rows, table: Table, said: str) -> None:
         "seconds": np.full(len(table), np.nan),
     }
     rows.data.setdefault("annotator", [""] * len(table))
-    for name in (said, query):
+    for name in filter(None, (said, query)):
         rows.data.pop(name, None)
     if none.any():
         source.note(f"{source.name}: {count(int(none.sum()), 'selection')} not answered yet and left out")
@@ -97,7 +97,9 @@ def label_column(table: Table, said: str | None = None) -> str | None:
 
 def read(source: Source) -> Rows:
     """The selections of one table."""
-    quotes = bool(source.head) and source.head[0].lstrip().startswith('"')  # a spreadsheet may have put quotes around everything
+    quotes = bool(source.head) and source.head[0].lstrip().startswith(
+        '"'
+    )  # a spreadsheet may have put quotes around everything
     table = Table.read(source, delimiter="\t", quotes=quotes)
     begin, end = table.need(BEGIN), table.need(END)
     first, last = table.numbers(begin), table.numbers(end)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
+from ..results import counted
 from ..symbols import choice
 from .source import KINDS, Source, column_of, quoted
 from .table import Rows
@@ -34,7 +35,7 @@ FORMATS: dict[str, Format] = {}
 
 
 def register(*formats: Format, last: bool = False) -> None:
-    """Add formats of your own: they are asked before all others, unless ``last``, so they may be as particular as they like.
+    """Add formats of your own: they are asked before all others, unless ``last``.
 
     A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
     row) and returns ``Rows``; a writer takes events and a path and returns what the format could not hold, in words.
@@ -94,8 +95,8 @@ def _by_columns(item: Format, source: Source) -> Format:
     given = source.columns
     if not given or item.name in ("csv", "tsv", "records") or (item.name == "raven" and set(given) == {"label"}):
         return item
-    parts = [part.strip() for role, name in given.items() if name.lower() not in source.names for part in name.split("+")
-             if role != "rate" and part != "@file"]  # fmt: skip
+    other = [name for role, name in given.items() if role != "rate" and name.lower() not in source.names]
+    parts = [part.strip() for name in other for part in name.split("+") if part != "@file"]
     missing = [name for name in parts if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
@@ -108,6 +109,11 @@ def _reason(source: Source) -> str:
     first = source.head[0] if source.head else ""
     if first.lstrip().startswith(("{", "[")):
         return f"is {_json(source)}of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
+    widths = [len(line.split(source.delimiter)) for line in source.head]
+    other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
+    if other is not None:
+        told = f"its line {quoted(source.head[other])} has {counted(widths[other], 'field')}"
+        return f"{told} where the first has {widths[0]}; another separator, or cut short?"
     lower = [name.lower() for name in source.header]
     if is_lengths(source):
         return "lists the lengths of recordings and no events; give it as recording_length"

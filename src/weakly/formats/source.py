@@ -242,8 +242,8 @@ class Source:
                 inside = _NEWLINE.split(field)[1:]
                 if width > 1 and any(part.count(delimiter) >= width - 1 for part in inside):
                     raise InvalidInput(
-                        f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with whole "
-                        "rows inside; a stray quote?"
+                        f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with "
+                        "whole rows inside; a stray quote?"
                     )
 
     def rows(

@@ -1,4 +1,4 @@
-"""Tables of particular data sets: laughter (wide rows), SALAMI (boundaries), STEAD (samples), Charades (a list a cell)."""
+"""Tables of particular data sets: laughter (wide rows), SALAMI (boundaries), STEAD (samples), Charades (lists)."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ class Rows:
     blank: set[int | str] = field(default_factory=set)  # places that say "annotated, nothing there"
     merged: dict[str, set[int | str]] = field(default_factory=dict)  # places that say nothing of their own, by reason
     reading: str = ""  # one line: what was taken as what
+    aliases: dict[str, str] = field(default_factory=dict)  # the file's name of a column: ours
 
     def __len__(self) -> int:
         return len(self.places)
@@ -223,7 +224,8 @@ def _even(
     source: Source, rows: list[list[str]], lines: list[int], width: int, short: set[int], first: int
 ) -> tuple[list[list[str]], list[int]]:
     """Rows of one width: missing fields at the end are empty and remembered, too many are a broken row."""
-    even, kept = [], []
+    even: list[list[str]] = []
+    kept: list[int] = []
     for row, line in zip(rows, lines):
         if len(row) > width and any(item.strip() for item in row[width:]):
             source.fail(line, "", f"has {len(row)} fields where there are {width} columns")

@@ -88,10 +88,8 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, 
         rows.empty.append(name)
     rows.checked()
     rows.lengths = {n: v for n, v in lengths.items() if np.isfinite(v) and v > 0}
-    k = len(set(rows.data["label"]))
-    return rows.say(
-        f"recording = the file's name (1), label = the texts ({k}), tiers = {', '.join(dict.fromkeys(data['tier']))}"
-    )
+    k, tiers = len(set(rows.data["label"])), dict.fromkeys(tier for tier, _, _ in named)
+    return rows.say(f"recording = the file's name (1), label = the texts ({k}), tiers = {', '.join(tiers)}")
 
 
 def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:

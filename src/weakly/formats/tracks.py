@@ -80,7 +80,7 @@ def read(source: Source) -> Rows:
         if len(fields) < 2 or len(fields) > 4:
             source.fail(line, "", f"has {len(fields)} fields; a label is start, end and text, separated by tabs")
             continue
-        more = (fields + ["", ""])[2:4]
+        more = [*fields, "", ""][2:4]
         found.add(line, fields[0], fields[1], more[0] if len(fields) > 2 else source.label or "event", more[1])
     source.n_rows = n
     recording, label, places = source.stem(*_ENDING), found.columns[2], found.places
@@ -111,13 +111,19 @@ def read(source: Source) -> Rows:
 def _questions(rows: Rows) -> None:
     """Turn labels that are questions into answers; which words belong to the label is seen from all of them."""
     parts = [split_answer(text) for text in rows.data["label"]]
+    known = sorted({label for (_, label, _), text in zip(parts, rows.data["label"]) if "?" in text and label}, key=len)[
+        ::-1
+    ]
+    for i, text in enumerate(rows.data["label"]):  # "dog note absent": other texts tell that the label is dog
+        asked = next((label for label in known if f" {label} " in f" {text} "), None) if "?" not in text else None
+        parts[i] = split_answer(text, asked) if asked else parts[i]
     words = {text.lower() for _, _, text in parts}
     if len(parts) > 1 and len(words) == 1 and "" not in words:  # "no call?" everywhere: the word is the label's
         whole = {" ".join(text.split()) for text in rows.data["label"]}
         if all(text.endswith("?") for text in whole):
             parts = [(query, f"{said} {label}".strip(), "") for query, label, said in parts]
     present = np.empty(len(parts))
-    for i, (query, label, said) in enumerate(parts):
+    for i, (_, _, said) in enumerate(parts):
         value = answer_of(said) if said else None
         if value is None and "?" not in rows.data["label"][i]:
             value = UNREADABLE
@@ -277,7 +283,8 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
 
 
-_OTHERS = set(["SPKR-INFO", "LEXEME", "NON-LEX", "NON-SPEECH", "FILLER", "EDIT", "SU", "IP", "CB", "A/P", "NOSCORE", "NO_RT_METADATA", "SEGMENT"])
+_NO_TURN = "SPKR-INFO LEXEME NON-LEX NON-SPEECH FILLER EDIT SU IP CB A/P NOSCORE NO_RT_METADATA SEGMENT"
+_OTHERS = frozenset(_NO_TURN.split())
 
 
 def sniff_rttm(source: Source) -> bool:
@@ -302,8 +309,8 @@ def read_rttm(source: Source) -> Rows:
             score = "" if len(fields) < 9 or fields[8] == "<NA>" else fields[8]
             found.add(line, fields[1], fields[3], fields[4], fields[7], score)
     onset = found.numbers(1, "onset")
-    data: dict[str, Any] = {"recording": found.columns[0], "onset": onset,
-                            "offset": ending(onset, found.numbers(2, "duration")), "label": found.columns[3]}  # fmt: skip
+    end = ending(onset, found.numbers(2, "duration"))
+    data: dict[str, Any] = {"recording": found.columns[0], "onset": onset, "offset": end, "label": found.columns[3]}
     if any(found.columns[4]):
         data["confidence"] = found.numbers(4, "confidence")
     rows = Rows(source, data, found.places, merged={"no turn": others} if others else {})

@@ -34,7 +34,7 @@ WORDS: dict[str, float] = {
     **dict.fromkeys(_UNSURE.split(), np.nan),
 }
 # Words that may stand beside others ("note absent", "n dog?"); letters that may begin a name do not.
-_CLEAR = {word for word in WORDS if len(word) > 2 and word.isalpha()} | {"no", "y", "n", "u"}
+_CLEAR = {word for word in WORDS if len(word) > 2 and word.isalpha()} | {"no", "y", "n", "u", "ja", "si"}
 _BESIDE = _CLEAR | {"+", "-", "?", "??", "1", "0"}
 _QUERY = re.compile(r"\b[0-9a-f]{12}\b")
 
@@ -72,10 +72,11 @@ def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.b
     return np.array([np.nan if value is None else value for value in said], dtype=np.float64), blank
 
 
-def is_vocabulary(values: Sequence[str]) -> bool:
-    """Whether texts are nothing but whole answers (or empty), and at least one is an answer."""
+def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
+    """Whether texts are nothing but whole answers (or empty), at least one; a clear one, if ``words`` are asked."""
     said = {value.strip().lower() for value in set(values)} - {""}
-    return bool(said) and all(re.sub(r"\s+", "_", word) in WORDS for word in said)
+    clear = not words or bool(said & _CLEAR)
+    return bool(said) and clear and all(re.sub(r"\s+", "_", word) in WORDS for word in said)
 
 
 def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:

@@ -80,7 +80,7 @@ def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: Observer) ->
     raw[:, N_PRESENT] = per_recording(p) + who.low * (base[:, N_SEGMENTS] - base[:, N_OVERLAPPING])
     own, alike = events[:, :, 0], events[:, :, 1]  # (events, first, last and between)
     found = ((own > 0) & (alike > 0)).any(axis=1).astype(np.float64)
-    if who.rule is None:
+    if who.rule is None and len(groups):
         best = np.where(alike > 0, groups[np.minimum(events[:, :, 2].astype(np.int64), len(groups) - 1), SCORE], own)
         found = who.found_on_grid(own, np.maximum(own, best), alike)
     recording = np.repeat(np.arange(len(base)), np.diff(where[1]))
@@ -224,7 +224,12 @@ def _suffix(r: int, bucket: Any, event_time: float, n_events: float, bound: floa
         cover += bucket[j, COVER]
         width += bucket[j, WIDTH]
         share += bucket[j, SHARE]
-    base[r, EVENT_TIME], base[r, N_EVENTS], base[r, OVERLAP_TIME], base[r, COVER_TIME] = event_time, n_events, width, cover
+    base[r, EVENT_TIME], base[r, N_EVENTS], base[r, OVERLAP_TIME], base[r, COVER_TIME] = (
+        event_time,
+        n_events,
+        width,
+        cover,
+    )
     base[r, N_OVERLAPPING], base[r, N_MEETING], base[r, BOUND_TIME] = count, 1.0 if count > 0 else 0.0, bound
     p_count, p_cover, p_width, p_share, found = 0.0, 0.0, 0.0, 0.0, 0.0
     per_count = 1.0 / count if count > 0 else 0.0

@@ -49,7 +49,8 @@ INSIDE = int(Edge.INSIDE)
 
 def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
     """The measures of every recording (R, columns, RAW) and (R, BASE)."""
-    assert how.hop is not None and how.votes is not None
+    assert how.hop is not None
+    assert how.votes is not None
     w, n, hop = float(segment_length), len(timelines), how.hop
     raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
@@ -60,7 +61,9 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
         need, answers, law = _answers(one, d, w, grid)
         points, weights = np.polynomial.legendre.leggauss(4 if len(law[0]) == 0 else 8)
         nodes = ((1 + points) / 2, weights / 2)
-        _measure(timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base)
+        _measure(
+            timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base
+        )
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
     base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest
@@ -95,7 +98,16 @@ def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, 
 
 @kernel
 def _measure(
-    bounds: Any, starts: Any, lengths: Any, need: Any, grid: Any, answers: Any, law: Any, nodes: Any, raw: Any, base: Any
+    bounds: Any,
+    starts: Any,
+    lengths: Any,
+    need: Any,
+    grid: Any,
+    answers: Any,
+    law: Any,
+    nodes: Any,
+    raw: Any,
+    base: Any,
 ) -> None:
     """Add every recording at the start of the grid, or over all phases where that is infinite."""
     k, hop, _, _, start = grid
@@ -104,7 +116,7 @@ def _measure(
         if np.isfinite(start):
             _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, raw, base)
             continue
-        cuts = _phases(events, x0, lengths[r], hop, k * hop)
+        cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
         for i in range(cuts.shape[0] - 1):
             step = cuts[i + 1] - cuts[i]
             if step > 1e-12 * hop:
@@ -114,13 +126,14 @@ def _measure(
 
 
 @kernel
-def _phases(events: Any, need: Any, length: float, hop: float, w: float) -> Any:
+def _phases(events: Any, need: Any, length: float, hop: float, w: float, smooth: bool) -> Any:
     """The phases in (0, hop) at which something changes, sorted, with both ends."""
-    out = np.empty(4 * events.shape[0] + 3)
+    out = np.empty(6 * events.shape[0] + 3)
     g = 0
     for i in range(events.shape[0]):
         a, b = events[i, 0], events[i, 1]
-        for x in (a, b, a - w + need[i], b - need[i]):
+        middle = (a + b - w) / 2 if smooth else np.inf  # two windows hold equal parts of the event
+        for x in (a, b, a - w + need[i], b - need[i], middle, middle + hop / 2):
             if np.isfinite(x):
                 out[g] = x - np.floor(x / hop) * hop
                 g += 1
@@ -163,6 +176,8 @@ def _noticing(a: float, b: float, need: float, start: float, first: int, last: i
 @kernel
 def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int, needed: Any) -> int:
     """The fewest present windows among low to high that make some cell present; 0 if they are too few for any."""
+    if low >= first + k - 1 and high <= last - k + 1:  # away from the ends all cells need the same
+        return needed[k] if min(k, high - low + 1) >= needed[k] else 0
     found = 0
     for i in range(low, min(cells, high + k)):
         covering = min(last, i) - max(first, i - k + 1) + 1
@@ -173,38 +188,45 @@ def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int,
 
 
 @kernel
-def _event_found(
-    e: int, events: Any, need: Any, start: float, first: int, last: int, cells: int, grid: Any, answers: Any, law: Any,
-    best: Any,
+def _found_by_law(
+    a: float, b: float, low: int, high: int, start: float, asked: Any, grid: Any, needed: Any, law: Any, best: Any
 ) -> float:
-    """The chance that the event is found; ``best`` are the largest event fractions of all windows, for a law."""
-    k, hop = grid[0], grid[1]
-    a, b = events[e, 0], events[e, 1]
-    if not np.isfinite(need[e]):
-        return 0.0
-    low, high = _noticing(a, b, need[e], start, first, last, grid)
-    votes = _least_votes(low, high, cells, first, last, k, answers[0]) if high >= low else 0
-    if votes == 0:
-        return 0.0
-    if law[0].shape[0] == 0:
-        return float(answers[2][votes, min(high - low + 1, answers[2].shape[1] - 1)])
-    n = high - low + 1
-    own, most, count = np.empty(n), np.empty(n), np.ones(n)
-    for j in range(low, high + 1):
-        left = start + j * hop
-        own[j - low] = panels.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
-        most[j - low] = max(own[j - low], panels.value(best[j], law[0], law[1]))
-    return float(panels.found(own, most, count, law[2], votes))
+    """The chance that the event is found by windows low to high, if criteria have a law; ``best`` are the largest event
+    fractions of all windows."""
+    k, hop, (cells, first, last) = grid[0], grid[1], asked
+    n = max(0, high - low + 1)
+    own, most, count, least = np.empty(n), np.empty(n), np.ones(n), np.zeros(n, np.int64)
+    for j in range(n):
+        left = start + (low + j) * hop
+        own[j] = panels.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
+        most[j] = max(own[j], panels.value(best[low + j], law[0], law[1]))
+    for j in range(n):  # the windows in which the event's fraction is at least as large are neighbours
+        j0, j1 = 0, n - 1
+        while own[j0] < own[j]:
+            j0 += 1
+        while own[j1] < own[j]:
+            j1 -= 1
+        least[j] = _least_votes(low + j0, low + j1, cells, first, last, k, needed)
+    return float(panels.found(own, most, count, law[2], least))
 
 
 @kernel
 def _at(
-    r: int, events: Any, need: Any, length: float, start: float, weight: float, grid: Any, answers: Any, law: Any,
-    raw: Any, base: Any,
+    r: int,
+    events: Any,
+    need: Any,
+    length: float,
+    start: float,
+    weight: float,
+    grid: Any,
+    answers: Any,
+    law: Any,
+    raw: Any,
+    base: Any,
 ) -> None:
     """Add one recording on the grid that begins at ``start`` in (-hop, 0], with a weight."""
     k, hop, _, _, _ = grid
-    needed, table, _, low, high = answers
+    needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
     met, best = np.zeros(max(cells, last + 1)), np.zeros(max(cells, last + 1))
@@ -225,8 +247,14 @@ def _at(
                 if smooth:
                     left = start + j * hop
                     best[j] = max(best[j], min(1.0, (min(b, left + w) - max(a, left)) / d))
-    for e in range(events.shape[0]):
-        found += _event_found(e, events, need, start, first, last, cells, grid, answers, law, best)
+            if not smooth and j1 >= j0:
+                votes = _least_votes(j0, j1, cells, first, last, k, needed)
+                found += tails[votes, min(j1 - j0 + 1, tails.shape[1] - 1)] if votes > 0 else 0.0
+    if smooth:
+        for e in range(events.shape[0]):
+            a, b = events[e, 0], events[e, 1]
+            j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
     present, chances = 0.0, np.empty(1)
     for j in range(first, last + 1):
         if smooth:

@@ -14,11 +14,11 @@ import pandas as pd
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers
+from ..events import Answers, Events
 from ..lengths import Lengths
 from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
-from .estimate import Family, Fit, Pass, choose_step, fit, run_all
+from .estimate import Family, Fit, choose_step, fit, run_all
 from .posterior import Contradiction, Hearing, Prepared, prepare
 from .renewal import Array, Renewal
 from .result import CRITERIA, Heard, Inference, Part
@@ -59,7 +59,8 @@ def infer(
     Parameters
     ----------
     answers : present, absent or unsure for segments of any length, overlapping, nested, repeated, by several people.
-    lengths : the law of event lengths, or what makes one (a number, a sample, a scipy law); left out, it is estimated.
+    lengths : the law of event lengths, or what makes one (a number, a sample, a scipy law); strong annotations of some
+        recordings (:class:`Events`) or a dictionary give each class its own. Left out, the law is estimated.
     annotator : who answered, or one for each name in the column annotator; ``presence_criterion`` or ``rule`` are short
         for one without noise, and a rule takes the place of the annotator's criterion. All left out: the criterion is
         estimated where the answers allow it, else it is .5, and intervals hold for .3 to .7.
@@ -80,32 +81,39 @@ def infer(
     """
     given = answers if isinstance(answers, Answers) else Answers.from_frame(answers)
     choice("unlisted", unlisted, ("unknown", "absent"))
-    law = None if lengths is None else Lengths.of(lengths)
     if event_rate is not None:
         check("event_rate", event_rate)
-        if law is None:
+        if lengths is None:
             raise InvalidInput("event_rate without lengths: give the law of event lengths too, or leave both out")
     who = _who(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
     patterns, notes = _patterns(given, label, unlisted, recording_length)
     every = np.concatenate([p.segments for part in patterns.values() for p in part])
-    if len(every) == 0:
-        raise InvalidInput("there is no answer to infer events from: all are unsure or missing")
+    laws = {name: _law(lengths, name) for name in patterns}
     seconds = _seconds(who)
-    step = choose_step(every, law, seconds) if step is None else float(check("event_length", step, called="step"))
-    _warn_coarse(step, every, law, seconds)
+    if step is None:
+        step = min(choose_step(every, law, seconds) for law in laws.values())
+    step = float(check("event_length", step, called="step"))
+    for law in laws.values():
+        _warn_coarse(step, every, law, seconds)
+    order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
     criteria = CRITERIA if who is None else (None,)
     found: dict[float | None, dict[str, Part]] = {}
     with threads(executor) as pool:
         for criterion in criteria:
             hearing = who if criterion is None else Annotator(presence_criterion=criterion)
             found[criterion] = {
-                name: _part(part, hearing, law, event_rate, step, draws, generator, pool, progress, name)
+                name: _part(part, hearing, laws[name], event_rate, step, draws, generator, pool, progress, name, order)
                 for name, part in patterns.items()
             }
+    for name in patterns if lengths is None else ():
+        widths = found[criteria[0]][name].segment_lengths
+        if widths[-1] < 1.5 * widths[0]:
+            text = f"{name}: one segment length does not tell the law of event lengths; what is said of event seconds "
+            warnings.warn(text + "hangs on a guess at it: give lengths", AssumptionWarning, stacklevel=2)
     best, weights = _best(found)
     settings = {
-        "lengths": None if law is None else law.name,
+        "lengths": None if lengths is None else {name: law.name for name, law in laws.items() if law is not None},
         "annotator": who,
         "event_rate": event_rate,
         "step": step,
@@ -115,6 +123,17 @@ def infer(
     }
     others = {c: parts for c, parts in found.items() if c is not None}
     return Inference(found[best], settings, best, weights, others, tuple(notes))
+
+
+def _law(lengths: Any, label: str) -> Lengths | None:
+    """The law of one class."""
+    if isinstance(lengths, Events):
+        return Lengths.sample(np.ptp(lengths.timelines(label).bounds, axis=1))
+    if isinstance(lengths, Mapping):
+        if label not in lengths:
+            raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
+        return Lengths.of(lengths[label])
+    return None if lengths is None else Lengths.of(lengths)
 
 
 def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
@@ -245,6 +264,7 @@ def _part(
     executor: Executor,
     progress: Progress,
     name: str,
+    order: Mapping[str, int],
 ) -> Part:
     """One class: patterns prepared, process estimated, timelines drawn."""
     widths = np.concatenate([p.segments[:, 1] - p.segments[:, 0] for p in patterns])
@@ -286,11 +306,8 @@ def _part(
                     np.maximum(events, 0.0), np.clip(seconds, 0.0, pattern.length),
                 )
             )  # fmt: skip
-    return Part(name, renewal, who, made, tuple(heard), _total(found, times))
-
-
-def _total(found: Pass, times: Array) -> float:
-    return float(times @ found.log_likelihood)
+    heard.sort(key=lambda one: order[one.recording])  # as the answers name them
+    return Part(name, renewal, who, made, tuple(heard), float(times @ found.log_likelihood))
 
 
 def _start(patterns: Sequence[_Pattern], times: Array) -> float:

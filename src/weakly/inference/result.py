@@ -76,9 +76,10 @@ class Part:
 
     @property
     def segment_lengths(self) -> Array:
-        """The different lengths of the segments that were answered."""
+        """The different lengths of the segments that were answered; those of fewer than 5 % (cut ones) left out."""
         widths = np.concatenate([one.segments[:, 1] - one.segments[:, 0] for one in self.heard])
-        return np.unique(np.round(widths, 6))
+        values, counts = np.unique(np.round(widths, 6), return_counts=True)
+        return np.asarray(values[counts >= min(counts.max(), 0.05 * counts.sum())], dtype=np.float64)
 
     @property
     def overall(self) -> dict[str, Any]:
@@ -220,11 +221,7 @@ class Inference:
             part = self.parts[row["label"]]
             per = 60 / row["recording_seconds"]
             widths = part.segment_lengths
-            clips = (
-                f"{widths[-1]:g} s"
-                if widths[-1] < 1.5 * widths[0] or len(widths) == 1
-                else (f"{widths[0]:g} to {widths[-1]:g} s")
-            )
+            clips = f"{widths[0]:g} s" if len(widths) == 1 else f"{widths[0]:g} to {widths[-1]:g} s"
             low, high = (per * end for end in row["event_seconds_ci"])
             few, many = (per * end for end in row["n_events_ci"])
             said.append(

@@ -1,8 +1,8 @@
 r"""How one person hears: the law of their presence criterion, guesses, lapses and seconds per query, as a card.
 
 A person says present with chance :math:`P(h) = g + (1 - g - l)\,G(h)` where a share h of the event is heard; G is a
-Beta law of the criterion with mean m and spread (standard deviation) s. The posterior of (m, s, g, l) is kept on a grid, so
-it is exact up to the grid, and the next event fraction is the one whose answer tells most about m:
+Beta law of the criterion with mean m and spread (standard deviation) s. The posterior of (m, s, g, l) is kept on a
+grid, so it is exact up to the grid, and the next event fraction is the one whose answer tells most about m:
 
 .. math:: I(h) = H_2(\bar P(h)) - \sum_m w_m H_2(\bar P_m(h))
 """

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +20,22 @@ from ..files import atomic_write
 from ..parallel import in_order, progress_bar
 from ..results import plain, to_json
 from ..symbols import choice
-from . import appendix, costs, illustrations, page, proofs, simulations
-from .claims import CLAIMS, Checked
+from . import appendix, page, simulations
+from .claims import VERDICTS, Checked, all_claims, count_words, counts
+from .drawings import DRAWINGS
 from .facts import Data, gather
-from .picture import Picture
-from .protocol import protocol_figure
+from .figures import COSTS, Picture, adaptive_figures, cost_figure, protocol_figure, simulation_figure
+from .page import TABLES, Table
 from .scenarios import PAPER, QUICK, SCENARIOS, Protocol, scenario
-from .tables import TABLES, Table
 
 __all__ = ["NAMES", "Reproduction", "reproduce"]
-
-_DRAWN: dict[str, Callable[[], Picture]] = {
-    "weak_labeling": illustrations.weak_labeling,
-    "orc": illustrations.orc,
-    "fix": illustrations.fix,
-    "proof_idea": illustrations.proof_idea,
-    "multiple_events": illustrations.multiple_events,
-    "cost_criterion": costs.cost_criterion,
-    "cost_share": costs.cost_share,
-    "cost_events": costs.cost_events,
-    "cost_length": costs.cost_length,
-    "accuracy_functions": proofs.accuracy_functions,
-    "infeasible": proofs.infeasible,
-    "case_i": proofs.case_i,
-    "case_ii": proofs.case_ii,
-}
 
 #: Figures in the paper's order; "protocol" and "criterion" explain what the paper's own figures cannot show.
 FIGURES = (
     *("weak_labeling", "orc", "fix", "proof_idea", "multiple_events"),
     *SCENARIOS,
     "protocol",
-    *("cost_criterion", "cost_share", "cost_events", "cost_length"),
+    *COSTS,
     *("accuracy_functions", "infeasible", "case_i", "case_ii", "offsets", "audioset", "criterion"),
 )
 #: What can be asked for by name.
@@ -71,6 +55,7 @@ class Reproduction:
     data: dict[str, str]
     seconds: float
     files: tuple[Path, ...] = ()
+    command: str | None = None
 
     @property
     def changed(self) -> tuple[Checked, ...]:
@@ -80,37 +65,58 @@ class Reproduction:
     @property
     def summary(self) -> str:
         """How the claims fare, in one sentence."""
-        return page.verdict_words(self.claims)
+        return count_words(page.pairs(self.claims))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the run was asked for."""
+        return {name: getattr(self, name) for name in ("quick", "seed", "only", "data")}
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Category (and "all") -> verdict -> number of claims."""
+        return counts(page.pairs(self.claims))
 
     def to_dict(self) -> dict[str, Any]:
         """Claims, the numbers behind every figure, tables and settings, in plain numbers."""
-        settings = {name: getattr(self, name) for name in ("quick", "seed", "only", "data", "seconds")}
-        return plain(
+        found: dict[str, Any] = plain(
             {
                 "summary": self.summary,
+                "counts": self.counts,
                 "changed": [row.claim.name for row in self.changed],
                 "claims": [row.to_dict() for row in self.claims],
                 "figures": [picture.to_dict() for picture in self.pictures],
                 "tables": [table.to_dict() for table in self.tables],
-                **settings,
+                **self.settings,
+                "seconds": self.seconds,
                 "files": [str(file) for file in self.files],
             }
         )
+        return found
 
     def to_frame(self) -> Any:
         """One row per claim."""
         return page.claims_frame(self.claims)
 
     def plot(self, ax: Any = None) -> Any:
-        """How many claims hold, hold approximately and do not hold."""
+        """How many claims of each category hold, hold approximately and do not hold."""
         from .. import plot
-        from .claims import VERDICTS
 
-        ax = plot.axes(ax, size=(6.4, 2.2))
-        counts = [sum(row.finding.verdict == verdict for row in self.claims) for verdict in VERDICTS]
-        ax.barh(VERDICTS[::-1], counts[::-1], color=[plot.COLOURS[1], plot.COLOURS[4], plot.COLOURS[2]])
+        ax = plot.axes(ax, size=(6.4, 2.6))
+        table = {name: row for name, row in self.counts.items() if name != "all"}
+        start = np.zeros(len(table))
+        for verdict, colour in zip(VERDICTS, (plot.COLOURS[2], plot.COLOURS[4], plot.COLOURS[1])):
+            width = np.array([row[verdict] for row in table.values()])
+            ax.barh(list(table), width, left=start, color=colour, label=verdict)
+            start = start + width
+        ax.invert_yaxis()
         ax.set(xlabel="claims")
+        ax.legend(loc="lower right", fontsize=8.5)
         return ax
+
+    def report(self, path: str | Path) -> Path:
+        """The page with every figure and verdict, written into this folder as ``index.html``."""
+        return _write_all(self, Path(path))[0]
 
 
 def reproduce(
@@ -153,7 +159,7 @@ def reproduce(
     Examples
     --------
     >>> run = reproduce(only=["cost_events", "tables"])
-    >>> round(run.pictures[0].values["break_even_events"]["s = 8"], 4)
+    >>> round(run.pictures[0].values["break_even_n_events"]["s = 8"], 4)
     7.2254
     """
     started = time.perf_counter()
@@ -170,29 +176,25 @@ def reproduce(
     runs: dict[str, list[Any]] = {}
     for name, _, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
         runs.setdefault(name, []).append(found)
-    target = None if out is None else Path(out)
-    pictures, files = [], []
+    pictures: list[Picture] = []
     drawn = [name for name in wanted if name in FIGURES or name == "adaptive"]
     with progress_bar("drawing", len(drawn), show=progress) as advance:
         for name in drawn:
-            for picture in _draw(name, data, runs, protocol, seed, quick, tuple(audio)):
-                pictures.append(picture)
-                if target is not None:
-                    files += page.save(picture, target / "figures")
+            pictures += _draw(name, data, runs, protocol, seed, quick, tuple(audio))
             advance(1)
     tables = tuple(make() for make in TABLES.values()) if "tables" in wanted else ()
     checked = _checked(progress) if "claims" in wanted else ()
     sources = {picture.name: picture.data for picture in pictures}
-    made_of = (tuple(pictures), tables, checked, quick, seed, wanted, sources)
-    if target is not None:
-        files = [*_write(target, made_of, protocol, command), *files]
-    return Reproduction(*made_of, time.perf_counter() - started, tuple(files))
+    found = Reproduction(
+        tuple(pictures), tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
+    )
+    return found if out is None else replace(found, files=tuple(_write_all(found, Path(out))))
 
 
 def _checked(progress: Any) -> tuple[Checked, ...]:
-    with progress_bar("measuring claims", len(CLAIMS), show=progress) as advance:
+    with progress_bar("measuring claims", len(all_claims()), show=progress) as advance:
         found = []
-        for each in CLAIMS:
+        for each in all_claims():
             found.append(each.check())
             advance(1)
     return tuple(found)
@@ -219,43 +221,41 @@ def _simulate(name: str, k: int, case: Any, n_events: int, protocol: Protocol, s
 def _draw(
     name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool, audio: tuple[Any, ...]
 ) -> Iterable[Picture]:
+    rng = np.random.default_rng(_seed(seed, name))
     if name in SCENARIOS:
-        yield simulations.draw(scenario(name, data), runs[name], protocol)
-    elif name == "protocol":
-        yield protocol_figure(protocol, np.random.default_rng(_seed(seed, name)))
-    elif name == "offsets":
-        yield appendix.offsets(data)
-    elif name == "audioset":
-        yield appendix.audioset(data)
-    elif name == "criterion":
-        yield appendix.criterion(data, n=2000 if quick else 20_000, rng=np.random.default_rng(_seed(seed, name)))
-    elif name == "adaptive":
-        from .adaptive import pictures  # soundscapes and features take a while to import
-
-        yield from pictures(quick=quick, seed=seed, folders=audio)
-    else:
-        yield _DRAWN[name]()
+        return [simulation_figure(scenario(name, data), runs[name], protocol)]
+    if name in COSTS:
+        return [cost_figure(name)]
+    if name == "protocol":
+        return [protocol_figure(protocol, rng)]
+    if name == "criterion":
+        return [appendix.criterion(data, n=2000 if quick else 20_000, rng=rng)]
+    if name == "adaptive":
+        return adaptive_figures(quick=quick, seed=seed, folders=audio)
+    if name in ("offsets", "audioset"):
+        return [getattr(appendix, name)(data)]
+    return [DRAWINGS[name]()]
 
 
-def _write(out: Path, made_of: tuple[Any, ...], protocol: Protocol, command: str | None) -> list[Path]:
-    pictures, tables, checked, quick, seed, *_ = made_of
+def _write_all(found: Reproduction, out: Path) -> list[Path]:
+    """The page, the claims, the tables and both files of every figure."""
     out.mkdir(parents=True, exist_ok=True)
-    files = []
-    for table in tables:
+    files = [file for picture in found.pictures for file in page.save(picture, out / "figures")]
+    for table in found.tables:
         file = out / "tables" / f"{table.name}.csv"
         file.parent.mkdir(exist_ok=True)
         table.frame.to_csv(file, index=False)
         files.append(file)
-    if checked:
+    if found.claims:
         with atomic_write(out / "claims.json") as file_:
-            file_.write(to_json([row.to_dict() for row in checked]) + "\n")
+            file_.write(to_json([row.to_dict() for row in found.claims]) + "\n")
         files.append(out / "claims.json")
+    protocol = QUICK if found.quick else PAPER
     settings = [
-        f"{'Quick run' if quick else 'Full run'}, seed {seed}.",
+        f"{'Quick run' if found.quick else 'Full run'}, seed {found.seed}.",
         f"Simulations: {protocol.n_recordings} recordings of 100 s for each of {protocol.n_segment_lengths} "
-        "segment lengths, "
-        f"{protocol.n_criteria} presence criteria.",
-        *(f"{picture.name}: drawn from {picture.data}." for picture in pictures if "shipped" in picture.data),
+        f"segment lengths, {protocol.n_criteria} presence criteria.",
+        *(f"{name}: drawn from {source}." for name, source in found.data.items() if "shipped" in source),
     ]
-    index = page.write(out, pictures=pictures, tables=tables, checked=checked, settings=settings, command=command)
-    return [index, *files]
+    parts = {"pictures": found.pictures, "tables": found.tables, "checked": found.claims}
+    return [page.write(out, settings=settings, command=found.command, **parts), *files]  # type: ignore[arg-type]

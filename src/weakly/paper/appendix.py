@@ -15,7 +15,7 @@ from ..lengths import Lengths
 from ..symbols import SYMBOLS
 from ..theory import overlap_accuracy
 from .facts import Data, Sample, shipped, shipped_counts
-from .picture import Picture, panels
+from .figures import Picture, panels, picture
 from .scenarios import OFFSET_RATIOS
 
 AUDIOSET_LENGTH = 10.0  # seconds per clip
@@ -106,15 +106,7 @@ def offsets(data: Data) -> Picture:
         for ax in axes[-1]:
             ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
         axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
-    caption = (
-        "Offsets between events and the segments that overlap them, for segments a tenth of, equal to and ten "
-        "times the median event length; flat (dashed) is what Theorem 1 assumes. The test is Kuiper's, on the "
-        "onset modulo the segment length: that phase is uniform exactly if the offsets are (E30). Events cut by "
-        "the start of their recording are left out. Segments about as long as the recording itself cannot have "
-        "uniform phases, whatever the events do: with 10 s clips the right-hand column shows the edge of the "
-        "clip, not the events."
-    )
-    return Picture("offsets", "Figure 19", "Are the offsets uniform?", caption, figure, source, values)
+    return picture("offsets", figure, data=source, values=values)
 
 
 def _p_words(cell: Offsets) -> str:
@@ -128,7 +120,9 @@ def audioset(data: Data) -> Picture:
     found = recipe(sample)
     criteria = np.linspace(0.005, 1.0, 200)
     curve = [
-        overlap_accuracy(event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=g)
+        overlap_accuracy(
+            event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=g, weighting="event"
+        )
         for g in criteria
     ]
     share = sample.mean / AUDIOSET_LENGTH
@@ -142,22 +136,8 @@ def audioset(data: Data) -> Picture:
         left.legend(loc="lower right")
         right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=_weights(sample), color=plot.EVENT)
         right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
-    caption = (
-        f"The paper's recipe on {sample.n} Animal events: the mean of Theorem 1 over their lengths meets the mean of "
-        f"d_e / 10 s at gamma = {found:.4f} (printed: 0.26). Both curves are functions of the same list of "
-        "lengths (right); no annotator's answer enters, so the crossing says nothing about annotators (E21): see "
-        "the next figure."
-    )
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
-    return Picture(
-        "audioset",
-        "Figure 20",
-        "The presence criterion of AudioSet, as printed",
-        caption,
-        figure,
-        sample.source,
-        values,
-    )
+    return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
 
 
 def recipe(sample: Sample) -> float:
@@ -278,19 +258,8 @@ def criterion(data: Data, *, n: int, rng: Any) -> Picture:
         right.set(xlabel="(clip, class) pairs", xlim=(0, max(held) * 1.35))
         right.grid(visible=False, axis="y")
         right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
-    caption = (
-        f"Left: {n} simulated clips of 10 s that meet an event, for annotators whose criterion is known. The "
-        "recipe gives about the same number whatever the truth (E21); event fractions with the annotators' "
-        "answers recover it. Right: what real weak labels hold. In DCASE 2017 task 4 every clip with an event is "
-        "labelled present, because strong labels were only made for classes that the weak label named: presences "
-        "alone cannot identify a criterion. In AudioSet most clips with an Animal event lack the Animal label "
-        "though events lie wholly inside them, which no criterion explains: those are missing labels. A number "
-        "would need answers, present and absent, on clips that cut events."
-    )
     values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
     source = "; ".join(
         dict.fromkeys(("given: " if row["given"] else "facts shipped with weakly: ") + row["data"] for row in rows)
     )
-    return Picture(
-        "criterion", "beside Figure 20", "What identifies the presence criterion", caption, figure, source, values
-    )
+    return picture("criterion", figure, data=source, values=values, n=n)

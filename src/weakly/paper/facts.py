@@ -73,7 +73,8 @@ class Sample:
 
 @cache
 def _table() -> dict[str, Any]:
-    return json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
+    table: dict[str, Any] = json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
+    return table
 
 
 def names() -> list[str]:
@@ -188,7 +189,7 @@ def _lengths_of(file: Path) -> NDArray[np.float64]:
         raise InvalidInput(f"nigens: {file} is not a plain .npy file of numbers: {error}") from error
     if values.ndim != 1 or not (values > 0).all():
         raise InvalidInput(f"nigens: {file} must hold one length > 0 per event, got the shape {values.shape}")
-    return values
+    return np.asarray(values, dtype=np.float64)
 
 
 def read_audioset(path: Path) -> tuple[Sample, Events, Any]:

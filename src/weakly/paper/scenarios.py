@@ -5,6 +5,7 @@ Where the paper's text and its authors' code differ, both are here, and their la
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,7 @@ QUICK = Protocol(n_recordings=200, n_criteria=5, n_segment_lengths=40, n_drawn=2
 
 @dataclass(frozen=True)
 class Case:
-    """One law of event lengths in a figure: ``origin`` says whether the text, the code or both use it."""
+    """One law of event lengths in a figure: ``origin`` says whether the text, the scripts or both use it."""
 
     label: str
     lengths: Lengths
@@ -69,9 +70,6 @@ class Scenario:
     """One simulation figure: its laws and how many events a recording holds."""
 
     name: str
-    number: str
-    title: str
-    words: str
     cases: tuple[Case, ...]
     n_events: int = 1
 
@@ -103,66 +101,27 @@ def _observed(label: str, sample: Sample) -> Case:
     return Case(f"{label}, n = {sample.n}", sample.lengths, data=sample.source)
 
 
-def _several(count: int, number: str, words: str) -> tuple[str, Any]:
-    def make(_: Data) -> Scenario:
-        case = Case("1 s", Lengths.fixed(1.0))
-        return Scenario(f"uniform_{count}", number, f"{count} events of 1 s per recording", words, (case,), count)
-
-    return f"uniform_{count}", make
+def _fixed(data: Data) -> tuple[Case, ...]:
+    return (Case("1 s", Lengths.fixed(1.0)),)
 
 
-def _single(_: Data) -> Scenario:
-    words = "One event of 1 s in a recording of 100 s."
-    return Scenario("single_event", "Figure 6", "One event of fixed length", words, (Case("1 s", Lengths.fixed(1.0)),))
-
-
-def _normal_mean(_: Data) -> Scenario:
-    words = (
-        "One event with a normal length; different means, the same deviation. The text names normal(5, 0.1), the "
-        "authors' code draws normal(4, 0.1) under that label (E10); both are shown."
-    )
-    cases = (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "code"))
-    return Scenario("normal_mean", "Figure 7", "Normal lengths, different means", words, cases)
-
-
-def _normal_variance(_: Data) -> Scenario:
-    words = (
-        "One event with a normal length; the same mean, different deviations. The text names normal(3, 1), the "
-        "authors' code draws normal(3, 0.5) under that label (E10); both are shown."
-    )
-    cases = (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "code"))
-    return Scenario("normal_variance", "Figure 8", "Normal lengths, different variances", words, cases)
-
-
-def _gammas(_: Data) -> Scenario:
-    words = "One event with a gamma length, shifted by half a second; different shapes, the same scale."
-    return Scenario("gamma", "Figure 9", "Gamma lengths", words, (_gamma(0.8), _gamma(0.2)))
-
-
-def _nigens(data: Data) -> Scenario:
-    words = "One event with the length of a dog's bark or a baby's cry."
-    cases = (_observed("dog", data.dog), _observed("baby", data.baby))
-    return Scenario("nigens", "Figure 10", "Dog barks and baby cries (NIGENS)", words, cases)
-
-
-#: Name of the figure -> how to make its scenario from the data at hand, in the paper's order.
-SCENARIOS: dict[str, Any] = dict(
-    (
-        ("single_event", _single),
-        ("normal_mean", _normal_mean),
-        ("normal_variance", _normal_variance),
-        ("gamma", _gammas),
-        ("nigens", _nigens),
-        _several(10, "beside Figure 11", "Ten events of 1 s; those that overlap become one."),
-        _several(30, "Figure 11", "Thirty events of 1 s; those that overlap become one."),
-        _several(50, "Figure 12", "Fifty events of 1 s; those that overlap become one."),
-    )
-)
+#: Name -> events per recording, and the laws of their lengths.
+SCENARIOS: dict[str, tuple[int, Callable[[Data], tuple[Case, ...]]]] = {
+    "single_event": (1, _fixed),
+    "normal_mean": (1, lambda _: (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "scripts"))),
+    "normal_variance": (1, lambda _: (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "scripts"))),
+    "gamma": (1, lambda _: (_gamma(0.8), _gamma(0.2))),
+    "nigens": (1, lambda data: (_observed("dog", data.dog), _observed("baby", data.baby))),
+    "uniform_10": (10, _fixed),
+    "uniform_30": (30, _fixed),
+    "uniform_50": (50, _fixed),
+}
 
 
 def scenario(name: str, data: Data) -> Scenario:
     """The scenario of a figure, with the data at hand."""
-    return SCENARIOS[choice("scenario", name, tuple(SCENARIOS))](data)
+    n_events, cases = SCENARIOS[choice("scenario", name, tuple(SCENARIOS))]
+    return Scenario(name, cases(data), n_events)
 
 
 #: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)

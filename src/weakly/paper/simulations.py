@@ -1,24 +1,32 @@
-"""The simulation figures: theory, numerical expectation, the paper's protocol and the exact value, side by side."""
+"""What the simulation figures and claims compute: theory, eq. 13, the paper's protocol, and the exact values."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from .. import plot
 from ..lengths import Lengths
-from ..simulation import World, simulate
-from ..symbols import SYMBOLS
-from ..theory import best_overlap_accuracy, event_recall, optimal_segment_length, overlap_accuracy
-from .dense import dense_optimum
-from .estimators import best_numerical, peak, per_recording_profile
-from .picture import COMPUTED, Picture, panels
-from .scenarios import PAPER, RECORDING_LENGTH, Case, Protocol, Scenario
+from ..simulation import Simulation, World, simulate
+from ..theory import (
+    Dense,
+    best_overlap_accuracy,
+    dense_recordings,
+    event_recall,
+    optimal_segment_length,
+    overlap_accuracy,
+    overlap_accuracy_per_recording,
+    overlap_accuracy_profile,
+)
+from .scenarios import PAPER, RECORDING_LENGTH, Case, Protocol
 
 Floats = NDArray[np.float64]
+EVENT_LENGTH = 1.0  # of the dense recordings
+#: Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5.
+GRIDS = {30: 88, 50: 71}
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ class Run:
     criteria: Floats
     lengths: Floats  # event lengths after merging, for the histogram
     mean: float
+    rule_length: float  # the mean length that the theory's rule is asked with
     theory: Curve
     swapped: Floats  # d_q* as the authors' plotting code computes it, arguments swapped (E9)
     numerical: Curve
@@ -64,7 +73,7 @@ class Run:
 
 def swapped_length(*, mean: float, criteria: Floats) -> Floats:
     """Theorem 2 with event length and criterion exchanged, as the authors' plotting code calls it (E9)."""
-    return criteria * mean * (2 * mean + np.sqrt(4 * mean**2 + 4 * mean + 2)) / (2 * mean + 1)
+    return criteria * (mean * (2 * mean + math.sqrt(4 * mean**2 + 4 * mean + 2)) / (2 * mean + 1))
 
 
 def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) -> Floats:
@@ -101,15 +110,11 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
             event_length=case.lengths, segment_length=exact.segment_length, presence_criterion=criteria
         )
         at_rule = overlap_accuracy(
-            event_length=case.lengths,
-            segment_length=rule.segment_length,
-            presence_criterion=criteria,
-            weighting="segment",
+            event_length=case.lengths, segment_length=rule.segment_length, presence_criterion=criteria
         )
         step = np.log(2000.0) / fine
-        grid = mean * np.exp(
-            step * np.arange(np.floor(np.log(0.003) / step), np.log(6.0) / step)
-        )  # has the kink d_q = d_e
+        first = np.floor(np.log(0.003) / step)
+        grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
         dense = dense_optimum(n_events=n_events, criteria=criteria)
@@ -124,6 +129,7 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
         criteria=criteria,
         lengths=lengths,
         mean=mean,
+        rule_length=case.lengths.mean,
         theory=rule,
         swapped=swapped_length(mean=case.lengths.mean, criteria=criteria),
         numerical=numerical,
@@ -148,169 +154,150 @@ def follow_protocol(
     cut = protocol.cut(np.minimum(widths, RECORDING_LENGTH))
     mean, error = (np.empty((len(widths), protocol.n_criteria)) for _ in range(2))
     for i, stream in enumerate(np.random.default_rng(rng).spawn(len(widths))):
-        found = simulate(
-            case.lengths,
-            n_events=n_events,
-            recording_length=RECORDING_LENGTH,
-            segment_length=cut[i],
-            presence_criterion=protocol.criteria,
-            n_recordings=protocol.n_recordings,
-            rng=stream,
-        ).tally.metrics()
+        found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
         mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
     return mean, error
 
 
 def _exact(lengths: Lengths, criteria: Floats) -> Curve:
-    length = np.asarray(optimal_segment_length(event_length=lengths, presence_criterion=criteria, weighting="segment"))
-    accuracy = overlap_accuracy(
-        event_length=lengths, segment_length=length, presence_criterion=criteria, weighting="segment"
-    )
+    length = np.asarray(optimal_segment_length(event_length=lengths, presence_criterion=criteria))
+    accuracy = overlap_accuracy(event_length=lengths, segment_length=length, presence_criterion=criteria)
     return Curve(length, np.asarray(accuracy))
 
 
 def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, rng: Any) -> Floats:
     """The mean over recordings of each one's mean accuracy, on a fine grid and the same recordings throughout."""
-    found = simulate(
-        case.lengths,
-        n_events=n_events,
-        recording_length=RECORDING_LENGTH,
-        segment_length=widths,
-        presence_criterion=criteria,
-        n_recordings=n,
-        rng=rng,
-    ).tally.metrics()["overlap_accuracy_per_recording"]
+    found = _simulated(case, n_events, widths, criteria, n, rng).tally.metrics()["overlap_accuracy_per_recording"]
     return np.asarray(found).reshape(len(widths), len(criteria))
-
-
-#: Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5.
-GRIDS = {30: 88, 50: 71}
 
 
 def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
     if n_events not in GRIDS:
         return {}
-    found = simulate(
-        case.lengths,
-        n_events=n_events,
-        recording_length=RECORDING_LENGTH,
-        segment_length=RECORDING_LENGTH / GRIDS[n_events],
-        presence_criterion=0.5,
-        n_recordings=n,
-        rng=rng,
-    )
-    return {
-        "n_queries": GRIDS[n_events],
-        "overlap_accuracy": found.overlap_accuracy,
-        "overlap_accuracy_se": found.overlap_accuracy_se,
-        "overlap_accuracy_per_recording": found.overlap_accuracy_per_recording,
-        "overlap_accuracy_per_recording_se": found.overlap_accuracy_per_recording_se,
-    }
+    found = _simulated(case, n_events, RECORDING_LENGTH / GRIDS[n_events], 0.5, n, rng)
+    words = ("overlap_accuracy", "overlap_accuracy_per_recording")
+    return {"n_queries": GRIDS[n_events]} | {w + end: getattr(found, w + end) for w in words for end in ("", "_se")}
 
 
-_THEORY: dict[str, Any] = {"color": "#BBBBBB", "lw": 5, "solid_capstyle": "butt", "zorder": 1}
-_STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("numerical (eq. 13)", {"ls": "-", "lw": 1.4}),
-    ("exact", {"ls": "--", "lw": 1.6}),
-    ("mean per recording, no noise or grid", {"ls": ":", "lw": 1.8}),
-    ("the paper's protocol", {"ls": "none", "marker": "o", "mfc": "none", "ms": 5}),
-)
+def _simulated(case: Case, n_events: int, widths: Any, criteria: Any, n: int, rng: Any) -> Simulation:
+    """Recordings of the paper: events anywhere, fixed segments of these lengths."""
+    return simulate(
+        case.lengths, n_events=n_events, recording_length=RECORDING_LENGTH, segment_length=widths,
+        presence_criterion=criteria, n_recordings=n, rng=rng,
+    )  # fmt: skip
 
 
-def draw(scenario: Scenario, runs: list[Run], protocol: Protocol) -> Picture:
-    """The figure of a scenario: best accuracy, best segment length, and the event lengths."""
-    figure, (left, middle, right) = panels(1, 3, size=(11.4, 4.4))
-    with plot.style():
-        fine = np.linspace(0.005, 1.0, 200)
-        left.plot(fine, best_overlap_accuracy(presence_criterion=fine), **_THEORY)
-        for colour, found in zip(plot.COLOURS, runs):
-            _curves(left, middle, found, colour, fine)
-            _histogram(right, found, colour, several=len(runs) > 1)
-        left.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel="best accuracy given overlap", ylim=(0, 1.03))
-        middle.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel="best segment length (s)")
-        middle.set_ylim(bottom=0)
-        merged = " after merging" if scenario.n_events > 1 else ""
-        right.set(xlabel=f"event length{merged} (s)", ylabel="density" if right.get_yticks().size else "")
-        _legend(figure, runs)
-    data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
-    caption = f"{scenario.words} {_explanation(scenario)} {_difference(runs)}{_quick(protocol)}"
-    values = {found.label: found.to_dict() for found in runs}
-    return Picture(scenario.name, scenario.number, scenario.title, caption, figure, data, values)
+def per_recording_profile(
+    lengths: Lengths, *, segment_length: Floats, presence_criterion: Floats, n: int = 500
+) -> Floats:
+    """What the paper's simulation estimates with one event per recording (E12): rows are segment lengths.
 
-
-def _curves(left: Any, middle: Any, found: Run, colour: str, fine: Floats) -> None:
-    curves = (found.numerical, found.exact, found.per_recording, found.protocol)
-    for (_, style), curve in zip(_STYLES, curves):
-        left.plot(found.criteria, curve.accuracy, color=colour, **style)
-        middle.plot(found.criteria, curve.segment_length, color=colour, **style)
-    left.plot(found.criteria, found.event_recall, color=colour, lw=0.8, marker="+", ms=5)
-    scale = float(
-        found.theory.segment_length[-1]
-        / optimal_segment_length(event_length=1.0, presence_criterion=found.criteria[-1])
-    )
-    middle.plot(fine, optimal_segment_length(event_length=scale, presence_criterion=fine), **_THEORY)
-    middle.plot(found.criteria, found.swapped, color="black", lw=0.8, ls="-.", zorder=1.5)
-
-
-def _histogram(ax: Any, found: Run, colour: str, *, several: bool) -> None:
-    if np.ptp(found.lengths) == 0:
-        ax.axvline(found.lengths[0], color=colour, lw=3)
-        ax.set(xlim=(0, 2), ylim=(0, 1))
-        ax.text(1.06, 0.5, "every event\nis 1 s long", fontsize=9)
-        ax.set(yticks=[], ylabel="")
-        return
-    high = np.quantile(found.lengths, 0.999)
-    bins = np.linspace(min(found.lengths.min(), high), high, 50)
-    ax.hist(found.lengths, bins=bins, density=True, color=colour, alpha=0.5 if several else 0.8)
-    if found.n_events > 1:
-        ax.set_yscale("log")
-
-
-def _legend(figure: Any, runs: list[Run]) -> None:
-    from matplotlib.lines import Line2D
-
-    grey = "#555555"
-    entries = [Line2D([], [], label="theory: $f^*$, $d_q^*$ of the mean", **_THEORY)]
-    entries += [Line2D([], [], color=grey, label=name, **style) for name, style in _STYLES]
-    entries.append(Line2D([], [], color=grey, lw=0.8, marker="+", ms=5, label="event recall at the exact optimum"))
-    entries.append(Line2D([], [], color="black", lw=0.8, ls="-.", label="$d_q^*$ as plotted by the authors (E9)"))
-    if len(runs) > 1 or runs[0].label != "1 s":
-        for colour, found in zip(plot.COLOURS, runs):
-            origin = "" if found.origin == "text and code" else f" (the paper's {found.origin})"
-            entries.append(Line2D([], [], color=colour, lw=5, alpha=0.6, label=f"{found.label}{origin}"))
-    figure.legend(handles=entries, loc="outside lower center", ncols=4, fontsize=8.5)
-
-
-def _explanation(scenario: Scenario) -> str:
-    exact = (
-        "the closed form of the pooled accuracy"
-        if scenario.n_events == 1
-        else "the closed form for recordings this dense"
-    )
-    return (
-        "Left, the best accuracy given overlap for each presence criterion; middle, the segment length that "
-        f"reaches it; right, the event lengths. Exact is {exact}; the mean per recording is what the simulation "
-        "of the paper estimates, without its noise and grid (E12)."
-    )
-
-
-def _quick(protocol: Protocol) -> str:
-    if protocol == PAPER:
-        return ""
-    return (
-        f" A quick run: {protocol.n_recordings} recordings and {protocol.n_segment_lengths} segment lengths for the "
-        f"protocol instead of {PAPER.n_recordings} and {PAPER.n_segment_lengths}, which moves its points."
-    )
-
-
-def _difference(runs: list[Run]) -> str:
-    parts = []
-    for found in runs:
-        k = int(np.argmin(np.abs(found.criteria - 0.5)))
-        parts.append(
-            f"{found.label} at gamma = {found.criteria[k]:.2g}: f* {found.theory.accuracy[k]:.4f}, exact "
-            f"{found.exact.accuracy[k]:.4f} at {found.exact.segment_length[k]:.3f} s, protocol "
-            f"{found.protocol.accuracy[k]:.4f} at {found.protocol.segment_length[k]:.3f} s, "
-            f"exact at the rule's {found.theory.segment_length[k]:.3f} s {found.rule_accuracy[k]:.4f}."
+    A law is stood for by n of its quantiles.
+    """
+    values, weights = lengths.values, lengths.weights
+    if values is None or values.size > n:
+        values, weights = np.asarray(lengths.quantile((np.arange(n) + 0.5) / n)), np.full(n, 1 / n)
+    table = np.empty((len(segment_length), len(presence_criterion)))
+    for i, width in enumerate(segment_length):
+        each = overlap_accuracy_per_recording(
+            event_length=values[:, None], segment_length=width, presence_criterion=presence_criterion[None, :]
         )
-    return " ".join(parts)
+        table[i] = weights @ each
+    return table
+
+
+def best_numerical(lengths: Lengths, criteria: Floats, *, n: int = 300) -> tuple[Floats, Floats]:
+    """The maximum of equation 13 over the segment length, for every criterion: a grid of n, then a parabola."""
+    grid = np.geomspace(0.003, 6.0, n) * lengths.mean
+    table = overlap_accuracy_profile(lengths, segment_length=grid, presence_criterion=criteria, weighting="event")
+    return peak(grid, table)
+
+
+def peak(grid: Floats, table: Floats) -> tuple[Floats, Floats]:
+    """Where each column of the table is largest, and how large, by a parabola through the three highest points.
+
+    >>> x = np.geomspace(0.1, 10, 101)
+    >>> where, height = peak(x, -(np.log(x) - 0.3)[:, None] ** 2)
+    >>> bool(abs(np.log(where[0]) - 0.3) < 1e-9), bool(abs(height[0]) < 1e-9)
+    (True, True)
+    """
+    k = table.argmax(axis=0)
+    inner = np.clip(k, 1, len(grid) - 2)
+    column = np.arange(table.shape[1])
+    low, middle, high = (table[inner + step, column] for step in (-1, 0, 1))
+    bend = low - 2 * middle + high
+    step = np.where(bend < 0, np.clip((low - high) / np.where(bend < 0, 2 * bend, 1.0), -0.5, 0.5), 0.0)
+    ratio = np.log(grid[1] / grid[0])
+    length = grid[inner] * np.exp(step * ratio)
+    height = middle - (low - high) * step / 4
+    jump = (k != inner) | (np.abs(bend) > 1e-2)  # at an end, or where the accuracy jumps, the grid point itself
+    return np.where(jump, grid[k], length), np.where(jump, table[k, column], height)
+
+
+@dataclass(frozen=True)
+class DenseOptimum:
+    """For every criterion the best segment length of a dense recording, and what it and the rule d_q* give."""
+
+    segment_length: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+    event_recall: NDArray[np.float64]
+    rule_accuracy: NDArray[np.float64]
+
+
+def dense_model(*, n_events: int, segment_length: ArrayLike, presence_criterion: ArrayLike) -> Dense:
+    """The Boolean model at the density of n uniformly placed 1 s events in a recording of the paper."""
+    return dense_recordings(
+        event_length=EVENT_LENGTH,
+        event_rate=n_events / (RECORDING_LENGTH - EVENT_LENGTH),
+        segment_length=segment_length,
+        presence_criterion=presence_criterion,
+    )
+
+
+def dense_optimum(*, n_events: int, criteria: ArrayLike) -> DenseOptimum:
+    """The exact optimum for each presence criterion; at these densities it lies within a few d_q*."""
+    g = np.atleast_1d(np.asarray(criteria, dtype=np.float64))
+    rule: Any = optimal_segment_length(event_length=EVENT_LENGTH, presence_criterion=g)
+    steps = np.geomspace(0.7, 5.0, 66)
+    best = np.empty_like(g)
+    for k, (criterion, length) in enumerate(zip(g, rule)):
+        grid = length * steps
+        found = dense_model(n_events=n_events, segment_length=grid, presence_criterion=criterion)
+        smooth = peak(grid, np.asarray(found.overlap_accuracy)[:, None])[0]
+        bends = criterion * EVENT_LENGTH * np.arange(1, 7)  # where one more whole event fits, the accuracy has a kink
+        tried = np.concatenate((smooth, bends))
+        again = dense_model(n_events=n_events, segment_length=tried, presence_criterion=criterion)
+        best[k] = tried[int(np.argmax(again.overlap_accuracy))]
+    at_best = dense_model(n_events=n_events, segment_length=best, presence_criterion=g)
+    at_rule = dense_model(n_events=n_events, segment_length=rule, presence_criterion=g)
+    return DenseOptimum(
+        best,
+        np.atleast_1d(at_best.overlap_accuracy),
+        np.atleast_1d(at_best.event_recall),
+        np.atleast_1d(at_rule.overlap_accuracy),
+    )
+
+
+def selection_bias(*, n_recordings: int, criterion: float = 0.5, n_draws: int = 2000) -> float:
+    """How much higher the largest of the protocol's noisy means is than the largest of their expectations.
+
+    One event of 1 s. The noise of a mean over n recordings is normal with the exact deviation of one recording's mean.
+    """
+    q = PAPER.segment_lengths(shortest=1.0, longest=1.0)
+    mean = overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=criterion)
+    spread = deviation(q, criterion) / math.sqrt(n_recordings)
+    noise = np.random.default_rng(0).standard_normal((n_draws, len(q)))
+    return float((mean + spread * noise).max(axis=1).mean() - mean.max())
+
+
+def deviation(segment_length: Floats, criterion: float, *, n_phases: int = 400) -> Floats:
+    """The standard deviation of a recording's mean accuracy over the phase of its one 1 s event."""
+    phase = (np.arange(n_phases) + 0.5) / n_phases
+    found = []
+    for width in segment_length:
+        edges = (np.arange(int(np.ceil(1 / width)) + 2) - phase[:, None]) * width  # from before the event on
+        held = np.clip(np.minimum(edges[:, 1:], 1.0) - np.maximum(edges[:, :-1], 0.0), 0.0, None)
+        right = np.where(held >= criterion, held, width - held) / width
+        meets = held > 0
+        found.append(((right * meets).sum(axis=1) / meets.sum(axis=1)).std())
+    return np.asarray(found)

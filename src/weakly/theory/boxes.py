@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidInput
 from ..symbols import check, choice, whole
 from .core import Floats, out
-from .search import maximise
+from .optimum import maximise
 
 
 def _shares(length_ratios: Any, presence_criterion: Any) -> tuple[Floats, Floats, Floats, Floats]:

@@ -136,15 +136,15 @@ def annotator_seconds(d: Floats, q: Floats, annotator: Annotator) -> tuple[Float
     return 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
 
 
-def expected(lengths: Lengths, q: Floats, who: Who) -> Seconds:
+def expected(lengths: Lengths, q: Floats, who: Observer) -> Seconds:
     """The seconds per event, expected over a law of lengths, for every segment length and criterion."""
     if who.criterion is not None:
         g = who.criterion
         p0, m1, m2 = lengths.partial_moments(noticeable(lengths, q, g))
         zero = 0.0 * p0
         return Seconds(lengths.mean + zero, q + zero, (1 - 2 * g) * m1 + q * p0, m1 - g * g * m2 / q)
-    present = cells(lengths, q, who, lambda d, width, one: one.seconds(d, width).present)
-    true = cells(lengths, q, who, lambda d, width, one: one.seconds(d, width).true)
+    present = cells(lengths, q, who, lambda d, width, one: seconds(one, d, width).present)
+    true = cells(lengths, q, who, lambda d, width, one: seconds(one, d, width).true)
     return Seconds(np.full(q.shape, lengths.mean), q, present, true)
 
 
@@ -160,8 +160,8 @@ _AT_ONCE = 1_000_000
 def cells(
     lengths: Lengths,
     q: Floats,
-    who: Who,
-    function: Callable[[Floats, Floats, Who], Floats],
+    who: Observer,
+    function: Callable[[Floats, Floats, Observer], Floats],
     *,
     bends: Callable[[float, float], list[float]] | None = None,
 ) -> Floats:
@@ -182,7 +182,7 @@ def cells(
     for index, width in np.ndenumerate(widths):
         one = who.at(index, shape)
 
-        def inner(d: Floats, width: float = width, one: Who = one) -> Floats:
+        def inner(d: Floats, width: float = width, one: Observer = one) -> Floats:
             return function(d, np.asarray(width), one)
 
         more = [] if bends is None else bends(float(width), longest)

@@ -1,24 +1,32 @@
-r"""The segment length that maximises an accuracy: closed forms, exact sweeps over samples, searches over laws.
+r"""The best segment length and the best accuracy: closed forms, exact sweeps over samples, searches, and bounds.
 
 Between two neighbouring products :math:`\gamma d_i` of a sorted sample the same events can be noticed, so the expected
 wrong time is :math:`A/q + B + p_0 q` with constants from prefix sums, and its minimum, or that of its ratio to
 :math:`\mu + q`, is the root of a quadratic. The best of n roots and n ends is the exact optimum: O(n log n).
+
+:math:`f^*(\gamma)` of Theorem 3 bounds the accuracy given overlap for every law of lengths, as long as events lie at
+least one segment length apart: f depends on the event length through the ratio only, so every average of it, over
+events or over segments, stays below its largest value. Closer events break it (E23). What always holds is
+:math:`F \le \max(c, 1-c)`, c the share of the segment that events cover.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..lengths import Lengths
-from ..symbols import choice
-from .core import Floats, Who, cells, expected, lengths_or_numbers, out
-from .search import maximise
-from .single import _accuracy, best_ratio
-from .stochastic import event_weighted
+from ..observer import Observer
+from ..symbols import check, choice
+from .core import Floats, cells, expected, lengths_or_numbers, out
+from .single import best_overlap_accuracy, best_ratio, event_weighted, right_share
+
+#: Central differences of order eight: the first derivative from four points on either side.
+_OFFSETS = np.array([-4, -3, -2, -1, 1, 2, 3, 4.0])
+_FACTORS = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 
 
 def optimal_segment_length(
@@ -58,7 +66,10 @@ def optimal_segment_length(
     """
     objective = choice("objective", objective, ("overlap", "recording"))
     weighting = choice("weighting", weighting, ("event", "segment"))
-    who, d = Who.of(presence_criterion, rule, annotator), lengths_or_numbers(event_length)
+    who, d = (
+        Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
+        lengths_or_numbers(event_length),
+    )
     if isinstance(d, Lengths) and d.values is not None and d.values.size == 1:
         d = d.values[0] + np.zeros(())
     if not isinstance(d, Lengths):
@@ -74,7 +85,7 @@ def optimal_segment_length(
     exact = d.is_sample and (objective == "recording" or weighting == "segment")
     table = np.empty(who.shape)
     for index, g in np.ndenumerate(who.criterion):
-        one = Who(criterion=np.asarray(g))
+        one = Observer(criterion=np.asarray(g))
         table[index] = _exact(d, float(g), objective) if exact else _search(d, one, objective, weighting)
     return out(table)
 
@@ -102,19 +113,19 @@ def _exact(lengths: Lengths, g: float, objective: str) -> float:
     return float(q[int(np.argmin(score))])
 
 
-def _score(lengths: Lengths, who: Who, objective: str, weighting: str) -> Callable[[Floats], Floats]:
+def _score(lengths: Lengths, who: Observer, objective: str, weighting: str) -> Callable[[Floats], Floats]:
     def score(q: Floats) -> Floats:
         if objective == "overlap" and weighting == "event":
             if who.criterion is not None:
                 return event_weighted(lengths, q, who.criterion)
-            return cells(lengths, q, who, _accuracy)
+            return cells(lengths, q, who, right_share)
         found = expected(lengths, q, who)
         return -found.wrong if objective == "recording" else 1 - found.wrong / (found.event + found.segment)
 
     return score
 
 
-def _search(lengths: Lengths, who: Who, objective: str, weighting: str) -> float:
+def _search(lengths: Lengths, who: Observer, objective: str, weighting: str) -> float:
     score = _score(lengths, who, objective, weighting)
     low, high = lengths.quantile(1e-3), lengths.quantile(1 - 1e-6)
     jumps = _jumps(lengths, who)
@@ -131,7 +142,7 @@ def _search(lengths: Lengths, who: Who, objective: str, weighting: str) -> float
     return best
 
 
-def _beyond_every_criterion(lengths: Lengths, who: Who, objective: str) -> float | None:
+def _beyond_every_criterion(lengths: Lengths, who: Observer, objective: str) -> float | None:
     r"""The optimum from two moments of the criteria, if it exceeds every criterion; else None.
 
     Beyond the largest criterion the wrong time is :math:`\delta - 2\mu_1 + 2\mu_2/\delta`.
@@ -151,7 +162,7 @@ def _beyond_every_criterion(lengths: Lengths, who: Who, objective: str) -> float
     return float(ratio * values[0]) if ratio >= high * (1 - 1e-12) else None
 
 
-def _jumps(lengths: Lengths, who: Who) -> Floats:
+def _jumps(lengths: Lengths, who: Observer) -> Floats:
     """Segment lengths at which a length of the sample becomes noticeable; the accuracy jumps up there."""
     values = np.array([1.0]) if lengths.values is None else lengths.values
     if values.size > 2000:
@@ -166,3 +177,109 @@ def _jumps(lengths: Lengths, who: Who) -> Floats:
             need = form.event_share * values + form.seconds
             found.append(2 * need - values if form.margin else need / max(1e-9, 1 - form.segment_share))
     return np.unique(np.concatenate(found))
+
+
+def overlap_accuracy_bound(*, event_length: Any, segment_length: Any) -> Any:
+    r"""The largest accuracy given overlap that any annotator reaches on one event with this segment length.
+
+    .. math:: E[\max(c, 1-c) \mid \text{overlap}] = \frac{2+\delta}{2(1+\delta)} \text{ if } \delta \le 2,
+        \text{ else } \frac{\delta}{1+\delta}
+
+    Notes
+    -----
+    The criterion :math:`\gamma = \delta/2` attains it for :math:`\delta \le 2`: :func:`ideal_criterion`.
+
+    Examples
+    --------
+    >>> overlap_accuracy_bound(event_length=1, segment_length=1)
+    0.75
+    """
+    ratio = np.asarray(check("segment_length", segment_length)) / check("event_length", event_length)
+    return out(np.where(ratio <= 2, (2 + ratio) / 2, ratio) / (1 + ratio))
+
+
+def ideal_criterion(*, event_length: Any, segment_length: Any) -> Any:
+    r"""The presence criterion that suits a segment length best, :math:`\delta/2`; NaN beyond :math:`\delta = 2`.
+
+    Beyond two event lengths it is best to call every segment absent, which no criterion does.
+
+    Examples
+    --------
+    >>> ideal_criterion(event_length=2, segment_length=1)
+    0.25
+    """
+    ratio = np.asarray(check("segment_length", segment_length)) / check("event_length", event_length)
+    return out(np.where(ratio <= 2, ratio / 2, np.nan))
+
+
+def critical_event_rate(*, event_length: Any, presence_criterion: Any) -> Any:
+    r"""The rate of uniformly placed events, per second, from which :math:`f^*` is no upper bound.
+
+    .. math:: \lambda d_e = -\ln(1 - f^*(\gamma))
+
+    Denser recordings are covered to more than :math:`f^*`; one long segment, labelled present, beats it.
+
+    Examples
+    --------
+    >>> round(critical_event_rate(event_length=1, presence_criterion=0.5), 4)
+    1.4436
+    """
+    best = np.asarray(best_overlap_accuracy(presence_criterion=presence_criterion))
+    return out(-np.log1p(-best) / check("event_length", event_length))
+
+
+def maximise(
+    function: Callable[[Floats], Floats], low: float, high: float, *, extra: Sequence[float] | Floats = ()
+) -> tuple[float, float]:
+    """Where a vectorised function is largest between low and high, and its value there.
+
+    A logarithmic grid (with the extra points, such as jumps) finds the humps; the best few are closed in on until the
+    grid is finer than rounding lets a maximum be seen; a root of the derivative then gives the remaining digits.
+    """
+    points = np.geomspace(low, high, 385)
+    more = np.asarray(extra, dtype=np.float64)
+    points = np.unique(np.concatenate((points, more[(more > low) & (more < high)])))
+    values = np.asarray(function(points))
+    padded = np.concatenate(([-np.inf], values, [-np.inf]))
+    peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
+    peaks = peaks[np.argsort(-values[peaks], kind="stable")][:4]
+    found = [_close_in(function, points, values, int(peak)) for peak in peaks]
+    return max(found, key=lambda pair: pair[1])
+
+
+def _close_in(function: Callable[[Floats], Floats], points: Floats, values: Floats, peak: int) -> tuple[float, float]:
+    left, right = points[max(peak - 1, 0)], points[min(peak + 1, points.size - 1)]
+    best, value = float(points[peak]), float(values[peak])
+    while right - left > 1e-7 * best:
+        grid = np.linspace(left, right, 33)
+        inside = np.asarray(function(grid))
+        k = int(np.argmax(inside))
+        if inside[k] > value:
+            best, value = float(grid[k]), float(inside[k])
+        step = (right - left) / 32
+        left, right = max(left, best - step), min(right, best + step)
+    return _polish(function, best, value)
+
+
+def _polish(function: Callable[[Floats], Floats], best: float, value: float) -> tuple[float, float]:
+    """The root of the derivative beside ``best``; ``best`` itself where the function is not smooth there."""
+    step = 1e-3 * best
+
+    def slope(x: float) -> float:
+        return float(_FACTORS @ np.asarray(function(x + step * _OFFSETS)) / step)
+
+    a, b = best * (1 - 1e-6), best * (1 + 1e-6)
+    sa, sb = slope(a), slope(b)
+    if not sa > 0 > sb:
+        return best, value
+    for _ in range(3):  # the secant of a slope that is nearly linear
+        middle = a - sa * (b - a) / (sb - sa)
+        sm = slope(middle)
+        if sm > 0:
+            a, sa = middle, sm
+        elif sm < 0:
+            b, sb = middle, sm
+        else:
+            break
+    refined = float(np.asarray(function(np.array([middle])))[0])
+    return (middle, refined) if refined >= value - 4e-15 else (best, value)

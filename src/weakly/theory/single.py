@@ -2,7 +2,8 @@ r"""Theorems 1, 3, 4 and 5 of the paper and the closed forms per event: precisio
 
 Each function takes numbers or arrays (which broadcast) or a law of lengths as ``event_length``, and one of
 ``presence_criterion``, ``rule`` or ``annotator``. The assumptions are the paper's: the phase of the segments is
-uniform, and events lie at least one segment length apart.
+uniform, and events lie at least one segment length apart. Only the ratio :math:`\delta = d_q/d_e` of the lengths
+matters to a share of time: for the theory without seconds give ``event_length=1`` and the ratio as ``segment_length``.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..annotator import TIE
 from ..errors import AssumptionWarning, InvalidInput
 from ..lengths import Lengths
+from ..observer import Observer
 from ..symbols import check, choice
-from .core import Floats, Seconds, Who, cells, expected, lengths_or_numbers, noticeable, out
+from .core import Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
+from .core import recall as chance_found
 
 
-def _ask(event_length: Any, segment_length: Any, who: Who) -> Seconds:
+def _ask(event_length: Any, segment_length: Any, who: Observer) -> Seconds:
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    return expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+    return expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
 
 
 def overlap_accuracy(
@@ -30,7 +35,7 @@ def overlap_accuracy(
     presence_criterion: Any = None,
     rule: Any = None,
     annotator: Any = None,
-    weighting: str = "event",
+    weighting: str = "segment",
 ) -> Any:
     r"""Expected accuracy of a segment's label, given that the segment meets an event.
 
@@ -45,8 +50,8 @@ def overlap_accuracy(
     presence_criterion : :math:`\gamma` in (0, 1]; or
     rule : a :class:`~weakly.PresenceRule`, whose required overlap takes the place of :math:`\gamma d_e`; or
     annotator : an :class:`~weakly.Annotator`; a guessed present outside all events does not enter here.
-    weighting : for a law of lengths: ``event`` averages over events (eq. 13 of the paper), ``segment`` over the
-        segments that meet one, of which long events have more (E20).
+    weighting : for a law of lengths: ``segment`` averages over the segments that meet an event, of which long events
+        have more: what a labelled data set is; ``event`` over events (eq. 13 of the paper, E20).
 
     Notes
     -----
@@ -60,21 +65,20 @@ def overlap_accuracy(
     >>> overlap_accuracy(event_length=1, segment_length=[0.3, 0.8], presence_criterion=0.5).round(4).tolist()
     [0.2308, 0.7639]
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     weighting = choice("weighting", weighting, ("event", "segment"))
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if isinstance(d, Lengths) and weighting == "event":
         if who.criterion is not None:
-            from .stochastic import event_weighted
-
             return out(event_weighted(d, q, who.criterion))
-        return out(cells(d, q, who, _accuracy))
-    found = expected(d, q, who) if isinstance(d, Lengths) else who.seconds(d, q)
+        return out(cells(d, q, who, right_share))
+    found = expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
     return out(1 - found.wrong / (found.event + found.segment))
 
 
-def _accuracy(d: Floats, q: Floats, who: Who) -> Floats:
-    found = who.seconds(d, q)
+def right_share(d: Floats, q: Floats, who: Observer) -> Floats:
+    """Theorem 1 for one who answers, whoever it is."""
+    found = seconds(who, d, q)
     return 1 - found.wrong / (found.event + found.segment)
 
 
@@ -161,7 +165,7 @@ def recording_accuracy(
     ...     recording_length=100), 6)
     0.9575
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     count = np.asarray(check("n_events", n_events), dtype=np.float64)
     total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
     rho = np.asarray(check("flip_rate", flip_rate), dtype=np.float64)
@@ -198,7 +202,13 @@ def wrong_time(
     >>> wrong_time(event_length=1, segment_length=1, presence_criterion=0.5)
     0.5
     """
-    return out(_ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator)).wrong)
+    return out(
+        _ask(
+            event_length,
+            segment_length,
+            Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
+        ).wrong
+    )
 
 
 def precision(
@@ -218,7 +228,9 @@ def precision(
     >>> precision(event_length=1, segment_length=1, presence_criterion=0.5)
     0.75
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     some = found.present > 0
     return out(np.where(some, found.true / np.where(some, found.present, 1.0), np.nan))
 
@@ -239,7 +251,9 @@ def recall(
     >>> round(recall(event_length=1, segment_length=0.8, presence_criterion=0.5), 6)
     0.6875
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     return out(found.true / found.event)
 
 
@@ -261,12 +275,12 @@ def event_recall(
     >>> round(event_recall(event_length=1, segment_length=1.534247, presence_criterion=0.9), 4)
     0.4786
     """
-    who = Who.of(presence_criterion, rule, annotator)
+    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if not isinstance(d, Lengths):
-        return out(who.recall(d, q) + 0.0 * (d + q))
+        return out(chance_found(who, d, q) + 0.0 * (d + q))
     if who.criterion is None:
-        return out(cells(d, q, who, lambda each, width, one: one.recall(each, width)))
+        return out(cells(d, q, who, lambda each, width, one: chance_found(one, each, width)))
     p0, m1, _ = d.partial_moments(noticeable(d, q, who.criterion))
     return out(np.clip(p0 - np.maximum(0.0, 2 * who.criterion - 1) * m1 / q, 0.0, 1.0))
 
@@ -287,5 +301,120 @@ def expected_present_segments(
     >>> expected_present_segments(event_length=1, segment_length=2, presence_criterion=0.25)
     1.25
     """
-    found = _ask(event_length, segment_length, Who.of(presence_criterion, rule, annotator))
+    found = _ask(
+        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    )
     return out(found.present / found.segment)
+
+
+def overlap_accuracy_per_recording(*, event_length: Any, segment_length: Any, presence_criterion: Any) -> Any:
+    r"""Expected mean accuracy of the segments that meet the event, for recordings with one event each.
+
+    For :math:`\delta = d_q/d_e \ge 1`
+
+    .. math:: \frac{1 + \gamma}{\delta} - \frac{1/2 + \gamma^2}{\delta^2}.
+
+    For :math:`\delta < 1` let :math:`1 = k\delta + R` with whole k and :math:`0 \le R < \delta`. The event meets k+2
+    segments with chance :math:`R/\delta` and k+1 otherwise; with :math:`\Phi(x) = \int_0^x \phi`, where
+    :math:`\phi(x) = x/\delta` for :math:`x \ge \gamma` and :math:`1 - x/\delta` below, and with
+    :math:`I = 1\{\delta \ge \gamma\}`,
+
+    .. math:: \frac{1}{\delta}\left[\frac{k R I + 2\Phi(R)}{k+2}
+        + \frac{(k-1)(\delta-R) I + 2\Phi(\delta) - 2\Phi(R)}{k+1}\right].
+
+    Parameters
+    ----------
+    event_length : :math:`d_e` in seconds, or a law of lengths (one event per recording, lengths from the law).
+    segment_length, presence_criterion : as in :func:`overlap_accuracy`.
+
+    Notes
+    -----
+    The statistic of the paper's simulations with one event (E12); the grid has a uniform phase and no edges.
+
+    Examples
+    --------
+    >>> round(overlap_accuracy_per_recording(event_length=1, segment_length=1.3, presence_criterion=0.7), 6)
+    0.721893
+    """
+    who = Observer.of(presence_criterion=presence_criterion)
+    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    if isinstance(d, Lengths):
+        return out(cells(d, q, who, _per_recording, bends=_multiples))
+    return out(_per_recording(d, q, who))
+
+
+def _multiples(width: float, longest: float) -> list[float]:
+    return list(width * np.arange(1, min(longest / width, 400) + 1))
+
+
+def _per_recording(d: Floats, q: Floats, who: Observer) -> Floats:
+    assert who.criterion is not None
+    g, ratio = who.criterion, np.asarray(q / d, dtype=np.float64)
+    whole = np.floor(1 / ratio * (1 + 1e-15))
+    rest = np.clip(1 - whole * ratio, 0.0, None)
+    noticed = ratio >= g * (1 - TIE)
+
+    def area(x: Floats) -> Floats:
+        low = x - x * x / (2 * ratio)
+        high = g + (x * x - 2 * g * g) / (2 * ratio)
+        return np.where((x >= g) & noticed, high, low)
+
+    many = (whole * rest * noticed + 2 * area(rest)) / (whole + 2)
+    few = ((whole - 1) * (ratio - rest) * noticed + 2 * (area(ratio) - area(rest))) / (whole + 1)
+    long = (1 + g) / ratio - (0.5 + g * g) / ratio**2
+    return np.where(ratio >= 1, long, (many + few) / ratio)
+
+
+def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:
+    r"""E f over the law, for every segment length and criterion of the broadcast table.
+
+    With :math:`\kappa = 1 + 2\gamma + 2\gamma^2` Theorem 1 reads :math:`\kappa - 2\gamma^2 d/q - \kappa q/(d+q)` for
+    :math:`d \le q/\gamma`, else :math:`q/(d+q)`: the criterion only sets the limit and the factors of three sums over
+    the lengths up to the limit. So the lengths are sorted once, and a hundred criteria cost as much as one.
+    """
+    shape = np.broadcast_shapes(q.shape, g.shape)
+    widths, criteria = np.broadcast_to(q, shape).ravel(), np.broadcast_to(g, shape).ravel()
+    limits = noticeable(lengths, widths, criteria)
+    p0, m1, _ = lengths.partial_moments(limits)
+    near, whole = np.empty(limits.shape), np.empty(limits.shape)
+    distinct, where = np.unique(widths, return_inverse=True)
+    for k, width in enumerate(distinct):
+        cell = np.flatnonzero(where == k)
+        sums = lengths.partial(lambda d, width=width: 1 / (d + width), np.append(limits[cell], np.inf))  # type: ignore[misc]
+        near[cell], whole[cell] = sums[:-1], sums[-1]
+    kappa = 1 + 2 * criteria + 2 * criteria * criteria
+    found = kappa * p0 - 2 * criteria * criteria * m1 / widths - kappa * widths * near + widths * (whole - near)
+    return np.asarray(found.reshape(shape), dtype=np.float64)
+
+
+def overlap_accuracy_profile(
+    lengths: Any, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "segment"
+) -> Floats:
+    r"""The table of accuracies given overlap, one row per segment length and one column per presence criterion.
+
+    The same numbers as :func:`overlap_accuracy` with a law of lengths; the cost does not grow with the number of
+    criteria, and the memory is that of two copies of the lengths.
+
+    Parameters
+    ----------
+    lengths : a law, numbers (a sample) or events.
+    segment_length : Q lengths in seconds.
+    presence_criterion : C criteria in (0, 1].
+    weighting : ``segment`` or ``event`` (eq. 13 of the paper, E20).
+
+    Notes
+    -----
+    Theorem 1 and eq. 13 of the paper.
+
+    Examples
+    --------
+    >>> overlap_accuracy_profile([0.5, 1, 4], segment_length=[0.9, 2], presence_criterion=[0.5]).round(4).tolist()
+    [[0.3909], [0.5815]]
+    """
+    law = Lengths.of(lengths)
+    q = np.atleast_1d(np.asarray(check("segment_length", segment_length), dtype=np.float64)).ravel()[:, None]
+    g = np.atleast_1d(np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64)).ravel()[None, :]
+    if choice("weighting", weighting, ("event", "segment")) == "event":
+        return event_weighted(law, q, g)
+    found = expected(law, q, Observer(criterion=g))
+    return np.asarray(1 - found.wrong / (found.event + found.segment), dtype=np.float64)

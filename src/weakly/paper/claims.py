@@ -1,0 +1,302 @@
+"""The claims of the paper: its sentences (``claims.toml``), one stated tolerance for each kind, and the verdict.
+
+Below: the sentences without LaTeX, as MathML for a page and as plain text for a terminal or JSON. Only what they use is
+known: sub- and superscripts, fractions, roots, Greek letters, relations, references.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HOLDS, ABOUT, FAILS = "holds", "holds approximately", "does not hold"
+VERDICTS = (HOLDS, ABOUT, FAILS)
+CATEGORIES = {
+    "theorem": "theorems, proofs and formulas",
+    "number": "printed numbers",
+    "figure": "what the figures are said to show",
+    "code": "what the published scripts do",
+    "wording": "interpretations, and misprints of what stands right elsewhere",
+}
+#: Kind of comparison -> the tolerance that every claim of this kind is held to.
+TOLERANCES = {
+    "exact": "a formula: holds if it agrees to 1e-9, else it does not hold",
+    "digits": "a printed number: holds if the value rounds to it, approximately within 5 %",
+    "accuracy": "accuracies: hold within 0.01, approximately within 0.05; curves by their mean absolute difference",
+    "size": "lengths and costs: hold within 5 %, approximately within 25 %; curves by their mean absolute difference",
+    "order": "an inequality: it holds or it does not, to 1e-9",
+    "share": "several cases, tests or readings: holds if all agree, approximately if at least half do",
+}
+
+
+def judge(kind: str, value: Any, target: Any) -> str:
+    """The verdict on a value beside what the paper says, by the tolerance of its kind.
+
+    >>> judge("digits", 0.7639, "0.76"), judge("accuracy", 0.719, 0.764), judge("order", 2, 1)
+    ('holds', 'holds approximately', 'does not hold')
+    """
+    if kind == "share":
+        return HOLDS if value == 1 else ABOUT if value >= 0.5 else FAILS
+    if kind == "digits":
+        pairs = [(float(x), str(printed)) for x, printed in zip(np.atleast_1d(value), np.atleast_1d(target))]
+        if all(round(x, len(printed.partition(".")[2])) == float(printed) for x, printed in pairs):
+            return HOLDS
+        return ABOUT if all(abs(x - float(p)) <= 0.05 * abs(float(p)) for x, p in pairs) else FAILS
+    x, aim = np.asarray(value, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    if kind == "order":
+        return HOLDS if bool(np.all(x <= aim + 1e-9)) else FAILS
+    if kind == "exact":
+        return HOLDS if bool(np.all(np.abs(x - aim) <= 1e-9 * np.maximum(1.0, np.abs(aim)))) else FAILS
+    off, near, far = (np.abs(x - aim), 0.01, 0.05) if kind == "accuracy" else (np.abs(x / aim - 1), 0.05, 0.25)
+    return HOLDS if np.mean(off) <= near else ABOUT if np.mean(off) <= far else FAILS
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured, beside what it must meet (for ``order`` an upper limit), and the same in words."""
+
+    value: Any
+    target: Any
+    words: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim; ``verdict`` is the one on record, and a run that finds another is a regression in us."""
+
+    name: str
+    category: str
+    where: str
+    sentence: str  # the paper's own, in LaTeX; of the scripts' claims the one they serve
+    printed: str
+    tolerance: str
+    verdict: str
+    erratum: str
+    measure: Callable[[], Finding]
+
+    def check(self) -> Checked:
+        """The claim with what was measured now."""
+        finding = self.measure()
+        return Checked(self, finding, judge(self.tolerance, finding.value, finding.target))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim, what a run found, and the verdict that follows."""
+
+    claim: Claim
+    finding: Finding
+    verdict: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether the verdict differs from the one on record."""
+        return self.verdict != self.claim.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row of ``claims.json``."""
+        claim = self.claim
+        value = np.atleast_1d(np.asarray(self.finding.value, dtype=np.float64))
+        return {
+            "name": claim.name,
+            "category": claim.category,
+            "where": claim.where,
+            "sentence": text(claim.sentence),
+            "printed": text(claim.printed),
+            "measured": self.finding.words,
+            "value": float(value.flat[0]) if value.size == 1 and math.isfinite(value.flat[0]) else None,
+            "tolerance": f"{claim.tolerance}: {TOLERANCES[claim.tolerance]}",
+            "verdict": self.verdict,
+            "recorded_verdict": claim.verdict,
+            "erratum": claim.erratum,
+        }
+
+
+MEASURES: dict[str, Callable[[], Finding]] = {}
+
+
+def measures(name: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
+    """Register the decorated function as the measure of the claim of this name."""
+
+    def register(measure: Callable[[], Finding]) -> Callable[[], Finding]:
+        MEASURES[name] = measure
+        return measure
+
+    return register
+
+
+@cache
+def all_claims() -> tuple[Claim, ...]:
+    """Every claim, in the order of the paper.
+
+    >>> len(all_claims()) > 50
+    True
+    """
+    from . import claims_results, claims_theory  # noqa: F401  they register their measures
+
+    rows = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Claim(name, erratum=row.pop("erratum", ""), measure=MEASURES[name], **row) for name, row in rows.items()
+    )
+
+
+def counts(rows: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """Category (and "all") -> verdict -> number of claims, from (category, verdict) pairs.
+
+    >>> counts([("number", "holds")])["number"]["holds"]
+    1
+    """
+    every = Counter(rows)
+    table = {name: {verdict: every[name, verdict] for verdict in VERDICTS} for name in CATEGORIES}
+    return table | {"all": {verdict: sum(row[verdict] for row in table.values()) for verdict in VERDICTS}}
+
+
+def count_words(rows: Iterable[tuple[str, str]]) -> str:
+    """How the claims fare, in one sentence.
+
+    >>> count_words([])
+    'No claim was checked.'
+    """
+    whole = counts(rows)["all"]
+    if not sum(whole.values()):
+        return "No claim was checked."
+    return (
+        f"Of {sum(whole.values())} claims {whole[HOLDS]} hold, {whole[ABOUT]} hold approximately and "
+        f"{whole[FAILS]} do not hold."
+    )
+
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_]|\S")
+_SIMPLE = re.compile(r"\d+(\.\d+)?|\w(_\w+)?\*?(\^\w)?")
+_MATHS = re.compile(r"\$(.+?)\$|\\\((.+?)\\\)")
+_SIGNS = {
+    r"\gamma": "γ", r"\delta": "δ", r"\rho": "ρ", r"\mu": "μ", r"\infty": "∞", r"\E": "𝔼",
+    r"\rightarrow": "→", r"\approx": "≈", r"\geq": "≥", r"\ge": "≥", r"\leq": "≤", r"\le": "≤", r"\in": "∈",
+    r"\gg": "≫", r"\sim": "∼", r"\cap": "∩", r"\dots": "…", r"\{": "{", r"\}": "}", "-": "−",
+}  # fmt: skip
+_SPACED = "=<>≈≥≤∈→≫∼∩+−"
+#: The labels of the paper that the sentences refer to.
+_REFERENCES = {
+    "thm:max_iou": "3", "thm:label_accuracy": "5", "app:thm3": "A.3", "eq:label_accuracy_recording": "14",
+    "fig:simple_simulation": "6", "fig:normal_mean": "7", "fig:normal_variance": "8", "fig:gamma": "9",
+}  # fmt: skip
+#: Symbols in our own words: d_q*, f*, t_1, B_ORC, 10^9, and Greek letters.
+_BARE = re.compile(r"\b([A-Za-z])_(\w+)(\*?)|\b([fB])\*|(?<=[\dγδ])\^(\d+)|([γδρμ])(\*?)")
+
+
+class _Formula:
+    """A formula as MathML or as text, read from left to right."""
+
+    def __init__(self, latex: str, *, markup: bool) -> None:
+        self.tokens, self.at, self.markup = _TOKEN.findall(latex), 0, markup
+
+    def row(self) -> str:
+        """Everything up to the closing brace or the end."""
+        parts = []
+        while self.at < len(self.tokens) and self.tokens[self.at] != "}":
+            parts.append(self.scripted())
+        return "".join(parts)
+
+    def group(self) -> str:
+        """What stands in braces, or the next atom."""
+        if self.tokens[self.at] != "{":
+            return self.atom()
+        self.at += 1
+        inside = self.row()
+        self.at += 1
+        return f"<mrow>{inside}</mrow>" if self.markup else inside
+
+    def scripted(self) -> str:
+        """An atom with its sub- and superscript."""
+        base, marks = self.group(), {}
+        while self.at < len(self.tokens) and self.tokens[self.at] in "_^":
+            mark = self.tokens[self.at]
+            self.at += 1
+            marks[mark] = self.group()
+        if not marks:
+            return base
+        if self.markup:
+            tag = {"_": "msub", "^": "msup", "_^": "msubsup"}["".join(sorted(marks, reverse=True))]
+            return f"<{tag}>{base}{marks.get('_', '')}{marks.get('^', '')}</{tag}>"
+        low = f"_{marks['_']}" if "_" in marks else ""
+        return base + low + ("" if "^" not in marks else "*" if marks["^"] == "*" else f"^{marks['^']}")
+
+    def atom(self) -> str:
+        """One sign, number, letter, fraction or root."""
+        token = self.tokens[self.at]
+        self.at += 1
+        if token == r"\frac":
+            over, under = self.group(), self.group()
+            if self.markup:
+                return f"<mfrac>{over}{under}</mfrac>"
+            return "/".join(part if _SIMPLE.fullmatch(part) else f"({part})" for part in (over, under))
+        if token == r"\sqrt":
+            inside = self.group()
+            return f"<msqrt>{inside}</msqrt>" if self.markup else f"√({inside})"
+        if token == r"\text":
+            self.at += 1
+            end = self.tokens.index("}", self.at)
+            word, self.at = "".join(self.tokens[self.at : end]), end + 1
+            return f"<mtext>{word}</mtext>" if self.markup else word
+        sign = _SIGNS.get(token, token)
+        if not self.markup:
+            return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
+        tag = "mn" if sign[0].isdigit() else "mi" if sign.isalpha() or sign == "∞" else "mo"
+        return f"<{tag}>{escape(sign)}</{tag}>"
+
+
+def _prose(latex: str) -> str:
+    words = re.sub(r"~?\\ref\{([^}]*)\}", lambda match: f" {_REFERENCES[match[1]]}", latex)
+    return words.replace(r"\%", " %").replace("[...]", "…").replace("~", " ")
+
+
+def text(latex: str) -> str:
+    r"""The sentence in plain Unicode.
+
+    >>> text(r"the ratio $\delta^* = d_q^*/d_e$ is $\frac{1}{1+\gamma}$")
+    'the ratio δ* = d_q*/d_e is 1/(1 + γ)'
+    """
+    plain = _MATHS.sub(lambda match: _Formula(match[1] or match[2], markup=False).row().strip(), latex)
+    return re.sub(r" {2,}", " ", _prose(plain))
+
+
+def markup(latex: str) -> str:
+    r"""The sentence as HTML, its formulas as MathML, which browsers draw by themselves.
+
+    >>> markup(r"$\gamma$ < 1")
+    '<math><mi>γ</mi></math> &lt; 1'
+    """
+    parts, end = [], 0
+    for match in _MATHS.finditer(latex):
+        parts += [words(_prose(latex[end : match.start()]))]
+        parts += [f"<math>{_Formula(match[1] or match[2], markup=True).row()}</math>"]
+        end = match.end()
+    return "".join(parts) + words(_prose(latex[end:]))
+
+
+def words(plain: str) -> str:
+    """Our own words as HTML: d_q*, f*, γ and 10^9 are set as symbols.
+
+    >>> words("f* < d_q* at γ = 0.5")
+    '<i>f</i><sup>*</sup> &lt; <i>d</i><sub>q</sub><sup>*</sup> at <i>γ</i> = 0.5'
+    """
+
+    def symbol(match: re.Match[str]) -> str:
+        base, low, star, letter, power, greek, raised = match.groups()
+        if power:
+            return f"<sup>{power}</sup>"
+        star = "*" if letter else star or raised
+        name = base or letter or greek
+        return f"<i>{name}</i>" + (f"<sub>{low}</sub>" if low else "") + ("<sup>*</sup>" if star else "")
+
+    return _BARE.sub(symbol, escape(plain, quote=False))

@@ -1,0 +1,322 @@
+r"""What labeling costs, in closed form: targets, budgets, break-even with the oracle, and recursive bisection.
+
+The answers are for one event length; the number of queries of fixed segments is :math:`T / d_q`, which need not be
+whole, as in the paper. Bisection: a part of a segment holds no more of the event than the segment does, so a present
+leaf has only present ancestors; halving every present segment returns exactly the labels of the finest fixed grid, and
+asks only where an event is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..annotator import TIE
+from ..cost import Cost
+from ..errors import InvalidInput
+from ..symbols import check, whole
+from .optimum import optimal_segment_length
+from .single import overlap_accuracy as accuracy_given_overlap
+
+
+def longest_segment_length(
+    *, event_length: Any, presence_criterion: Any, overlap_accuracy: Any = None, wrong_time: Any = None
+) -> Any:
+    r"""The longest, hence cheapest, segment length that still meets a target; NaN where no length does.
+
+    .. math::
+        \delta_{max}(\alpha) =
+        \frac{1 + 2\gamma - \alpha + \sqrt{(1 + 2\gamma - \alpha)^2 - 8 \alpha \gamma^2}}{2 \alpha}, \qquad
+        \delta_{max}(\epsilon) = \frac{2\gamma + \epsilon + \sqrt{(2\gamma + \epsilon)^2 - 8\gamma^2}}{2}
+
+    for an accuracy given overlap of at least :math:`\alpha`, or at most :math:`\epsilon d_e` seconds of wrong label per
+    event; :math:`d_q = \delta_{max} d_e`.
+
+    Parameters
+    ----------
+    event_length : d_e, s, > 0.
+    presence_criterion : gamma in (0, 1].
+    overlap_accuracy : the target alpha in (0, 1]; or
+    wrong_time : the target in seconds per event, > 0.
+
+    Notes
+    -----
+    From Theorems 1 and 3 of the paper, solved for the segment length. One event, uniform offset.
+
+    Examples
+    --------
+    >>> float(longest_segment_length(event_length=1, presence_criterion=0.5, wrong_time=0.5))
+    1.0
+    """
+    d, g = check("event_length", event_length), check("presence_criterion", presence_criterion)
+    if (overlap_accuracy is None) == (wrong_time is None):
+        raise InvalidInput("give one target: overlap_accuracy or wrong_time")
+    if overlap_accuracy is not None:
+        target = check("presence_criterion", overlap_accuracy, called="overlap_accuracy")
+        sums, product, scale = (1 + 2 * g - target) / target, 2 * g**2 / target, d
+    else:
+        target = check("wrong_time", wrong_time) / d
+        sums, product, scale = 2 * g + target, 2 * g**2, d
+    # The two lengths that meet the target exactly have this sum and product (in event lengths); the longer one is ours.
+    square = sums**2 - 4 * product
+    square = np.where(np.abs(square) <= 1e-14 * sums**2, 0.0, square)
+    with np.errstate(invalid="ignore"):
+        ratio = (sums + np.sqrt(square)) / 2
+    return np.where((square >= 0) & (ratio >= g), ratio * scale, np.nan)[()]
+
+
+def minimal_cost(
+    *,
+    event_length: Any,
+    presence_criterion: Any,
+    recording_length: Any,
+    overlap_accuracy: Any = None,
+    wrong_time: Any = None,
+    cost: Cost | None = None,
+) -> Any:
+    r"""The least cost of fixed segments that meet a target; infinite where none do.
+
+    .. math:: C_{min} = (1 - r) T + r T / (\delta_{max} d_e)
+
+    Parameters are those of :func:`longest_segment_length`, with the recording length T (s) and a :class:`Cost`.
+
+    Examples
+    --------
+    >>> work = {"event_length": 1, "presence_criterion": 0.5, "recording_length": 100}
+    >>> round(float(minimal_cost(overlap_accuracy=0.7, **work)), 4)
+    88.0742
+    """
+    total = check("recording_length", recording_length)
+    longest = longest_segment_length(
+        event_length=event_length,
+        presence_criterion=presence_criterion,
+        overlap_accuracy=overlap_accuracy,
+        wrong_time=wrong_time,
+    )
+    price = (cost or Cost()).of(listened=total, n_queries=total / longest)
+    return np.where(np.isnan(price), np.inf, price)[()]
+
+
+def affordable_segment_length(
+    *, event_length: Any, presence_criterion: Any, recording_length: Any, budget: Any, cost: Cost | None = None
+) -> Any:
+    r"""The segment length with the best accuracy given overlap that the budget allows; NaN if it allows no query.
+
+    .. math:: d_q = \max(d_q^*, T / B), \qquad B = (C - (1 - r) T) / r
+
+    Longer than :math:`d_q^*` is cheaper and worse; shorter is dearer and worse.
+
+    Examples
+    --------
+    >>> work = {"event_length": 1, "presence_criterion": 0.5, "recording_length": 100}
+    >>> affordable_segment_length(budget=[80, 500], **work).round(4).tolist()
+    [1.6667, 0.809]
+    """
+    total = check("recording_length", recording_length)
+    best = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
+    affordable = np.asarray((cost or Cost()).queries(budget=check("cost", budget, called="budget"), listened=total))
+    with np.errstate(divide="ignore"):
+        length = np.maximum(best, total / affordable)
+    return np.where(affordable > 0, length, np.nan)[()]
+
+
+def affordable_accuracy(
+    *, event_length: Any, presence_criterion: Any, recording_length: Any, budget: Any, cost: Cost | None = None
+) -> Any:
+    """The best accuracy given overlap that fixed segments reach within the budget; NaN if it allows no query.
+
+    Parameters are those of :func:`affordable_segment_length`.
+
+    Examples
+    --------
+    >>> work = {"event_length": 1, "presence_criterion": 0.5, "recording_length": 100}
+    >>> round(float(affordable_accuracy(budget=80, **work)), 6)
+    0.6375
+    """
+    length = np.asarray(
+        affordable_segment_length(
+            event_length=event_length,
+            presence_criterion=presence_criterion,
+            recording_length=recording_length,
+            budget=budget,
+            cost=cost,
+        )
+    )
+    known = np.where(np.isnan(length), 1.0, length)
+    value = accuracy_given_overlap(
+        event_length=event_length, segment_length=known, presence_criterion=presence_criterion
+    )
+    return np.where(np.isnan(length), np.nan, value)[()]
+
+
+def cost_ratio(
+    *,
+    recording_length: Any,
+    n_events: Any,
+    event_length: Any = 1.0,
+    presence_criterion: Any = 0.5,
+    segment_length: Any = None,
+    overestimation: Any = 1.0,
+    query_cost_share: Any = 0.5,
+) -> Any:
+    r"""The cost of fixed segments over the cost of the oracle, :math:`C_{FIX} / C_{ORC}`.
+
+    .. math:: \frac{(1 - r) T + r T / d_q}{(1 - r) T + r s (2 M + 1)}
+
+    with :math:`d_q = d_q^*` unless given. Above 1 the oracle is cheaper. Numbers or arrays, which broadcast.
+
+    Notes
+    -----
+    The cost model of the paper with :math:`B_{ORC} = s (2 M + 1)`, as its text defines it (the code of the paper has
+    :math:`2 s M + 1`, E16).
+
+    Examples
+    --------
+    >>> round(float(cost_ratio(recording_length=100, n_events=1)), 4)
+    2.1709
+    """
+    total, share = check("recording_length", recording_length), check("query_cost_share", query_cost_share)
+    if segment_length is None:
+        width = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
+    else:
+        width = check("segment_length", segment_length)
+    oracle = check("overestimation", overestimation) * (2 * check("n_events", n_events) + 1)
+    return ((1 - share) * total + share * total / width) / ((1 - share) * total + share * oracle)
+
+
+def break_even_events(*, recording_length: Any, segment_length: Any, overestimation: Any = 1.0) -> Any:
+    r"""The number of events at which fixed segments and the oracle cost the same; with fewer the oracle is cheaper.
+
+    .. math:: M^* = (T / (s d_q) - 1) / 2
+
+    Negative where the oracle is dearer even without events. The price of a query does not matter, as both methods hear
+    the whole recording (E17, E18).
+
+    Examples
+    --------
+    >>> from weakly import optimal_segment_length
+    >>> best = optimal_segment_length(event_length=1, presence_criterion=0.5)
+    >>> round(float(break_even_events(recording_length=100, segment_length=best, overestimation=8)), 4)
+    7.2254
+    """
+    total, width = check("recording_length", recording_length), check("segment_length", segment_length)
+    return (total / (check("overestimation", overestimation) * width) - 1) / 2
+
+
+def break_even_overestimation(*, recording_length: Any, segment_length: Any, n_events: Any) -> Any:
+    r"""The overestimation at which fixed segments and the oracle cost the same; with less the oracle is cheaper.
+
+    .. math:: s^* = T / (d_q (2 M + 1))
+
+    Examples
+    --------
+    >>> float(break_even_overestimation(recording_length=90, segment_length=1, n_events=1))
+    30.0
+    """
+    total, width = check("recording_length", recording_length), check("segment_length", segment_length)
+    return total / (width * (2 * check("n_events", n_events) + 1))
+
+
+def break_even_recording_length(*, segment_length: Any, n_events: Any, overestimation: Any = 1.0) -> Any:
+    r"""The recording length at which fixed segments and the oracle cost the same; in longer ones the oracle is cheaper.
+
+    .. math:: T^* = s (2 M + 1) d_q
+
+    Examples
+    --------
+    >>> float(break_even_recording_length(segment_length=2, n_events=1, overestimation=8))
+    48.0
+    """
+    width, count = check("segment_length", segment_length), check("n_events", n_events)
+    return check("overestimation", overestimation) * (2 * count + 1) * width
+
+
+def _present_per_level(recording_length: Any, event_length: Any, criterion: Any, depth: int) -> list[float]:
+    """Expected number of present segments of length T / 2^j for one event placed uniformly in the recording."""
+    total, d = float(check("recording_length", recording_length)), float(check("event_length", event_length))
+    need = float(check("presence_criterion", criterion)) * d
+    if d > total:
+        raise InvalidInput(f"event_length must be at most recording_length {total:g}, got {d:g}")
+    found = []
+    for level in range(depth):
+        width = total / 2**level
+        if need > width * (1 + TIE):
+            found.append(0.0)
+            continue
+        if d == total:
+            found.append(float(2**level))
+            continue
+        start = width * np.arange(2**level)
+        low, high = np.maximum(start - d + need, 0.0), np.minimum(start + width - need, total - d)
+        found.append(float(np.maximum(high - low, 0.0).sum() / (total - d)))
+    return found
+
+
+def _depth(levels: Any, start_level: Any) -> tuple[int, int]:
+    depth = whole("levels", levels, least=0, most=24)
+    first = whole("start_level", start_level, least=0)
+    if first > depth:
+        raise InvalidInput(f"start_level must be at most levels = {depth}, got {first}")
+    return depth, first
+
+
+def bisection_queries(
+    *, recording_length: Any, levels: int, event_length: Any, presence_criterion: Any, start_level: int = 0
+) -> float:
+    r"""Expected number of queries of recursive bisection in a recording with one event.
+
+    .. math:: 2^{j_0} + 2\sum_{j=j_0}^{J-1} E N_j
+
+    where :math:`N_j` counts the present segments of length :math:`T/2^j`; without edges, from the whole recording on,
+    about :math:`1 + 2J + 2(1-2\gamma)(d_e/l)(1-2^{-J})` with :math:`l = T/2^J`.
+
+    Parameters
+    ----------
+    recording_length : T in seconds; the event lies in it uniformly.
+    levels : J; the finest segments have the length :math:`T/2^J`.
+    start_level : :math:`j_0`; the first queries are the :math:`2^{j_0}` segments of that level.
+
+    Examples
+    --------
+    >>> round(bisection_queries(recording_length=102.4, levels=7, event_length=1, presence_criterion=0.3), 4)
+    15.9467
+    """
+    depth, first = _depth(levels, start_level)
+    present = _present_per_level(recording_length, event_length, presence_criterion, depth)
+    return 2.0**first + 2 * sum(present[first:])
+
+
+def bisection_listened(
+    *, recording_length: Any, levels: int, event_length: Any, presence_criterion: Any, start_level: int = 0
+) -> float:
+    r"""Expected seconds heard in recursive bisection with one event: :math:`T + \sum_{j \ge j_0} E N_j\, T/2^j`.
+
+    Examples
+    --------
+    >>> round(bisection_listened(recording_length=102.4, levels=7, event_length=1, presence_criterion=0.5) / 102.4, 2)
+    2.98
+    """
+    depth, first = _depth(levels, start_level)
+    total = float(check("recording_length", recording_length))
+    present = _present_per_level(recording_length, event_length, presence_criterion, depth)
+    return total + sum(count * total / 2.0**level for level, count in enumerate(present) if level >= first)
+
+
+def optimal_start_level(*, recording_length: Any, n_events: Any, query_cost_share: Any, levels: int) -> int:
+    r"""The level at which bisection should start, from :math:`2^{j_0} \approx \sqrt{2MT(1-r)/r}`, at most ``levels``.
+
+    Starting too high re-listens, starting too low asks needless queries.
+
+    Examples
+    --------
+    >>> optimal_start_level(recording_length=102.4, n_events=1, query_cost_share=0.5, levels=7)
+    4
+    """
+    depth, _ = _depth(levels, 0)
+    total, count = float(check("recording_length", recording_length)), float(check("n_events", n_events))
+    share = float(check("query_cost_share", query_cost_share))
+    if share == 0:
+        return depth
+    wished = np.sqrt(2 * count * total * (1 - share) / share)
+    return int(np.clip(round(np.log2(max(wished, 1.0))), 0, depth))

@@ -1,0 +1,364 @@
+"""One world, every door: whoever can answer a question gives the same number for every word.
+
+A door takes a :class:`World` and gives its words, or None where it cannot answer. To add one, write a function and put
+it into ``DOORS``; it is compared with the slow definitions of ``reference.py``, which borrow nothing from the package.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import reference
+import weakly as wk
+from weakly import theory
+from weakly.adaptive import Fixed, Overlapping, Recording
+from weakly.annotator import Annotator, PresenceRule
+from weakly.evaluation.clips import clip_labels
+from weakly.events import Timelines
+from weakly.tally import of_labels
+from weakly.windows import window_counts
+
+WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
+COUNTS = ("n_queries", "listened", "n_events", "n_recordings")
+LAWS = {"beta": stats.beta}
+
+
+@dataclass(frozen=True)
+class World:
+    """Recordings as (events, length), and how they are asked about; ``who`` in the plain data of ``reference.py``."""
+
+    recordings: tuple[Any, ...]
+    width: float
+    who: Any
+    phase: Any = "random"
+    edge: str = "truncate"
+    hop: float | None = None
+    votes: int | None = None
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        placed = {"phase": self.phase, "edge": self.edge, "hop": self.hop, "votes": self.votes}
+        return {"segment_length": self.width, **placed, **answering(self.who)}
+
+    @property
+    def is_hard(self) -> bool:
+        return not isinstance(self.who, dict)
+
+
+def rule_of(rule):
+    kind, *values = rule
+    if kind == "either":
+        return PresenceRule.either(*map(rule_of, values))
+    return getattr(PresenceRule, kind)(*values)
+
+
+def answering(who):
+    """The arguments of a public function for who answers."""
+    if isinstance(who, (int, float)):
+        return {"presence_criterion": who}
+    if isinstance(who, tuple):
+        return {"rule": rule_of(who)}
+    law = who.get("law")
+    rates = {f"{name}_rate": who.get(name, 0.0) for name in ("guess", "lapse", "flip")}
+    criterion = who["criterion"] if law is None else LAWS[law[0]](*law[1:])
+    return {"annotator": Annotator(presence_criterion=criterion, votes=who.get("votes"), **rates)}
+
+
+def people(law=None, criterion=0.5, **rates):
+    frozen = None if law is None else LAWS[law[0]](*law[1:])
+    return {"criterion": criterion if law is None else frozen.cdf, **({} if law is None else {"law": law}), **rates}
+
+
+def words_of(sums):
+    """The words of results from sums over recordings, as their definitions say."""
+    tp, fp, elsewhere = sums["tp"], sums["fp"], sums["fp_elsewhere"]
+    said = tp + fp + elsewhere
+    wrong = said + sums["event_time"] - 2 * tp
+    n = sums["n_recordings"]
+
+    def ratio(above, below):
+        return above / below if below > 0 else np.nan
+
+    return {
+        "overlap_accuracy": ratio(sums["overlap_time"] - sums["cover_time"] - fp + tp, sums["overlap_time"]),
+        "recording_accuracy": 1 - wrong / sums["time"],
+        "precision": ratio(tp, said),
+        "recall": ratio(tp, sums["event_time"]),
+        "event_recall": ratio(sums["n_found"], sums["n_events"]),
+        "wrong_time": wrong / n,
+        "n_queries": sums["n_segments"],
+        "listened": sums["listened"],
+        "n_events": sums["n_events"],
+        "n_recordings": n,
+    }
+
+
+def by_definition(world):
+    total = {"n_recordings": float(len(world.recordings))}
+    for events, length in world.recordings:
+        how = {"edge": world.edge, "hop": world.hop, "votes": world.votes}
+        if world.phase == "random":
+            nodes = 7 if isinstance(world.who, dict) and "law" in world.who else 2  # the rest is linear in between
+            one = reference.expected(events, length, world.width, world.who, nodes=nodes, **how)
+        else:
+            one = reference.score(events, length, world.width, world.who, phase=world.phase, **how)
+        for name, value in one.items():
+            total[name] = total.get(name, 0.0) + value
+    return words_of(total)
+
+
+def by_evaluate(world):
+    timelines = Timelines.of([events for events, _ in world.recordings], [length for _, length in world.recordings])
+    found = wk.evaluate(timelines, **world.asked)
+    return {name: getattr(found, name) for name in (*WORDS, *COUNTS)}
+
+
+def by_theory(world):
+    """Closed forms: one event, far from the recording's ends, under a random phase."""
+    (events, length), *more = world.recordings
+    if more or len(events) != 1 or world.phase != "random" or world.edge != "truncate":
+        return None
+    (a, b), w = events[0], world.width
+    if min(a, length - b) <= 2 * w:
+        return None
+    one = {"event_length": b - a, "segment_length": w, **answering(world.who)}
+    if world.hop is not None:
+        if "annotator" in one:
+            return None
+        one |= {"hop": world.hop, "votes": world.votes}
+        return {
+            "wrong_time": theory.overlapping_wrong_time(**one),
+            "overlap_accuracy": theory.overlapping_cell_accuracy(**one),
+        }
+    found = {name: getattr(theory, name)(**one) for name in ("overlap_accuracy", "recall", "event_recall")}
+    found["recording_accuracy"] = theory.recording_accuracy(**one, n_events=1, recording_length=length)
+    if world.is_hard or not (world.who.get("guess") or world.who.get("flip")):  # it knows of no guess elsewhere
+        found |= {"precision": theory.precision(**one), "wrong_time": theory.wrong_time(**one)}
+    return found
+
+
+def by_clip_labels(world):
+    """The exported labels of clips, scored as labels that somebody owns."""
+    if world.phase == "random" or not world.is_hard or world.hop is not None or world.edge == "infinite":
+        return None
+    if not any(events for events, _ in world.recordings):
+        return None
+    frame = [
+        {"recording": f"r{i:02}", "onset": a, "offset": b, "label": "x"}
+        for i, (events, _) in enumerate(world.recordings)
+        for a, b in events
+    ]
+    import pandas as pd
+
+    lengths = {f"r{i:02}": length for i, (_, length) in enumerate(world.recordings)}
+    events = wk.Events.from_frame(pd.DataFrame(frame), recording_length=lengths)
+    rule = rule_of(world.who) if isinstance(world.who, tuple) else PresenceRule.fraction(world.who)
+    made = clip_labels(events, segment_length=world.width, rule=rule, phase=world.phase, edge=world.edge).to_frame()
+    rows = [made[made["recording"] == name] for name in lengths]
+    timelines = Timelines.of([events for events, _ in world.recordings], list(lengths.values()))
+    clips = [row[["onset", "offset"]].to_numpy() for row in rows]
+    tally = of_labels(timelines, clips, [row["present"].to_numpy() for row in rows])
+    found = {name: tally.metrics()[name].item() for name in WORDS}
+    found.pop("event_recall")  # cut clips are judged at their full length, which labels do not tell
+    return found | {"n_queries": tally.n_segments.item(), "listened": tally.listened.item()}
+
+
+def by_queries(world):
+    """What `queries` would ask."""
+    if world.phase != 0.0 or world.edge != "truncate":
+        return None
+    if world.hop is None:
+        method = Fixed(segment_length=world.width)
+    else:
+        method = Overlapping(segment_length=world.width, hop=world.hop, votes=world.votes)
+    asked = [method.segments(Recording(str(i), length)) for i, (_, length) in enumerate(world.recordings)]
+    return {"n_queries": sum(map(len, asked)), "listened": sum((a[:, 1] - a[:, 0]).sum() for a in asked)}
+
+
+def by_counting(world):
+    """The convention itself."""
+    phase = None if world.phase == "random" else world.phase
+    how = {"segment_length": world.width, "hop": world.hop, "phase": phase, "edge": world.edge}
+    n, heard = window_counts([length for _, length in world.recordings], **how)
+    return {"n_queries": n.sum(), "listened": heard.sum()}
+
+
+DOORS = (by_evaluate, by_theory, by_clip_labels, by_queries, by_counting)
+
+
+def agree(world, tolerance=1e-9, doors=DOORS):
+    wanted = by_definition(world)
+    asked = 0
+    for door in doors:
+        found = door(world)
+        for name, value in (found or {}).items():
+            assert value == pytest.approx(wanted[name], rel=tolerance, abs=tolerance, nan_ok=True), (
+                f"{door.__name__}: {name} of {world}"
+            )
+            asked += 1
+    assert asked
+
+
+@st.composite
+def recordings(draw, most=3):
+    length = draw(st.sampled_from([1.0, 3.0, 6.4]))
+    n = draw(st.integers(0, most))
+    if draw(st.booleans()):
+        points = sorted(draw(st.lists(st.integers(0, 64), min_size=2 * n, max_size=2 * n, unique=True)))
+        points = [length * x / 64 for x in points]
+    else:
+        points = sorted(draw(st.lists(st.floats(0, length), min_size=2 * n, max_size=2 * n)))
+    pairs = list(zip(points[::2], points[1::2]))
+    assume(all(b - a > 0.01 for a, b in pairs) and all(c - b > 0.01 for (_, b), (c, _) in itertools.pairwise(pairs)))
+    return pairs, length
+
+
+RULES = (
+    *(("fraction", 0.5), ("seconds", 0.25), ("any",), ("coverage", 0.5), ("shorter", 0.7), ("margin", 0.4)),
+    *(("margin", 2.0), ("either", ("seconds", 0.5), ("fraction", 0.5)), ("either", ("margin", 1.0), ("seconds", 0.5))),
+)
+CERTAIN = (*(0.05, 0.3, 0.5, 0.77, 1.0), *RULES)
+NOISY = (
+    people(criterion=0.4, guess=0.1, lapse=0.2),
+    people(criterion=0.1, lapse=0.3),
+    people(criterion=0.9, guess=0.2),
+    people(criterion=0.6, flip=0.15),
+    people(criterion=0.5, guess=0.2, lapse=0.3, votes=(2, 3)),
+)
+LAWFUL = (
+    people(law=("beta", 2, 3)),
+    people(law=("beta", 1, 2), guess=0.1, lapse=0.2, flip=0.05),
+    people(law=("beta", 2, 2), votes=(2, 2)),
+    people(law=("beta", 2, 3), guess=0.05, lapse=0.3, votes=(2, 3)),
+    people(law=("beta", 1, 3), lapse=0.4, votes=(1, 2)),
+)
+FIXED = ({}, {"edge": "inside"}, {"edge": "infinite"})
+WINDOWS = (
+    *({"hop": 0.5, "votes": 1}, {"hop": 0.25, "votes": 3}, {"hop": 0.25, "votes": 2, "edge": "inside"}),
+    *({"hop": 1.0, "votes": 1}, {"hop": 0.5, "votes": 2}),
+)
+
+
+def crowded_panel(world):
+    """Voters with a law of criteria on several events: there the slow integral over phases is the coarse one."""
+    return (
+        isinstance(world.who, dict) and "law" in world.who and "votes" in world.who and len(world.recordings[0][0]) > 1
+    )
+
+
+QUIET = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+
+
+@QUIET
+@given(
+    st.lists(recordings(), min_size=1, max_size=2),
+    st.sampled_from([0.1, 0.3, 0.5, 1.0, 1.3, 4.0]),
+    st.sampled_from((*CERTAIN, *NOISY, *LAWFUL)),
+    st.sampled_from(FIXED),
+    st.sampled_from([0.0, 0.123, 0.5]),
+)
+def test_fixed_segments_from_a_known_phase(some, width, who, how, phase):
+    agree(World(tuple(some), width, who, phase=phase, **how))
+
+
+@settings(QUIET, max_examples=25)
+@given(
+    recordings(),
+    st.sampled_from([0.3, 0.5, 1.0, 1.3, 4.0]),
+    st.sampled_from((*CERTAIN, *NOISY, *LAWFUL)),
+    st.sampled_from(FIXED),
+)
+def test_fixed_segments_with_a_random_phase(recording, width, who, how):
+    world = World((recording,), width, who, **how)
+    agree(world, 1e-4 if crowded_panel(world) else 1e-9)
+
+
+@settings(QUIET, max_examples=25)
+@given(
+    recordings(most=2),
+    st.sampled_from((*CERTAIN, *NOISY, *LAWFUL)),
+    st.sampled_from(WINDOWS),
+    st.sampled_from([0.0, 0.123]),
+)
+def test_windows_from_a_known_phase(recording, who, how, phase):
+    agree(World((recording,), 1.0, who, phase=phase, **how))
+
+
+@settings(QUIET, max_examples=15)
+@given(recordings(most=2), st.sampled_from((*CERTAIN, *NOISY, *LAWFUL[:2])), st.sampled_from(WINDOWS))
+def test_windows_with_a_random_phase(recording, who, how):
+    lawful = isinstance(who, dict) and "law" in who
+    agree(World((recording,), 1.0, who, **how), 1e-4 if lawful else 1e-9)
+
+
+@settings(QUIET, max_examples=25)
+@given(
+    st.floats(0.2, 6.0),
+    st.floats(0.15, 3.0),
+    st.sampled_from((*CERTAIN, *NOISY, *LAWFUL)),
+    st.floats(0, 1),
+)
+def test_one_event_far_from_the_ends_is_the_theory(d, width, who, offset):
+    start = 2.5 * width + offset
+    world = World(((((start, start + d),), start + d + 3.1 * width),), width, who)
+    found, wanted = by_evaluate(world), by_theory(world)
+    assert wanted is not None
+    if wanted["recall"] < 1e-9:
+        wanted.pop("precision", None)  # of nothing
+    for name, value in wanted.items():
+        assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True), name
+
+
+@settings(QUIET, max_examples=25)
+@given(st.floats(0.2, 4.0), st.sampled_from(CERTAIN), st.sampled_from(WINDOWS[:2] + WINDOWS[3:]), st.floats(0, 1))
+def test_windows_on_one_event_far_from_the_ends_are_the_theory(d, who, how, offset):
+    start = 2.5 + offset
+    world = World(((((start, start + d),), start + d + 3.1),), 1.0, who, **how)
+    found, wanted = by_evaluate(world), by_theory(world)
+    for name, value in wanted.items():
+        assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
+
+
+@pytest.mark.parametrize("who", [0.3, ("seconds", 0.25), NOISY[0], LAWFUL[1], LAWFUL[3]])
+@pytest.mark.parametrize("how", [{"phase": 0.0}, {"phase": "random"}, {"phase": 0.0, "hop": 0.4, "votes": 2}])
+def test_simulation_is_the_mean_of_evaluations(who, how):
+    d, length, width = 1.1, 9.0, 1.2
+    n = 600
+    onset = (np.arange(n) + 0.5) / n * (length - d)
+    every = World(tuple(([(a, a + d)], length) for a in onset), width, who, **how)
+    wanted = by_evaluate(every)
+    found = wk.simulate(d, n_events=1, recording_length=length, n_recordings=1500, rng=3, **every.asked)
+    for name in WORDS:
+        error = getattr(found, f"{name}_se")
+        assert abs(getattr(found, name) - wanted[name]) <= 5 * error + 2e-4, name
+    assert found.n_queries / 1500 == pytest.approx(wanted["n_queries"] / n, rel=1e-9)
+
+
+def test_windows_that_notice_events_in_another_order_than_these_come():
+    rule = ("either", ("margin", 1.0), ("seconds", 0.5))  # the second event is noticed before the first
+    agree(World((([(3.0, 3.1), (3.2, 3.8)], 10.0),), 3.0, rule))
+
+
+def test_the_contradictions_that_were():
+    """Numbers that doors disagreed about, from the definitions."""
+    clip = World(tuple(([(1.0 + 0.02 * i, 3.0 + 0.02 * i)], 10.0) for i in range(300)), 10.0, 0.9, phase=0.0)
+    one = by_evaluate(clip)
+    assert (one["n_queries"], one["event_recall"], one["wrong_time"]) == (300, 1.0, pytest.approx(8.0))
+    spread = by_evaluate(replace(clip, phase="random"))  # another grid: its own recall and its own queries
+    assert spread["n_queries"] == pytest.approx(600)
+    assert spread["event_recall"] < 1
+    lapse = people(criterion=0.1, lapse=0.3)
+    world = World((([(10.0, 11.0)], 40.0),), 0.2, lapse)
+    assert (
+        by_evaluate(world)["event_recall"] == pytest.approx(by_theory(world)["event_recall"]) == pytest.approx(0.99757)
+    )
+    panel = people(law=("beta", 1, 9), lapse=0.4, votes=(2, 5))
+    world = World((([(50.0, 55.0)], 100.0),), 0.5, panel)
+    assert by_evaluate(world)["event_recall"] == pytest.approx(0.9194080961)
+    assert by_theory(world)["event_recall"] == pytest.approx(0.9194080961)
