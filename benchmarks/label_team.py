@@ -22,7 +22,7 @@ from weakly.audio import soundscape
 from weakly.labeler import Client
 
 
-def main(people=20, answers=500, database=None, pause=0.0):
+def main(people=20, answers=500, database="", pause=0.0):
     folder = Path(tempfile.mkdtemp())
     scene = soundscape(
         answers * 1.0, n_events=answers // 10, event_length=(0.5, 1.5), least_gap=1.0, sample_rate=8000, rng=1
@@ -32,7 +32,7 @@ def main(people=20, answers=500, database=None, pause=0.0):
     names = [f"p{k:02d}" for k in range(people)]
     command = [sys.executable, "-m", "weakly", "label", str(folder / "in"), "--label", "owl", "--segment-length", "1",
                "--annotators", ",".join(names), "--votes", str(people), "--out", str(folder / "c"), "--port", "0",
-               "--no-open", *([] if database is None else ["--database", database])]  # fmt: skip
+               "--no-open", *(["--database", database] if database else [])]  # fmt: skip
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     links = [server.stderr.readline() for _ in range(people + 1)]
     places = {line.split(":")[0]: re.search(r"(http://[^#]+)#token=(\w+)", line).groups() for line in links}

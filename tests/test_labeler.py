@@ -532,6 +532,10 @@ class TestMeasure:
         assert "event_fraction" not in said["items"][0]
         assert "calibration" not in said["items"][0]
         assert said["progress"]["left"] == 12
+        while items := said["items"]:
+            assert not (tmp_path / "m" / "card.json").exists()
+            said = tell(web(made), items[0]["query"], 1, id=items[0]["query"]).json()
+        assert Card.read(tmp_path / "m" / "card.json").n_items == 12
 
     def test_adaptive_items_beat_random_ones(self):
         rng = np.random.default_rng(5)

@@ -172,7 +172,10 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
             seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
         )  # fmt: skip
-        return {"kept": kept} | state(who, refresh=False)
+        now = state(who, refresh=False)
+        if labeling.measuring is not None and not now["items"] and labeling.export is not None:
+            labeling.export()  # the card is what the measurement was for
+        return {"kept": kept} | now
 
     @app.post(f"{API}/undo")
     def undo(said: Undo, who: Who) -> dict[str, Any]:

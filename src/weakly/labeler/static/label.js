@@ -133,7 +133,7 @@ function ticks(low, high, most) {
 
 function axes(span, top) {
   const wide = $("screen").clientWidth;
-  const [low, high] = span;
+  const [low, high] = span.map((at) => at - now.item.onset); // from the segment's start: where it lies tells nothing
   $("seconds").replaceChildren(...ticks(low, high, Math.max(2, wide / 90)).map((at) => {
     const mark = el("span", { text: `${at} s` });
     const share = (at - low) / (high - low);
@@ -167,7 +167,7 @@ async function show(said) {
   const isNew = now.item?.query !== item.query;
   Object.assign(now, { item, plays: 0, context: false, usedContext: false });
   $("context").setAttribute("aria-pressed", "false");
-  document.querySelectorAll(".answers .chosen").forEach((node) => node.classList.remove("chosen"));
+  document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
   const length = (item.offset - item.onset).toPrecision(3);
   $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${Number(length)} s${item.recording ? ` of ${item.recording}` : ""}` }));
   document.title = `${item.label}? · weakly label`;
@@ -197,7 +197,7 @@ async function draw() {
   if (isVideo) $("video").src = media.video;
   else {
     $("picture").src = media.picture;
-    $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} from ${media.span[0].toFixed(2)} to ${media.span[1].toFixed(2)} s`;
+    $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} of ${(media.span[1] - media.span[0]).toFixed(2)} s`;
   }
   if (media.sound) $("sound").src = media.sound;
   else $("sound").removeAttribute("src");
@@ -325,6 +325,7 @@ function help() {
 const percent = (value) => `${Math.round(100 * value)} %`;
 
 async function measured() {
+  if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
   const { card, labels } = await json("live");
   const lines = [];
   if (card) lines.push(`You notice an event once ${percent(card.presence_criterion)} (${percent(card.presence_criterion_low)} to ${percent(card.presence_criterion_high)}) of it is heard, from ${card.n_items} segments whose events are known; guesses ${percent(card.guess_rate)}, lapses ${percent(card.lapse_rate)}.`);
@@ -352,7 +353,7 @@ async function owner() {
   $("owner").hidden = false;
   const team = await json("team");
   const alpha = team.alpha === null ? "" : `, Krippendorff's alpha ${team.alpha.toFixed(3)}`;
-  const agree = team.agreement === null ? "No segment has two sure answers yet." : `Two people agree on ${percent(team.agreement)} of ${team.compared} pairs of answers${alpha}.`;
+  const agree = team.annotators.length < 2 ? "" : team.agreement === null ? "No segment has two sure answers yet." : `Two people agree on ${percent(team.agreement)} of ${team.compared} pairs of answers${alpha}.`;
   $("agreement").textContent = `${team.settled} of ${team.queries} segments are answered. ${agree}`;
   $("team").replaceChildren(table(team.annotators, { caption: "Who answered what" }));
   if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks" }));
