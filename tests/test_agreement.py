@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
-from weakly.auditing.aggregation import dawid_skene, effort, majority
+from weakly.auditing.aggregation import dawid_skene, effort, majority, votes_needed
 from weakly.auditing.agreement import annotation_agreement, answer_agreement, cohen_kappa, krippendorff_alpha
 
 
@@ -116,10 +116,67 @@ def test_agreement_does_not_depend_on_the_bin_because_there_is_none():
 def test_an_empty_recording_counts_once_somebody_says_it_was_heard():
     frame = pd.DataFrame({"recording": ["x", "x"], "onset": 0.0, "offset": 5.0, "annotator": ["a", "b"]})
     events = wk.Events.from_frame(frame, recording_length={"x": 10.0, "y": 10.0})
-    assert annotation_agreement(events).by_pair["units"][0] == 10
-    heard = annotation_agreement(events, annotated={"a": ["x", "y"], "b": ["x", "y"]})
+    only = annotation_agreement(events, examined=[("a", "x"), ("b", "x"), ("b", "y")])
+    assert only.by_pair["units"][0] == 10
+    heard = annotation_agreement(events, examined="all")
     assert heard.by_pair["units"][0] == 20
     assert heard.by_pair["kappa"][0] == pytest.approx(1)
+    assert heard.assumed == ""
+
+
+def test_alpha_where_one_annotator_found_nothing_is_krippendorffs_on_the_full_table():
+    """Ann marks in four recordings, ben in two of them: his empty ones are dissent, and silent ones agreement."""
+    krippendorff = pytest.importorskip("krippendorff")
+    marks = [("ann", "r0", 1.0, 3.0), ("ann", "r1", 2.0, 4.0), ("ann", "r2", 0.0, 5.0), ("ann", "r3", 6.0, 7.0),
+             ("ben", "r0", 2.0, 4.0), ("ben", "r1", 2.0, 4.0)]  # fmt: skip
+    frame = pd.DataFrame(marks, columns=["annotator", "recording", "onset", "offset"])
+    events = wk.Events.from_frame(frame, recording_length={f"r{k}": 10.0 for k in range(6)})
+    full = np.zeros((2, 6 * 1000))  # bins of 10 ms: every mark begins and ends on one
+    for who, name, start, end in marks:
+        at = 1000 * int(name[1:])
+        full[int(who == "ben"), at + round(100 * start) : at + round(100 * end)] = 1
+    theirs = krippendorff.alpha(reliability_data=full, level_of_measurement="nominal")
+    told = annotation_agreement(events, examined="all").by_label.iloc[0]
+    assert told["alpha"] == pytest.approx(theirs, abs=2e-4)  # a continuum has no n - 1
+    assert told["units"] == 60
+    untold = annotation_agreement(events)
+    row = untold.by_label.iloc[0]
+    assert row["alpha"] == row["alpha_if_all"] == pytest.approx(told["alpha"])
+    assert row["alpha_if_marked"] > row["alpha"] + 0.1
+    assert untold.assumed == "everybody heard every recording"
+    part = annotation_agreement(events, examined={f"r{k}": [(0.0, 5.0)] for k in range(3)}).by_label.iloc[0]
+    cut = np.concatenate([full[:, 1000 * k : 1000 * k + 500] for k in range(3)], axis=1)
+    assert part["units"] == 15
+    assert part["alpha"] == pytest.approx(
+        krippendorff.alpha(reliability_data=cut, level_of_measurement="nominal"), abs=1e-3
+    )
+
+
+def test_annotators_who_divide_the_work_are_not_set_against_each_other():
+    frame = pd.DataFrame({"recording": ["x", "y", "z", "z"], "onset": 0.0, "offset": [5.0, 5.0, 4.0, 5.0],
+                          "annotator": ["a", "b", "a", "b"]})  # fmt: skip
+    more = frame.assign(recording=frame["recording"] + "2").query("recording != 'z2'")
+    events = wk.Events.from_frame(pd.concat([frame, more], ignore_index=True), recording_length=10.0)
+    found = annotation_agreement(events)
+    assert found.assumed.startswith("only recordings with a mark")
+    assert found.by_label["units"][0] == 10
+
+
+def test_more_votes_make_labels_more_right_as_the_binomial_says():
+    """Annotators who are right with 0.8: three votes make 0.896, five 0.942."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(1500) < 0.5
+    rows = [
+        (f"r{k}", float(truth[k] if rng.random() < 0.8 else not truth[k]), f"p{j}")
+        for k in range(1500) for j in rng.choice(8, 3, replace=False)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["recording", "present", "annotator"]).assign(label="dog")
+    found = votes_needed(dawid_skene(wk.Answers.from_frame(frame)), seconds=10.0).set_index("votes")
+    for votes, share in ((1, 0.8), (3, 0.896), (5, 0.94208)):
+        assert found.loc[votes, "majority_accuracy"] == pytest.approx(share, abs=0.03)
+    assert found.loc[2, "majority_accuracy"] == pytest.approx(found.loc[1, "majority_accuracy"], abs=0.01)
+    row = found.loc[3]
+    assert row["seconds_per_gain"] == pytest.approx(10 / row["gain"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=30))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import weakly as wk
-from weakly.auditing import _marks, estimate_criterion, pair, quality
+from weakly.auditing import _marks, detection_curve, estimate_criterion, pair, quality
 from weakly.auditing.observations import fractions
 from weakly.events import Timelines
 from weakly.results import to_json
@@ -40,7 +40,7 @@ def data_set(seed=0, *, recordings=60, length=30.0, criteria=(("anna", 0.3),), w
 def test_the_criterion_of_every_annotator_is_found():
     strong, answers = data_set(1, recordings=90, criteria=(("anna", 0.15), ("ben", 0.7)))
     found = wk.audit(strong=strong, answers=answers)
-    table = found.criteria[(found.criteria["method"] == "threshold") & (found.criteria["annotator"] != "")]
+    table = found.criteria[(found.criteria["method"] == "law") & (found.criteria["annotator"] != "")]
     for name, criterion in (("anna", 0.15), ("ben", 0.7)):
         row = table[table["annotator"] == name].iloc[0]
         assert row["presence_criterion_low"] <= criterion <= row["presence_criterion_high"]
@@ -128,7 +128,8 @@ def test_labels_of_whole_clips_are_silent_about_parts_of_events():
     strong = wk.Events.from_frame(frame, recording_length={f"r{i}": 10.0 for i in range(80)})
     said = pd.DataFrame({"recording": [f"r{i}" for i in range(80)], "label": "dog", "present": [1.0] * 38 + [0.0] * 42})
     found = wk.audit(strong=strong, weak=wk.Answers.from_frame(said))
-    row = found.criteria[(found.criteria["scale"] == "event") & (found.criteria["method"] == "threshold")].iloc[0]
+    row = found.criteria.iloc[0]
+    assert (row["scale"], row["method"]) == ("event", "law")
     assert not row["identifiable"]
     assert "wholly inside" in row["reason"]
 
@@ -244,9 +245,17 @@ def test_everything_can_be_written_down(tmp_path):
     assert "<b>dog</b>" not in page
     assert "<i>ben</i>" not in page
     assert "&lt;b&gt;dog" in page
-    for kind in ("quality", "criterion", "agreement"):
+    for kind in ("quality", "detection", "criterion", "agreement", "votes"):
         assert found.plot(kind=kind).get_xlabel()
     assert {"audit", "criteria", "missed", "phantom", "ceiling", "agreement", "annotators"} <= set(found.tables())
+    assert {"curves", "rules", "votes"} <= set(found.tables())
+    card = found.write_card(tmp_path / "card.md").read_text()
+    assert "<b>dog" not in card
+    assert "## Presence criterion" in card
+    assert json.loads(found.write_card(tmp_path / "card.json").read_text())["events"]["event_recall"] <= 1
+    assert "<b>dog</b>" not in found.write_card(tmp_path / "card.html").read_text()
+    with pytest.raises(wk.InvalidInput, match="a card is a file"):
+        found.write_card(tmp_path / "card.pdf")
     weights = [finding.weight for finding in found.findings]
     assert weights == sorted(weights, reverse=True)
 
@@ -258,6 +267,159 @@ def test_answers_alone_are_judged_by_each_other():
     assert found.agreement.by_label["n_annotators"][0] == 3
     assert found.aggregated.annotators.set_index("annotator").loc["cleo", "sensitivity"] < 0.8
     assert len(found.majority) == 10 * 20
+
+
+# Who was asked what --------------------------------------------------------------------------------------------------
+
+
+def clips(rows):
+    """Answers from (recording, onset, offset, present, annotator)."""
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "present", "annotator"])
+    return wk.Answers.from_frame(frame.assign(label="dog"))
+
+
+def test_a_tie_is_neither_found_nor_missed():
+    frame = pd.DataFrame({"recording": ["a", "b", "c"], "onset": 1.0, "offset": 2.0, "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    votes = {"a": (1.0, 0.0), "b": (1.0, 1.0), "c": (0.0, 0.0)}
+    rows = [(name, 0.0, 10.0, said, who) for name, pair_ in votes.items() for said, who in zip(pair_, "xy")]
+    found = wk.audit(strong=strong, answers=clips(rows))
+    numbers = found.metrics["dog"]
+    assert (numbers["n_tied"], numbers["n_missed"], numbers["n_overlapping"]) == (1, 1, 3)
+    assert found.quality.missed["recording"].tolist() == ["c"]
+    assert any("1 of 3 segments that hold an event (33 %) have as many votes" in f.text for f in found.findings)
+    assert any("1 of 3 segments that hold an event (33 %) are labelled absent" in f.text for f in found.findings)
+
+
+def test_unsure_answers_are_counted_apart():
+    frame = pd.DataFrame({"recording": ["a", "b"], "onset": 1.0, "offset": 2.0, "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    found = wk.audit(strong=strong, answers=clips([("a", 0.0, 10.0, np.nan, "x"), ("b", 0.0, 10.0, 0.0, "x")]))
+    numbers = found.metrics["dog"]
+    assert (numbers["n_unsure"], numbers["n_missed"], numbers["n_tied"]) == (1, 1, 0)
+    assert any("got only unsure answers" in finding.text for finding in found.findings)
+
+
+def test_events_that_were_never_asked_about_are_charged_to_nobody():
+    frame = pd.DataFrame({"recording": "a", "onset": [2.0, 50.0, 70.0], "offset": [3.0, 51.0, 71.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=100.0)
+    found = wk.audit(strong=strong, answers=clips([("a", 0.0, 10.0, 1.0, "x"), ("a", 20.0, 30.0, 0.0, "x")]))
+    numbers = found.metrics["dog"]
+    assert (numbers["event_recall"], numbers["n_events"]) == (1.0, 1)
+    assert numbers["asked_share"] == pytest.approx(1 / 3)
+    assert numbers["recall"] == 1.0
+    assert numbers["deletion_rate"] == 0.0
+    assert numbers["insertion_rate"] == pytest.approx(9 / 19)
+    assert any("asked about (33 % of all)" in finding.text for finding in found.findings)
+
+
+def test_unlisted_classes_are_counted_by_their_own_word():
+    frame = pd.DataFrame({"recording": ["a", "b"], "onset": 1.0, "offset": 2.0, "label": ["dog", "cat"]})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    said = wk.Answers.from_frame(pd.DataFrame({"recording": ["a", "b"], "label": ["dog", "cat"], "present": 1}))
+    found = wk.audit(strong=strong, weak=said, unlisted="absent").metrics
+    assert (found["dog"]["n_unlisted"], found["cat"]["n_unlisted"], found["all"]["n_missed"]) == (1, 1, 0)
+
+
+def test_recordings_in_which_the_strong_annotator_found_nothing_hold_phantoms():
+    frame = pd.DataFrame({"recording": ["a", "b"], "onset": 1.0, "offset": 2.0, "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    weak = clips([(name, 0.0, 10.0, 1.0, "") for name in "abcd"])
+    quiet = wk.audit(strong=strong, weak=weak)
+    assert quiet.metrics["dog"]["n_phantom"] == 0
+    assert any("If those were examined and found empty, 50 % of the present labels" in f.text for f in quiet.findings)
+    for examined in (
+        "all",
+        ["a", "b", "c", "d"],
+        dict.fromkeys("abcd"),
+        {name: [(0, 10)] for name in "abcd"},
+    ):
+        told = wk.audit(strong=strong, weak=weak, examined=examined, recording_length=10.0)
+        assert (told.metrics["dog"]["n_phantom"], told.metrics["dog"]["n_present"]) == (2, 4)
+
+
+def test_segments_outside_the_examined_stretches_are_not_judged():
+    frame = pd.DataFrame({"recording": ["a"], "onset": 1.0, "offset": 2.0, "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length=100.0)
+    weak = clips([("a", 0.0, 10.0, 1.0, ""), ("a", 10.0, 20.0, 0.0, ""), ("a", 60.0, 70.0, 1.0, "")])
+    found = wk.audit(strong=strong, weak=weak, examined={"a": [(0.0, 20.0)]})
+    assert (found.metrics["dog"]["n_phantom"], found.metrics["dog"]["n_present"]) == (0, 1)
+    assert any("outside the examined stretches" in note for note in found.notes)
+    table = pd.DataFrame({"recording": ["a"], "onset": [0.0], "offset": [20.0]})
+    assert wk.audit(strong=strong, weak=weak, examined=table).metrics["dog"]["n_present"] == 1
+
+
+def test_answers_of_somebody_who_found_nothing_enter_the_table():
+    """Presences only: ann found a dog in four clips, ben in one of them and in none of the others."""
+    krippendorff = pytest.importorskip("krippendorff")
+    rows = [(f"r{k}", 0.0, 10.0, 1.0, "ann") for k in range(4)] + [("r0", 0.0, 10.0, 1.0, "ben")]
+    said = wk.Answers.from_frame(
+        pd.DataFrame(rows, columns=["recording", "onset", "offset", "present", "annotator"]).assign(label="dog"),
+        recordings=[f"r{k}" for k in range(8)],
+    )
+    found = wk.audit(answers=said, examined="all")
+    table = np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]])
+    theirs = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
+    assert found.agreement.by_label["alpha"][0] == pytest.approx(theirs, abs=1e-12)
+    assert len(found.majority) == 8
+
+
+def test_a_law_that_varies_is_not_taken_for_lapses():
+    """Criteria that differ from event to event: neither lapses nor guesses, and the mean is inside the interval."""
+    rng = np.random.default_rng(11)
+    h = np.where(rng.random(3000) < 0.3, 0.0, rng.uniform(0.01, 1, 3000))
+    y = (h >= rng.beta(3, 3, 3000)).astype(float) * (h > 0)
+    found = estimate_criterion(h, present=y, clusters=[np.arange(3000) // 5])
+    low, high = found.presence_criterion_ci
+    assert low <= 0.5 <= high
+    assert high - low < 0.06
+    assert found.lapse_rate < 0.03
+    assert found.spread == pytest.approx(np.sqrt(0.25 / 7), abs=0.03)
+    assert all(found.identified.values())
+    who = found.annotator
+    assert isinstance(who, wk.Annotator)
+    assert float(who.probability(0.5)) == pytest.approx(0.5, abs=0.05)
+
+
+def test_few_answers_are_drawn_to_the_others():
+    strong, answers = data_set(9, recordings=40, criteria=tuple((f"p{k}", 0.4) for k in range(12)), lapse=0.0)
+    frame = answers.to_frame()
+    few = frame[(frame["annotator"] != "p0") | frame["recording"].isin(["r0"])]
+    found = wk.audit(strong=strong, answers=wk.Answers.from_frame(few)).criteria.set_index("annotator")
+    row = found.loc["p0"]
+    assert row["method"] == "law, drawn to the others"
+    assert row["presence_criterion"] == pytest.approx(0.4, abs=0.1)
+    assert row["presence_criterion_low"] <= 0.4 <= row["presence_criterion_high"]
+
+
+def test_the_rule_that_made_the_labels_is_found():
+    strong, _ = data_set(12, recordings=30)
+    rows = []
+    for name in strong.recordings.index:
+        bounds = strong.to_frame().query("recording == @name")[["onset", "offset"]].to_numpy()
+        for k in range(20):
+            said = wk.PresenceRule.seconds(0.25).is_present(event=bounds, segment=(1.5 * k, 1.5 * k + 1.5)).any()
+            rows.append((name, 1.5 * k, 1.5 * k + 1.5, float(said), ""))
+    found = wk.audit(strong=strong, answers=clips(rows))
+    best = found.rules.iloc[0]
+    assert best["agreement"] == 1.0
+    assert "opensoundscape" in best["rule"] or best["rule"].startswith("seconds:0.2")
+
+
+def test_detection_curves_are_shares_of_their_bins():
+    rng = np.random.default_rng(3)
+    x = np.where(rng.random(4000) < 0.25, 0.0, rng.uniform(0, 4, 4000))
+    y = (rng.random(4000) < 0.1 + 0.8 * (x > 2)).astype(float)
+    rows = detection_curve(x, y, np.arange(4000))
+    assert rows["n"].sum() == 4000
+    for row in rows.itertuples():
+        inside = (x >= row.low) & (x <= row.high)
+        assert row.present == pytest.approx(y[inside].mean())
+        assert row.present_low <= row.present <= row.present_high
+    assert rows["present"].iloc[-1] == pytest.approx(0.9, abs=0.05)
+    wide = detection_curve(x, np.repeat(y[::20], 20), np.arange(4000) // 20)  # twenty answers alike in each recording
+    narrow = detection_curve(x, np.repeat(y[::20], 20), np.arange(4000))
+    assert (wide["present_high"] - wide["present_low"]).mean() > (narrow["present_high"] - narrow["present_low"]).mean()
 
 
 # Real data -----------------------------------------------------------------------------------------------------------

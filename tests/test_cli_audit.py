@@ -70,7 +70,7 @@ def test_the_table_leaves_out_what_nobody_knows(capsys, files):
     code, out, _ = run(capsys, "audit", "--strong", strong, "--weak", weak, "--recording-length", "10")
     header = next(line for line in out.splitlines() if line.startswith("label"))
     assert code == 0
-    assert {"label", "overlap_accuracy", "event_recall"} <= set(header.split())
+    assert {"label", "precision", "event_recall"} <= set(header.split())
     assert "overlap_accuracy_per_recording" not in header.split()
     assert "presence_criterion" not in header  # these labels cannot tell it
     assert "--unlisted absent" in out
@@ -124,7 +124,7 @@ def test_a_condition_that_holds_fails_the_build(capsys, files):
         (["--strong", "STRONG", "--fail-on", "recall<1"], "needs strong annotations and weak labels"),
         (["--strong", "nowhere.tsv"], "nowhere.tsv"),
         (["--strong", "STRONG", "--label", "Dgo"], "did you mean 'Dog'"),
-        (["--answers", "ANSWERS", "--where", "split"], "--where must look like"),
+        (["--answers", "ANSWERS", "--where", "split"], "--where must be like"),
         (["--answers", "ANSWERS", "--where", "split=train"], "no row has 'train'"),
         (["--strong", "STRONG", "--weak", "WEAK", "--unlisted", "gone"], "unlisted must be one of"),
         (["--strong", "STRONG", "--weak", "WEAK", "--collar", "0"], "collar must be > 0"),
@@ -170,3 +170,25 @@ def test_facts_come_out_of_the_command(capsys, real_data):
     )  # fmt: skip
     assert "149 clips unanimously present" in out
     assert "1120 split" in out
+
+
+def test_a_card_and_who_examined_what(capsys, files, tmp_path):
+    strong, weak, _ = files
+    arguments = ["audit", "--strong", strong, "--weak", weak, "--recording-length", "10"]
+    code, _, err = run(capsys, *arguments, "--examined", "all", "--card", tmp_path / "card.md")
+    assert (code, "card.md" in err) == (0, True)
+    assert (tmp_path / "card.md").read_text().startswith("# Label card")
+    looked = tmp_path / "looked.csv"
+    looked.write_text("recording\nzzz\n")
+    code, _, err = run(capsys, *arguments, "--examined", tmp_path / "nothing.csv")
+    assert code == 2
+    assert "nothing.csv" in err
+    code, _, err = run(capsys, *arguments, "--card", tmp_path / "card.doc")
+    assert code == 2
+    assert "a card is a file that ends in" in err
+
+
+def test_lines_of_findings_fit_the_terminal(capsys, files, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "audit", "--strong", files[0], "--weak", files[1], "--recording-length", "10")
+    assert max(map(len, out.splitlines())) <= 80

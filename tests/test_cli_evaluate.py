@@ -185,7 +185,7 @@ def test_labels_cannot_style_the_terminal_or_the_page(capsys, tmp_path):
         (["--segment-length", "1", "--rule", "any", "--label", "dgo"], "did you mean 'dog'"),
         (["--segment-length", "1", "--rule", "any", "--votes", "2"], "votes needs a hop"),
         (["--segment-length", "1,2", "--rule", "any", "--labels", "x.csv"], "--labels needs one --segment-length"),
-        (["--segment-length", "1", "--rule", "any", "--columns", "onset"], "--columns must look like"),
+        (["--segment-length", "1", "--rule", "any", "--columns", "onset"], "--columns must be like"),
         (["--segment-length", "1", "--rule", "any", "--objective", "accuracy"], "objective must be one of"),
         (["--segment-length", "1", "--rule", "any", "--workers", "0"], "--workers must be at least 1"),
         (["--rule", "any", "--scheduler", "local"], "--segment-length must be given"),

@@ -5,9 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import operator
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from .errors import InvalidInput
+from .symbols import choice
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -114,3 +120,46 @@ def word(text: Any, *, most: int = 60) -> str:
     """
     clean = "".join(sign if sign.isprintable() else "?" for sign in str(text)[: 4 * most])
     return clean if len(clean) <= most else clean[: most - 3] + "..."
+
+
+_TESTS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_CONDITION = re.compile(
+    r"^(?:(?P<label>.+)[.:])?(?P<name>\w+)\s*(?P<test><=|>=|==|!=|<|>)\s*(?P<limit>[-+.\deE]+)$", re.S
+)
+
+
+def holds(condition: str, numbers: Mapping[str, Mapping[str, float]]) -> bool:
+    """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of these numbers, by class.
+
+    Without a class it is about all of them together ("all"), or about the only one there is. A condition that cannot be
+    checked (unknown words, a number that is not known) is an InvalidInput.
+
+    >>> holds("Dog.precision<=0.5", {"all": {}, "Dog": {"precision": 0.4}})
+    True
+    """
+    match = _CONDITION.match(condition.strip())
+    if match is None:
+        raise InvalidInput(f"a condition looks like event_recall<0.9 or Dog.precision<0.5, got {condition!r}")
+    try:
+        limit = float(match["limit"])
+    except ValueError as error:
+        raise InvalidInput(f"{match['limit']!r} in {condition!r} is not a number") from error
+    name, label = match["name"], match["label"]
+    if label is None:
+        others = [key for key in numbers if key != "all"]
+        label = "all" if name in numbers.get("all", {}) or len(others) != 1 else others[0]
+    choice("the class of a condition", label, tuple(numbers))
+    if not numbers[label]:
+        raise InvalidInput(f"{condition!r} needs strong annotations and weak labels, or answers, to be checked on")
+    choice("the number of a condition", name, tuple(numbers[label]))
+    value = numbers[label][name]
+    if math.isnan(value):
+        raise InvalidInput(f"{name} of {label} is not known from these labels, so {condition!r} cannot be checked")
+    return bool(_TESTS[match["test"]](value, limit))

@@ -178,17 +178,6 @@ def test_some_rules_have_no_optimum(rule):
         th.optimal_segment_length(event_length=1.0, rule=rule)
 
 
-def test_criterion_from_share():
-    law = Lengths.sample([0.3, 1.0, 2.5])
-    for g in (0.1, 0.4, 0.75):
-        share = th.present_share(event_length=law, segment_length=1.2, presence_criterion=g)
-        found = th.criterion_from_present_share(share, event_length=law, segment_length=1.2)
-        back = th.present_share(event_length=law, segment_length=1.2, presence_criterion=found)
-        assert back == pytest.approx(share, abs=1e-12)
-    with pytest.raises(InvalidInput, match="share must be in"):
-        th.criterion_from_present_share(1.0, event_length=law, segment_length=1.2)
-
-
 def test_annotators_over_laws():
     who = Annotator.beta(2, 3, guess_rate=0.02)
     values = np.array([0.4, 1.0, 3.0])

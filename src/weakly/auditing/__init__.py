@@ -13,16 +13,25 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..intervals import merge
 from ..symbols import check, choice
-from .aggregation import DawidSkene, Effort, dawid_skene, effort, majority
+from . import law
+from .aggregation import DawidSkene, Effort, dawid_skene, effort, majority, votes_needed
 from .agreement import Agreement, annotation_agreement, answer_agreement
 from .ceiling import Ceiling, ceiling
-from .criterion import METHODS, CriterionEstimate, estimate_criterion, paper_recipe_criterion, unknown
+from .criterion import (
+    METHODS,
+    CriterionEstimate,
+    codes_of,
+    criterion_from_share,
+    criterion_from_two_shares,
+    estimate_criterion,
+    paper_recipe_criterion,
+    unknown,
+)
+from .curves import detection_curve, detection_curves, likely_rules
 from .findings import Finding
-from .observations import UNLISTED, Pairing, pair
-from .quality import Quality, quality
+from .observations import UNLISTED, Examined, Pairing, completed, pair
+from .quality import Quality, quality, recipe, summary
 from .result import Audit
-from .shares import criterion_from_share, criterion_from_two_shares, present_share
-from .summary import recipe, summary
 
 __all__ = [
     "Agreement",
@@ -31,6 +40,7 @@ __all__ = [
     "CriterionEstimate",
     "DawidSkene",
     "Effort",
+    "Examined",
     "Finding",
     "Quality",
     "annotation_agreement",
@@ -40,29 +50,31 @@ __all__ = [
     "criterion_from_share",
     "criterion_from_two_shares",
     "dawid_skene",
+    "detection_curve",
     "effort",
     "estimate_criterion",
     "majority",
     "pair",
     "paper_recipe_criterion",
-    "present_share",
     "quality",
+    "votes_needed",
 ]
 
-_FEWEST = 10  # answers below which an annotator is not looked at alone
+_OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
+_FEW = 10  # annotators below which they are taken as they are, not as a sample of many
 _ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
+_NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 _COLUMNS = (
     "label",
     "annotator",
     "method",
     "scale",
-    "presence_criterion",
-    "presence_criterion_low",
-    "presence_criterion_high",
-    "guess_rate",
-    "lapse_rate",
+    *(f"{name}{end}" for name in _NUMBERS for end in ("", "_low", "_high")),
     "n",
+    "aic",
+    "design_effect",
     "identifiable",
+    "identified",
     "reason",
 )
 
@@ -79,6 +91,7 @@ def audit(
     collar: float = 0.2,
     share_of_length: float = 0.2,
     where: Mapping[str, str] | None = None,
+    examined: Any = None,
     rng: Any = None,
 ) -> Audit:
     """What is known about a labelled data set: an :class:`Audit`.
@@ -98,6 +111,10 @@ def audit(
     collar, share_of_length : tolerances of the event-based F1.
     where : keep only the rows whose column has this value, such as ``{"split": "train"}``; of the answers if they have
         the column, else of the strong annotations.
+    examined : who looked at what: "all" (everybody at every recording), recordings, (annotator, recording) pairs, a
+        mapping from either to stretches in seconds (None: the whole recording), or a table (recording, annotator,
+        onset, offset). It tells "looked and found nothing"
+        from "never looked"; left out, the audit says what it assumes and shows both extremes.
     rng : for the bootstrap of the paper's recipe.
 
     Examples
@@ -121,18 +138,25 @@ def audit(
     widths = [float(x) for x in np.atleast_1d(check("segment_length", resolutions, called="resolutions"))]
     truth = None if strong is None else _with_length(_events(strong), recording_length)
     said = None if given is None else _answers(given)
+    if examined is None:  # a reader may know it
+        examined = next((v for v in (getattr(x, "examined", None) for x in (truth, said)) if v is not None), None)
+    looked = Examined.of(examined)
     for column, value in (where or {}).items():
         truth, said = _chosen(truth, said, column, value)
     parts: dict[str, Any] = {
         "settings": {
             "label": label,
             "unlisted": unlisted,
+            "examined": "as told" if looked is not None else "not told",
             "recording_length": recording_length,
             "resolutions": widths,
             "where": dict(where or {}),
         },
         "notes": (),
         "criteria": pd.DataFrame(columns=list(_COLUMNS)),
+        "estimates": {},
+        "curves": pd.DataFrame(columns=["label", "scale"]),
+        "rules": pd.DataFrame(),
         "quality": None,
         "ceiling": None,
         "strong": None,
@@ -141,13 +165,12 @@ def audit(
     if truth is not None:
         _strong_parts(parts, truth, label, rng, alone=said is None)
     if truth is not None and said is not None:
-        _paired_parts(
-            parts, pair(truth, said, recording_length=recording_length), label, unlisted, collar, share_of_length
-        )
+        both = pair(truth, said, recording_length=recording_length, examined=looked)
+        _paired_parts(parts, both, label, unlisted, collar, share_of_length)
     return Audit(
         **parts,
-        annotation_agreement=_agreement_in_time(truth, label),
-        **_crowd(None if said is None else said.select(label), recording_length),
+        annotation_agreement=_agreement_in_time(truth, label, looked),
+        **_crowd(None if said is None else said.select(label), recording_length, looked, unlisted),
     )
 
 
@@ -233,7 +256,11 @@ def _paired_parts(
     parts["notes"] = tuple(notes)
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}
-    parts["criteria"] = _criteria(observed, refused=both.presence_only and unlisted != "absent")
+    refused = both.presence_only and unlisted != "absent"
+    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused)
+    parts["curves"] = detection_curves(observed)
+    parts["rules"] = likely_rules(both, observed)
+    parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
     truth, marks = {}, {}
     names = both.strong.recordings.index
@@ -259,61 +286,124 @@ def _marks(seen: pd.DataFrame) -> dict[str, Any]:
     return {str(names[k]): merge(part) for k, part in zip(first, np.split(bounds, first[1:]))}
 
 
-def _criteria(observed: dict[str, pd.DataFrame], *, refused: bool) -> pd.DataFrame:
-    """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment."""
+def _criteria(
+    observed: dict[str, pd.DataFrame], *, refused: bool
+) -> tuple[pd.DataFrame, dict[tuple[str, str], CriterionEstimate]]:
+    """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment.
+
+    The law comes first in every group. Annotators and classes with few answers are drawn to the others.
+    """
     rows: list[dict[str, Any]] = []
+    kept: dict[tuple[str, str], CriterionEstimate] = {}
+    columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
+    together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
+    whole = _estimates(together, refused)
+    drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
     for name, seen in observed.items():
-        rows += _estimates(name, "", seen, refused)
-        people = seen["annotator"].unique()
-        if len(people) > 1 and not refused:
-            for person, part in seen.groupby("annotator"):
-                if part["present"].notna().sum() >= _FEWEST:
-                    rows += _estimates(name, str(person), part, refused)[:1]
+        found = _estimates(seen, refused)
+        if name in drawn and not found[0].identifiable:
+            found.insert(0, drawn[name])
+        kept[name, ""] = found[0]
+        rows += [_row(name, "", one) for one in found]
+        if not refused and seen["annotator"].nunique() > 1:
+            for person, one in _drawn(seen, "annotator", found[0]).items():
+                kept[name, person] = one
+                rows.append(_row(name, person, one))
     if len(observed) > 1:
-        columns = ["event_fraction", "coverage", "present"]
-        together = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
-        rows += _estimates("all", "", together, refused)
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
+        kept["all", ""] = whole[0]
+        rows += [_row("all", "", one) for one in whole]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)), kept
 
 
-def _estimates(label: str, annotator: str, seen: pd.DataFrame, refused: bool) -> list[dict[str, Any]]:
+def _clusters(seen: pd.DataFrame) -> list[Any]:
+    """Recordings, and annotators where they are many enough to be a sample."""
+    people = codes_of(seen["annotator"])
+    return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
+
+
+def _estimates(seen: pd.DataFrame, refused: bool) -> list[CriterionEstimate]:
+    """Every method on the answers, the law first; on the segment's share where the event's is silent."""
+    seen = seen[seen["present"].notna()]
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
-    y = seen["present"].to_numpy(np.float64)
+    y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
     if refused:
-        found = [unknown(_ONLY, method="threshold", n=len(y))]
-    else:
-        found = [estimate_criterion(h, present=y, method=method) for method in METHODS]
-        if not found[0].identifiable:
-            found.append(estimate_criterion(c, present=y, scale="segment"))
-    rows = []
-    for one in found:
-        row = one.to_dict()
-        low, high = one.presence_criterion_ci
-        row |= {"presence_criterion": one.presence_criterion, "presence_criterion_low": low}
-        row |= {"presence_criterion_high": high, "guess_rate": one.guess_rate, "lapse_rate": one.lapse_rate}
-        rows.append({"label": label, "annotator": annotator, **{name: row[name] for name in _COLUMNS[2:]}})
-    return rows
+        return [unknown(_ONLY, method="law", n=len(y))]
+    found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
+    if not found[0].identifiable:
+        found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
+    return found
 
 
-def _agreement_in_time(truth: Events | None, label: str | None) -> Agreement | None:
+def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[str, CriterionEstimate]:
+    """The criterion of every annotator (or class): their own fit, or with few answers one drawn to the others."""
+    seen = seen[seen["present"].notna()]
+    if not whole.identifiable or whole.scale != "event" or len(seen) == 0:
+        return {}
+    h, y = seen["event_fraction"].to_numpy(np.float64), seen["present"].to_numpy(np.float64)
+    unit, names = pd.factorize(seen[column])
+    unit = np.asarray(unit, dtype=np.int64)
+    asked = np.bincount(unit[h > 0], minlength=len(names))
+    own = asked >= _OWN
+    people = {}
+    if column == "annotator":
+        for k in np.flatnonzero(own).tolist():
+            part = seen[unit == k]
+            people[str(names[k])] = estimate_criterion(
+                part["event_fraction"], present=part["present"], clusters=[codes_of(part["recording"])]
+            )
+    few = np.flatnonzero((asked > 0) & ~own)
+    if len(few) and len(names) > 1:
+        middle, ends = law.pooled(law.grouped(h, y, whole.presence_criterion), y, unit, whole)
+        for k in few.tolist():
+            people[str(names[k])] = CriterionEstimate(
+                float(middle[k]), (float(ends[k, 0]), float(ends[k, 1])), whole.guess_rate, whole.lapse_rate,
+                "law, drawn to the others", int((unit == k).sum()), True, spread=whole.spread,
+            )  # fmt: skip
+    return people
+
+
+def _row(label: str, annotator: str, one: CriterionEstimate) -> dict[str, Any]:
+    row: dict[str, Any] = {"label": label, "annotator": annotator}
+    for name in _NUMBERS:
+        row[name] = getattr(one, name)
+        row[f"{name}_low"], row[f"{name}_high"] = getattr(one, f"{name}_ci")
+    told = ", ".join(name for name, known in one.identified.items() if known)
+    plain = {
+        name: getattr(one, name) for name in ("method", "scale", "n", "aic", "design_effect", "identifiable", "reason")
+    }
+    return {**row, **plain, "identified": told}
+
+
+def _agreement_in_time(truth: Events | None, label: str | None, looked: Examined | None) -> Agreement | None:
     if truth is None or "annotator" not in truth.to_frame():
         return None
-    if truth.select(label).to_frame()["annotator"].astype(str).nunique() < 2:
+    people = set(truth.to_frame()["annotator"].astype(str))
+    if len(people) < 2:
         return None
-    return annotation_agreement(truth, label=label)
+    if looked is not None and not looked.everything and not people & looked.by.keys() and "" not in looked.by:
+        looked = None  # it speaks of other people
+    return annotation_agreement(truth, label=label, examined=looked)
 
 
-def _crowd(said: Answers | None, recording_length: float | None) -> dict[str, Any]:
+def _crowd(
+    said: Answers | None, recording_length: float | None, looked: Examined | None, unlisted: str | None
+) -> dict[str, Any]:
     """What several annotators' answers allow: agreement, aggregation, and the time that they took."""
-    parts: dict[str, Any] = {"agreement": None, "majority": None, "aggregated": None, "effort": None}
+    parts: dict[str, Any] = dict.fromkeys(("agreement", "majority", "aggregated", "votes", "effort"))
     if said is None:
         return parts
     frame = said.to_frame()
+    if (frame["seconds"] > 0).any():
+        parts["effort"] = effort(said, recording_length=recording_length)
+    only = bool((frame["present"].dropna() == 1).all())
+    if looked is not None and (only or unlisted == "absent"):
+        said = completed(said, looked)
+        frame = said.to_frame()
     frame = frame[frame["present"].notna()]
     if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
         parts["agreement"] = answer_agreement(said)
         parts["majority"] = majority(said)
         parts["aggregated"] = dawid_skene(said)
-    if (frame["seconds"] > 0).any():
-        parts["effort"] = effort(said, recording_length=recording_length)
+        spent = parts["effort"].seconds_per_query if parts["effort"] is not None else float("nan")
+        parts["votes"] = votes_needed(parts["aggregated"], seconds=spent)
     return parts

@@ -8,7 +8,6 @@ are the ordinary ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,7 +18,12 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
+from ..intervals import contains, merge
 from ..results import plain
+from .observations import Examined
+
+#: For every annotator the recordings that they looked at, and the stretches of each (None: the whole of it).
+Worked = dict[str, dict[str, NDArray[np.float64] | None]]
 
 
 @dataclass(frozen=True)
@@ -29,15 +33,23 @@ class Agreement:
     ``by_label``: label, alpha (Krippendorff), agreement (share of pairs that agree), n_annotators, units, and what the
     units are: seconds for annotations in time, clips for answers. For clips also unanimous, unanimous_present, split,
     counted over clips with at least two answers. ``by_pair``: label, first, second, kappa (Cohen), agreement, units.
+    ``assumed`` says who was taken to have looked at what, where nobody told; then ``by_label`` has both extremes:
+    alpha_if_all (everybody looked at every recording) and alpha_if_marked (only at those in which they marked one).
     """
 
     by_label: pd.DataFrame
     by_pair: pd.DataFrame
     unit: str
+    assumed: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return {"unit": self.unit, "by_label": plain(self.by_label), "by_pair": plain(self.by_pair)}
+        return {
+            "unit": self.unit,
+            "assumed": self.assumed,
+            "by_label": plain(self.by_label),
+            "by_pair": plain(self.by_pair),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """One row per class."""
@@ -94,16 +106,16 @@ def krippendorff_alpha(
     return 1 - observed / expected
 
 
-def annotation_agreement(
-    events: Events, *, annotated: Mapping[str, Any] | None = None, label: str | None = None
-) -> Agreement:
+def annotation_agreement(events: Events, *, examined: Any = None, label: str | None = None) -> Agreement:
     """Agreement of several annotators' events in time, by exact durations.
 
     Parameters
     ----------
     events : events with a column ``annotator``. Recordings end at their length, or at the last offset if it is unknown.
-    annotated : for every annotator the recordings that they worked on. Left out, those in which they marked an event of
-        any class: a recording that somebody heard and left empty cannot be told from one never heard.
+    examined : who looked at what: "all", (annotator, recording) pairs, or a mapping from such pairs or from recordings
+        to stretches in seconds. A recording that somebody heard and left empty cannot be told from one never heard:
+        left out, everybody is taken to have heard every recording if any two annotators share at least half of
+        theirs, else only those in which they marked an event; the result has both.
     label : one class; left out, each class by itself.
 
     Examples
@@ -115,20 +127,42 @@ def annotation_agreement(
     """
     frame = events.select(label).to_frame()
     whole = events.to_frame()
-    if "annotator" not in frame or frame["annotator"].astype(str).nunique() < 2:
+    people = sorted(set(whole["annotator"].astype(str))) if "annotator" in whole else []
+    if len(people) < 2:
         raise InvalidInput("agreement needs a column 'annotator' with two annotators or more")
-    frame["annotator"], whole["annotator"] = frame["annotator"].astype(str), whole["annotator"].astype(str)
-    if annotated is None:
-        worked = {str(name): set(part["recording"]) for name, part in whole.groupby("annotator")}
+    frame["annotator"] = frame["annotator"].astype(str)
+    told = Examined.of(examined)
+    every: Worked = {name: dict.fromkeys(map(str, events.recordings.index)) for name in people}
+    ways: dict[str, Worked] = {"all": every}
+    if told is None:
+        parts = whole.groupby(whole["annotator"].astype(str))["recording"]
+        ways["marked"] = {str(name): dict.fromkeys(part.unique()) for name, part in parts}
+        assumed = "all" if _share_work(ways["marked"]) else "marked"
     else:
-        worked = {str(name): {str(r) for r in recordings} for name, recordings in annotated.items()}
+        assumed = "all"
+        if not told.everything:
+            ways = {"all": {name: told.of_annotator(name) for name in people}}
     extents = events.extents
+    if told is not None:
+        more = sorted({r for names in ways["all"].values() for r in names} - set(map(str, extents.index)))
+        if more:
+            raise InvalidInput(f"examined names a recording of unknown length that is not in the events: {more[0]!r}")
     labels, pairs = [], []
     for name, part in frame.groupby("label"):
-        units = _instants(part, worked, extents)
-        labels.append({"label": name, **_of_units(units, unit="seconds")})
-        pairs += [{"label": name, **row} for row in _of_pairs(units)]
-    return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds")
+        units = {way: _instants(part, worked, extents) for way, worked in ways.items()}
+        row = {"label": name, **_of_units(units[assumed], unit="seconds")}
+        if told is None:
+            row |= {f"alpha_if_{way}": _of_units(units[way], unit="seconds")["alpha"] for way in ways}
+        labels.append(row)
+        pairs += [{"label": name, **row} for row in _of_pairs(units[assumed])]
+    words = {"all": "everybody heard every recording", "marked": "only recordings with a mark of theirs were heard"}
+    return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
+
+
+def _share_work(worked: Worked) -> bool:
+    """Whether any two annotators have at least half of their recordings in common."""
+    sets = [set(names) for names in worked.values()]
+    return any(2 * len(a & b) >= max(1, min(len(a), len(b))) for a, b in combinations(sets, 2))
 
 
 def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
@@ -177,32 +211,27 @@ class _Units:
     value: NDArray[np.float64]
 
 
-def _instants(part: pd.DataFrame, worked: Mapping[str, set[str]], extents: pd.Series) -> _Units:
+def _instants(part: pd.DataFrame, worked: Worked, extents: pd.Series) -> _Units:
     """Every stretch of time on which no annotator changes their mind is one unit, as heavy as it is long."""
-    from ..intervals import contains, merge
-
     names = sorted(worked)
-    weights: list[NDArray[np.float64]] = []
-    units: list[NDArray[np.int64]] = []
-    who: list[NDArray[np.int64]] = []
-    values: list[NDArray[np.float64]] = []
+    weights, units, who, values = [], [], [], []
     offset = 0
     shared = [r for r in extents.index if sum(r in worked[name] for name in names) >= 2 and extents[r] > 0]
     marks = {key: rows[["onset", "offset"]].to_numpy() for key, rows in part.groupby(["recording", "annotator"])}
     for recording in shared:
         end = float(extents[recording])
-        mine = {
-            k: merge(marks.get((recording, name), np.empty((0, 2))))
-            for k, name in enumerate(names)
-            if recording in worked[name]
-        }
-        edges = np.unique(np.clip(np.concatenate([[0.0, end], *(m.ravel() for m in mine.values())]), 0.0, end))
+        here = {k: worked[name][recording] for k, name in enumerate(names) if recording in worked[name]}
+        mine = {k: merge(marks.get((recording, names[k]), np.empty((0, 2)))) for k in here}
+        cuts = [m.ravel() for m in (*mine.values(), *(cut for cut in here.values() if cut is not None))]
+        edges = np.unique(np.clip(np.concatenate([[0.0, end], *cuts]), 0.0, end))
         middle = (edges[1:] + edges[:-1]) / 2
         weights.append(np.diff(edges))
         for k, intervals in mine.items():
-            units.append(np.arange(len(middle)) + offset)
-            who.append(np.full(len(middle), k))
-            values.append(contains(intervals, middle).astype(np.float64))
+            cut = here[k]
+            heard = np.ones(len(middle), dtype=bool) if cut is None else contains(cut, middle)
+            units.append((np.arange(len(middle)) + offset)[heard])
+            who.append(np.full(int(heard.sum()), k))
+            values.append(contains(intervals, middle[heard]).astype(np.float64))
         offset += len(middle)
     if not shared:
         return _Units(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), names, np.empty(0))

@@ -1,39 +1,45 @@
 r"""How sensitive the annotators were: the presence criterion, with an interval, or why it cannot be known.
 
-An annotator who hears the share h of an event says present with probability
-:math:`g_0 + (1 - g_0 - \ell)\,1\{h \ge \gamma\}`. What identifies :math:`\gamma` is *answers*, both present and absent,
+An annotator who hears the share h of an event says present with probability :math:`g_0 + (1 - g_0 - \ell)\,G(h)`, where
+G is the law of their criterion (:mod:`weakly.auditing.law`). What identifies it is *answers*, both present and absent,
 on segments that cut events at different shares. Event lengths alone do not (E21).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..annotator import TIE
+from ..annotator import TIE, Annotator
 from ..errors import InvalidInput
+from ..lengths import Lengths
 from ..results import plain
 from ..symbols import check, choice
+from ..theory import present_share
+from . import law
 
 #: Twice the drop in log likelihood that bounds the interval of a hard threshold. The likelihood of a change point is
-#: not chi-squared: 3.84 covers 87-93 %, 6 covers 95-96 %.
+#: not chi-squared: 3.84 covers 87-93 %, 6 covers 95-96 %, if there is one hard criterion.
 CUTOFF = 6.0
-#: Up to this many answers the logistic curve is fitted with Firth's penalty, which survives separated data.
-FIRTH_UP_TO = 200
-
-METHODS = ("threshold", "logistic")
+#: How to fit: a law of criteria (the headline), one hard threshold, a logistic curve; all with guesses and lapses.
+METHODS = ("law", "threshold", "logistic")
+_NAN = (math.nan, math.nan)
+_TELLS = {"presence_criterion": 0.7, "spread": 0.25, "guess_rate": 0.25, "lapse_rate": 0.25}  # widest known interval
 
 
 @dataclass(frozen=True)
 class CriterionEstimate:
     """A presence criterion with its 95 % interval; both NaN where the data cannot identify it, and ``reason`` says why.
 
-    ``scale`` is ``event`` where the criterion is a share of the event (the paper's gamma) and ``segment`` where it is a
-    share of the segment.
+    ``presence_criterion`` is the mean of the law of criteria, ``spread`` its standard deviation (0: a hard criterion);
+    ``identified`` says of each number whether the answers can tell it. ``scale`` is ``event`` where the criterion is a
+    share of the event (the paper's gamma) and ``segment`` where it is a share of the segment. ``aic`` compares fits of
+    the same answers (smaller is better); ``design_effect`` is how much clusters widen the variance.
     """
 
     presence_criterion: float
@@ -45,6 +51,13 @@ class CriterionEstimate:
     identifiable: bool
     reason: str = ""
     scale: str = "event"
+    spread: float = math.nan
+    spread_ci: tuple[float, float] = _NAN
+    guess_rate_ci: tuple[float, float] = _NAN
+    lapse_rate_ci: tuple[float, float] = _NAN
+    aic: float = math.nan
+    design_effect: float = math.nan
+    identified: dict[str, bool] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
@@ -56,6 +69,21 @@ class CriterionEstimate:
         low, high = self.presence_criterion_ci
         return high - low
 
+    @property
+    def annotator(self) -> Annotator:
+        """The annotator that was found, for plan, evaluate, simulate and infer."""
+        if not self.identifiable:
+            raise InvalidInput(f"there is no annotator to take: {self.reason}")
+        rates: dict[str, Any] = {"guess_rate": self.guess_rate, "lapse_rate": self.lapse_rate}
+        rates = {name: 0.0 if math.isnan(rate) else rate for name, rate in rates.items()}
+        mean, spread = self.presence_criterion, 0.0 if math.isnan(self.spread) else self.spread
+        if spread < 1e-3:
+            return Annotator(presence_criterion=mean, **rates)
+        if self.method == "logistic":
+            return Annotator.logistic(mean, spread * math.sqrt(3) / math.pi, **rates)
+        total = mean * (1 - mean) / spread**2 - 1
+        return Annotator.beta(mean * total, (1 - mean) * total, **rates)
+
     def __str__(self) -> str:
         if not self.identifiable:
             return f"not identifiable from {self.n} answers: {self.reason}"
@@ -66,11 +94,16 @@ class CriterionEstimate:
 def unknown(reason: str, *, method: str, n: int, scale: str = "event") -> CriterionEstimate:
     """The estimate that says why there is none."""
     nan = math.nan
-    return CriterionEstimate(nan, (nan, nan), nan, nan, method, n, False, reason, scale)
+    return CriterionEstimate(nan, _NAN, nan, nan, method, n, False, reason, scale)
 
 
 def estimate_criterion(
-    event_fraction: ArrayLike, *, present: ArrayLike, method: str = "threshold", scale: str = "event"
+    event_fraction: ArrayLike,
+    *,
+    present: ArrayLike,
+    method: str = "law",
+    scale: str = "event",
+    clusters: Sequence[ArrayLike] = (),
 ) -> CriterionEstimate:
     r"""The presence criterion of whoever gave these answers, with a 95 % interval.
 
@@ -78,10 +111,13 @@ def estimate_criterion(
     ----------
     event_fraction : h, the largest share of an event that each segment holds, in [0, 1]; 0 where it meets none.
     present : the answers, 1 or 0; NaN (unsure) is left out.
-    method : ``threshold``: a hard criterion with a guess and a lapse rate, by profile likelihood in O(n log n); the
-        interval is :math:`\{\gamma: 2(\ell_{max} - \ell(\gamma)) \le 6\}`. ``logistic``: the event fraction at which
-        a logistic curve crosses one half, with Fieller's interval; Firth's penalty up to 200 answers.
+    method : ``law``: criteria follow a Beta law with a mean and a spread, of which a hard criterion is the limit.
+        ``threshold``: one hard criterion, by profile likelihood; the interval
+        :math:`\{\gamma: 2(\ell_{max} - \ell(\gamma)) \le 6\}` holds only if there is one. ``logistic``: a logistic
+        curve, with the share at which it is half way up. All have a guess and a lapse rate.
     scale : what the shares are shares of; only carried along.
+    clusters : for every answer its recording, its annotator: groups of answers that may be alike, each as one array.
+        They widen the intervals of ``law`` and ``logistic``.
 
     Notes
     -----
@@ -90,8 +126,8 @@ def estimate_criterion(
 
     Examples
     --------
-    >>> h = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
-    >>> estimate = estimate_criterion(h, present=[0, 0, 0, 0, 1, 1, 1, 1])
+    >>> h = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9] * 4
+    >>> estimate = estimate_criterion(h, present=[0, 0, 0, 0, 1, 1, 1, 1] * 4)
     >>> round(estimate.presence_criterion, 6), estimate.identifiable
     (0.5, True)
     """
@@ -101,14 +137,65 @@ def estimate_criterion(
     if h.shape != y.shape:
         raise InvalidInput(f"present must have one answer for each of the {len(h)} event fractions, got {len(y)}")
     known = ~np.isnan(y)
+    for group in clusters:
+        if len(np.asarray(group)) != len(y):
+            raise InvalidInput(f"clusters must name a group for each of the {len(y)} answers")
+    codes = [codes_of(np.asarray(group)[known]) for group in clusters]
     h, y = h[known], y[known]
     if not np.isin(y, (0.0, 1.0)).all():
         raise InvalidInput(f"present must be 1, 0 or NaN, got {y[~np.isin(y, (0.0, 1.0))][0]:g}")
     reason = _silent(h, y)
     if reason:
         return unknown(reason, method=method, n=len(h), scale=scale)
-    fit = _threshold if method == "threshold" else _logistic
-    return fit(h, y, scale)
+    if method == "threshold":
+        return _threshold(h, y, scale)
+    return of_fit(law.fit(h, y, clusters=codes, family="beta" if method == "law" else method), method, len(h), scale)
+
+
+def codes_of(names: Any) -> NDArray[np.int64]:
+    """A number from 0 for every distinct name."""
+    import pandas as pd
+
+    return np.asarray(pd.factorize(np.asarray(names))[0], dtype=np.int64)
+
+
+def of_fit(found: law.Fit, method: str, n: int, scale: str) -> CriterionEstimate:
+    """The estimate that a fitted law gives, or why it gives none."""
+    if 2 * found.gain <= 4:
+        return unknown(
+            "the answers do not depend on how much of an event was heard clearly enough to place a criterion",
+            method=method,
+            n=n,
+            scale=scale,
+        )
+    numbers = dict(zip(_TELLS, (found.mean, found.spread, found.guess, found.lapse)))
+    told = {name: high - low <= _TELLS[name] for name, (_, low, high) in numbers.items()}
+    if not told["presence_criterion"]:
+        low, high = found.mean[1:]
+        return unknown(
+            f"too few answers to tell: any mean criterion from {low:.2f} to {high:.2f} fits",
+            method=method,
+            n=n,
+            scale=scale,
+        )
+    return CriterionEstimate(
+        found.mean[0],
+        found.mean[1:],
+        found.guess[0],
+        found.lapse[0],
+        method,
+        n,
+        True,
+        "",
+        scale,
+        found.spread[0],
+        found.spread[1:],
+        found.guess[1:],
+        found.lapse[1:],
+        2 * (4 if found.spread[0] > 0 else 3) - 2 * found.log_likelihood,
+        found.design_effect,
+        told,
+    )
 
 
 def _silent(h: NDArray[np.float64], y: NDArray[np.float64]) -> str:
@@ -153,143 +240,194 @@ def _log_likelihood(k: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[n
     return np.asarray(xlogy(k, k / safe) + xlogy(n - k, (n - k) / safe), dtype=np.float64)
 
 
-def _threshold(h: NDArray[np.float64], y: NDArray[np.float64], scale: str) -> CriterionEstimate:
+@dataclass(frozen=True)
+class Step:
+    """The likelihood of every place where a hard criterion may lie: between ``low`` and ``high``, with both rates."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+    value: NDArray[np.float64]
+    pooled: float  # without any criterion
+
+    @property
+    def best(self) -> float:
+        """The middle of the places that fit best."""
+        top = self.value >= self.value.max() - 1e-9
+        return (float(self.low[top].min()) + float(self.high[top].max())) / 2
+
+
+def step_profile(h: NDArray[np.float64], y: NDArray[np.float64], *, most: float = 1.0) -> Step:
+    """The profile likelihood of a hard criterion on any scale, in O(n log n)."""
     value, count, presents = _groups(h, y)
     # Cut i puts the first i distinct fractions below the criterion, which then lies in (value[i - 1], value[i]].
     n0 = np.concatenate(([0.0], np.cumsum(count)))
     k0 = np.concatenate(([0.0], np.cumsum(presents)))
     n1, k1 = n0[-1] - n0, k0[-1] - k0
-    low = np.concatenate(([0.0], value))
-    high = np.concatenate((value, [1.0]))
+    low, high = np.concatenate(([0.0], value)), np.concatenate((value, [most]))
     p0, p1 = k0 / np.maximum(n0, 1), k1 / np.maximum(n1, 1)
     pooled = float(_log_likelihood(k0[-1:], n0[-1:])[0])
     rises = (n0 > 0) & (n1 > 0) & (p1 > p0)
     # An annotator who says present less often where more is heard is no threshold: the best is then no change at all.
     profile = np.where(rises, _log_likelihood(k0, n0) + _log_likelihood(k1, n1), pooled)
-    possible = high > low
-    profile = np.where(possible, profile, -np.inf)
-    best = profile.max()
-    n = int(n0[-1])
-    if 2 * (best - pooled) <= CUTOFF:
-        return unknown(
-            "the answers do not depend on how much of an event was heard clearly enough to place a threshold",
-            method="threshold",
-            n=n,
-            scale=scale,
-        )
-    inside = 2 * (best - profile) <= CUTOFF
-    interval = float(low[inside].min()), float(high[inside].max())
-    if interval[0] <= 0 and interval[1] >= 1:
-        return unknown(
-            "the answers fit any threshold between 0 and 1: no part of an event was asked about",
-            method="threshold",
-            n=n,
-            scale=scale,
-        )
-    top = profile >= best - 1e-9
-    estimate = (float(low[top].min()) + float(high[top].max())) / 2
-    at = int(np.argmax(profile))
-    return CriterionEstimate(estimate, interval, float(p0[at]), float(1 - p1[at]), "threshold", n, True, scale=scale)
+    return Step(low, high, p0, p1, np.where(high > low, profile, -np.inf), pooled)
 
 
-def _logistic(h: NDArray[np.float64], y: NDArray[np.float64], scale: str) -> CriterionEstimate:
-    met = h > 0  # a segment without the event is no stimulus; it only shows guesses
-    guess = float(y[~met].mean()) if (~met).any() else math.nan
-    x, y = h[met], y[met]
-    n = len(x)
-    reason = _silent(x, y)
+def _threshold(h: NDArray[np.float64], y: NDArray[np.float64], scale: str) -> CriterionEstimate:
+    step, n = step_profile(h, y), len(h)
+    best = float(step.value.max())
+    inside = 2 * (best - step.value) <= CUTOFF
+    interval = float(step.low[inside].min()), float(step.high[inside].max())
+    reason = ""
+    if 2 * (best - step.pooled) <= CUTOFF:
+        reason = "the answers do not depend on how much of an event was heard clearly enough to place a threshold"
+    elif interval[0] <= 0 and interval[1] >= 1:
+        reason = "the answers fit any threshold between 0 and 1: no part of an event was asked about"
     if reason:
-        return unknown(reason, method="logistic", n=n, scale=scale)
-    firth = n <= FIRTH_UP_TO or _separated(x, y)
-    fit = fit_logistic(x, y, firth=firth)
-    if fit is None:
-        return unknown("the logistic curve does not settle on these answers", method="logistic", n=n, scale=scale)
-    (intercept, slope), covariance = fit
-    interval = _fieller(intercept, slope, covariance)
-    if slope <= 0 or interval is None:
-        return unknown(
-            "the answers do not rise clearly with the share of the event that was heard",
-            method="logistic",
-            n=n,
-            scale=scale,
-        )
-    low, high = max(interval[0], 0.0), min(interval[1], 1.0)
-    estimate = -intercept / slope
-    if low >= 1 or high <= 0 or (low <= 0 and high >= 1) or not 0 < estimate <= 1:
-        return unknown(
-            f"the curve crosses one half at {estimate:.3g}, outside (0, 1]: nearly all answers are alike",
-            method="logistic",
-            n=n,
-            scale=scale,
-        )
-    method = "logistic, Firth" if firth else "logistic"
-    return CriterionEstimate(estimate, (low, high), guess, math.nan, method, n, True, scale=scale)
+        return unknown(reason, method="threshold", n=n, scale=scale)
+    at = int(np.argmax(step.value))
+    rates = float(step.below[at]), float(1 - step.above[at])
+    aic = 2 * 3 - 2 * best
+    return CriterionEstimate(step.best, interval, *rates, "threshold", n, True, scale=scale, spread=0.0, aic=aic)
 
 
-def _separated(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
-    return bool(x[y == 0].max() <= x[y == 1].min() or x[y == 1].max() <= x[y == 0].min())
+def criterion_from_share(
+    share: float, *, event_length: Any, segment_length: float, n_segments: int | None = None
+) -> CriterionEstimate:
+    r"""The presence criterion at which this share of the overlapping segments is labelled present.
 
+    If :math:`d_q \ge \gamma \max d_e` it is :math:`\gamma = (1 - \text{share})(\bar d_e + d_q)/(2 \bar d_e)`; in
+    general the falling function :func:`weakly.theory.present_share` is inverted.
 
-def fit_logistic(
-    x: NDArray[np.float64], y: NDArray[np.float64], *, firth: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Intercept and slope of a logistic curve and their covariance; None if Newton's steps do not settle.
+    Parameters
+    ----------
+    share : of the segments that meet an event, the share labelled present, in [0, 1].
+    event_length : the law of event lengths: numbers or a :class:`weakly.Lengths`.
+    segment_length : d_q in seconds, > 0.
+    n_segments : how many segments the share was counted on; with it there is an interval (Wilson's for the share, which
+        is cautious: the segments that meet one event differ more evenly than independent ones).
 
-    With ``firth`` the score is penalised by half the log determinant of the information, which keeps the estimate
-    finite on separated data and removes the first-order bias.
+    Notes
+    -----
+    Needs events at least a segment apart and no guesses or lapses. Short segments tell more. Where a whole range of
+    criteria gives this share (segments that no event fits into enough), there is none to name, and ``reason`` says the
+    range.
+
+    Examples
+    --------
+    >>> round(criterion_from_share(0.5, event_length=1.0, segment_length=1.0).presence_criterion, 6)
+    0.5
+    >>> criterion_from_share(0.0, event_length=1, segment_length=0.4, n_segments=500).reason
+    'any presence criterion above 0.4 gives this share'
     """
-    from scipy.special import expit
+    share = float(check("recall", share, called="share"))
+    q = float(check("segment_length", segment_length))
+    lengths = Lengths.of(event_length)
+    n = 0 if n_segments is None else int(n_segments)
+    if n_segments is not None and n < 1:
+        raise InvalidInput(f"n_segments must be at least 1, got {n_segments}")
 
-    design = np.column_stack((np.ones_like(x), x))
-    beta = np.zeros(2)
-    penalised = _penalised(design, y, beta, firth)
-    covariance: NDArray[np.float64] = np.eye(2)
-    for _ in range(200):
-        p = expit(design @ beta)
-        weight = p * (1 - p)
-        information = design.T @ (design * weight[:, None])
-        try:
-            covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        except np.linalg.LinAlgError:
-            return None
-        score = design.T @ (y - p)
-        if firth:
-            leverage = weight * np.einsum("ij,jk,ik->i", design, covariance, design)
-            score = design.T @ (y - p + leverage * (0.5 - p))
-        step = covariance @ score
-        size = float(np.abs(step).max())
-        step *= min(1.0, 5.0 / size) if size > 0 else 0.0
-        while True:  # halve until the penalised likelihood does not fall
-            candidate = _penalised(design, y, beta + step, firth)
-            if candidate >= penalised - 1e-12 or np.abs(step).max() < 1e-12:
-                break
-            step /= 2
-        beta, penalised = beta + step, candidate
-        if np.abs(step).max() < 1e-9:
-            return beta, covariance
-    return None
+    def given(g: float) -> float:
+        return float(present_share(event_length=lengths, segment_length=q, presence_criterion=g))
+
+    def invert(target: float, *, highest: bool) -> float:
+        """The largest criterion whose share is at least the target, or the smallest whose share is at most that."""
+        low, high = 1e-9, 1.0
+        if given(low) < target:
+            return 0.0
+        if given(high) > target or (highest and given(high) >= target):
+            return 1.0
+        for _ in range(60):  # bisection: the share of a sample falls in jumps
+            middle = (low + high) / 2
+            above = given(middle) >= target if highest else given(middle) > target
+            low, high = (middle, high) if above else (low, middle)
+        return (low + high) / 2
+
+    least = given(1.0)
+    low, high = wilson(share, n) if n else (share, share)
+    # Wilson's ends never reach 0 or 1 exactly, but a count of none does not exclude a share of none.
+    ends = invert(high, highest=False) if high < 1 else 0.0, invert(low if share > 0 else 0.0, highest=True)
+    interval = ends if n else _NAN
+    first, last = invert(share, highest=False), invert(share, highest=True)
+    if share >= 1:
+        return unknown("every overlapping segment is labelled present", method="share", n=n)
+    if share < least - 1e-12:
+        if n and ends[0] < 1.0:
+            return CriterionEstimate(1.0, (ends[0], 1.0), math.nan, math.nan, "share", n, True)
+        return unknown(
+            f"a share of {share:.3g} is below {least:.3g}, the least that any criterion can give: some events are not "
+            "noticed at all, or the law of event lengths is another",
+            method="share",
+            n=n,
+        )
+    if last - first > 1e-6:
+        fits = f"above {first:.3g}" if last >= 1 else f"from {first:.3g} to {last:.3g}"
+        return unknown(f"any presence criterion {fits} gives this share", method="share", n=n)
+    return CriterionEstimate(first, interval, math.nan, math.nan, "share", n, True)
 
 
-def _penalised(design: NDArray[np.float64], y: NDArray[np.float64], beta: NDArray[np.float64], firth: bool) -> float:
-    eta = design @ beta
-    value = float(y @ eta - np.logaddexp(0.0, eta).sum())
-    if not firth:
-        return value
-    weight = np.exp(eta - 2 * np.logaddexp(0.0, eta))
-    determinant = np.linalg.det(design.T @ (design * weight[:, None]))
-    return value + 0.5 * math.log(determinant) if determinant > 0 else -math.inf
+def criterion_from_two_shares(
+    shares: tuple[float, float],
+    *,
+    segment_lengths: tuple[float, float],
+    event_length: Any,
+    n_segments: tuple[int, int] | None = None,
+) -> CriterionEstimate:
+    r"""The presence criterion from the shares of *all* segments labelled present at two segment lengths.
+
+    With :math:`p_i = \lambda (d_i + (1 - 2\gamma) \bar d_e)`, the event rate is
+    :math:`\lambda = (p_1 - p_2)/(d_1 - d_2)` and :math:`(1 - 2\gamma) \bar d_e = (p_2 d_1 - p_1 d_2)/(p_1 - p_2)`.
+
+    Parameters
+    ----------
+    shares : of all segments, those labelled present, at each length; in [0, 1].
+    segment_lengths : the two lengths in seconds, different, each at least the longest event times the criterion.
+    event_length : the mean event length in seconds, or lengths that have one: without it gamma is not identified.
+    n_segments : how many segments each share was counted on; with it there is an interval (delta method).
+
+    Examples
+    --------
+    >>> rate, mean, gamma = 0.02, 1.0, 0.3
+    >>> shares = tuple(rate * (d + (1 - 2 * gamma) * mean) for d in (2.0, 5.0))
+    >>> two = criterion_from_two_shares(shares, segment_lengths=(2.0, 5.0), event_length=mean)
+    >>> round(two.presence_criterion, 9)
+    0.3
+    """
+    p = np.asarray(check("recall", shares, called="shares"), dtype=np.float64)
+    d = np.asarray(check("segment_length", segment_lengths, called="segment_lengths"), dtype=np.float64)
+    if p.shape != (2,) or d.shape != (2,) or d[0] == d[1]:
+        raise InvalidInput(f"shares and segment_lengths must be two, the lengths different, got {shares!r}")
+    mean = Lengths.of(event_length).mean
+    total = 0 if n_segments is None else int(sum(n_segments))
+    rise = (p[0] - p[1]) / (d[0] - d[1])
+    if rise <= 0:
+        return unknown("longer segments are not present more often", method="two shares", n=total)
+    offset = (p[1] * d[0] - p[0] * d[1]) / (p[0] - p[1])
+    estimate = float((1 - offset / mean) / 2)
+    if not 0 < estimate <= 1:
+        return unknown(
+            f"the two shares give {estimate:.3g}, outside (0, 1]: events too dense, or too few segments",
+            method="two shares",
+            n=total,
+        )
+    interval = (math.nan, math.nan)
+    if n_segments is not None:
+        counts = np.asarray(n_segments, dtype=np.float64)
+        variance = p * (1 - p) / counts
+        # d offset / d p1 = -p2 (d1 - d2) / (p1 - p2)^2, d offset / d p2 = p1 (d1 - d2) / (p1 - p2)^2
+        slope = np.array([-p[1], p[0]]) * (d[0] - d[1]) / (p[0] - p[1]) ** 2
+        spread = 1.959963984540054 * math.sqrt(float((slope**2 * variance).sum())) / (2 * mean)
+        interval = max(0.0, estimate - spread), min(1.0, estimate + spread)
+    return CriterionEstimate(estimate, interval, math.nan, math.nan, "two shares", total, True)
 
 
-def _fieller(intercept: float, slope: float, covariance: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Where the curve may cross one half: Fieller's interval for -intercept / slope; None if it is unbounded."""
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of n."""
     z2 = 3.841458820694124
-    a = slope**2 - z2 * covariance[1, 1]
-    b = intercept * slope - z2 * covariance[0, 1]
-    c = intercept**2 - z2 * covariance[0, 0]
-    root = b**2 - a * c
-    if a <= 0 or root < 0:
-        return None
-    return (-b - math.sqrt(root)) / a, (-b + math.sqrt(root)) / a
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def paper_recipe_criterion(

@@ -1,13 +1,17 @@
-"""What an audit found, in words, the most important first."""
+"""What an audit found, in words, the most important first; and the label card: the same for a README or data sheet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import counted, word
+from ..errors import InvalidInput
+from ..files import atomic_write
+from ..report import Report
+from ..results import counted, show, to_json, word
 
 if TYPE_CHECKING:
     from .result import Audit
@@ -25,7 +29,7 @@ class Finding:
 def ranked(audit: Audit) -> tuple[Finding, ...]:
     """Every finding, the heaviest first."""
     found: list[Finding] = []
-    for make in (_quality, _criterion, _ceiling, _agreement, _effort, _strong):
+    for make in (_quality, _criterion, _curve, _rules, _ceiling, _agreement, _votes, _effort, _strong):
         found += make(audit)
     found += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
     return tuple(sorted(found, key=lambda finding: -finding.weight))
@@ -58,8 +62,29 @@ def _quality(audit: Audit) -> list[Finding]:
         found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
     if meets and total["n_missed"]:
         share = total["n_missed"] / meets
-        words = f"{int(total['n_missed'])} of {meets} segments that hold an event ({_percent(share)}) are not labelled"
+        words = (
+            f"{int(total['n_missed'])} of {meets} segments that hold an event ({_percent(share)}) are labelled absent"
+        )
         found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
+    for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
+        if meets and total[name]:
+            words = (
+                f"{int(total[name])} of {meets} segments that hold an event ({_percent(total[name] / meets)}) {what}"
+            )
+            found.append(Finding(total[name] / meets, name[2:], words + "; they are neither found nor missed."))
+    orphans = audit.settings.get("n_orphans", 0)
+    if orphans:
+        most = (total["n_phantom"] + orphans) / (said + orphans)
+        words = (
+            f"{counted(orphans, 'present label')} lie in recordings that the strong annotations do not name, and are "
+        )
+        words += (
+            f"left out. If those were examined and found empty, {_percent(most)} of the present labels have no event "
+        )
+        words += (
+            f"under them, instead of {_percent(total['n_phantom'] / max(said, 1))}: examined (--examined) tells which."
+        )
+        found.append(Finding(most, "examined", words))
     if said and np.isfinite(total["precision"]):
         wrong = 1 - total["precision"]
         found.append(
@@ -73,7 +98,10 @@ def _quality(audit: Audit) -> list[Finding]:
         )
     if np.isfinite(total["event_recall"]):
         lost = 1 - total["event_recall"]
-        words = f"{_percent(total['event_recall'])} of {int(total['n_events'])} events lie under a present label"
+        asked = (
+            "" if total["asked_share"] > 0.9995 else f" that were asked about ({_percent(total['asked_share'])} of all)"
+        )
+        words = f"{_percent(total['event_recall'])} of {int(total['n_events'])} events{asked} lie under a present label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
@@ -82,33 +110,55 @@ def _quality(audit: Audit) -> list[Finding]:
     return found
 
 
+def _law(row: Any) -> str:
+    """A fitted law in words."""
+    text = f"an event is called present once {_percent(row['presence_criterion'])} of it is in the segment on average "
+    text += f"(95 % interval {_percent(row['presence_criterion_low'])} to {_percent(row['presence_criterion_high'])}"
+    if row["spread"] > 0:
+        text += f"; from answer to answer this varies by {_percent(row['spread'])}"
+    elif row["spread"] == 0:
+        text += "; one criterion serves for all answers"
+    for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
+        if np.isfinite(row[f"{name}_high"]):
+            high = row[f"{name}_high"]
+            text += (
+                f"; {noun} {_percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {_percent(high)}"
+            )
+    return text + f"; {row['n']:,} answers)"
+
+
 def _criterion(audit: Audit) -> list[Finding]:
-    table: Any = audit.criteria
+    table: Any = audit.headline
     found: list[Finding] = []
     if table.empty:
         return []
-    pooled = table[(table["annotator"] == "") & (table["method"] == "threshold") & (table["scale"] == "event")]
-    known = pooled[pooled["identifiable"] & (pooled["label"] != "all")]
-    for row in known.sort_values("n", ascending=False).head(5).itertuples():
-        found.append(
-            Finding(
-                0.3,
-                "criterion",
-                f"{word(row.label)}: an event is called present once {_percent(row.presence_criterion)} of it is in "
-                f"the segment ({_percent(row.presence_criterion_low)} to {_percent(row.presence_criterion_high)}; "
-                f"{row.n} answers, guess rate {_percent(row.guess_rate)}, lapse rate {_percent(row.lapse_rate)}).",
-            )
-        )
-    unknown = pooled[~pooled["identifiable"] & (pooled["label"] != "all")]
-    if len(unknown):
-        reason, n = unknown["reason"].mode().iloc[0], len(unknown)
-        which = f"{n} of {len(pooled[pooled['label'] != 'all'])} classes" if n > 1 else word(unknown["label"].iloc[0])
+    classes = table[table["label"] != "all"]
+    known = classes[classes["identifiable"]].sort_values("n", ascending=False)
+    whole = table[(table["label"] == "all") & table["identifiable"]]
+    for row in [*whole.to_dict("records"), *known.head(3).to_dict("records")]:
+        who = "All classes together" if row["label"] == "all" else word(row["label"])
+        found.append(Finding(0.3, "criterion", f"{who}: {_law(row)}."))
+    every: Any = audit.criteria
+    for label in known.head(1)["label"]:
+        fits = every[(every["label"] == label) & (every["annotator"] == "") & every["aic"].notna()]
+        if len(fits) > 1:
+            fits = fits.sort_values("aic")
+            best, next_ = fits.iloc[0], fits.iloc[1]
+            margin = next_["aic"] - best["aic"]
+            words = "fits best" if margin > 2 else f"and {_FITS[next_['method']]} fit about equally well"
+            text = f"{word(label)}: of a law of criteria, one hard threshold and a logistic curve, "
+            text += f"{_FITS[best['method']]} {words}"
+            found.append(Finding(0.06, "fit", f"{text} (AIC lower by {margin:.1f} than the next)."))
+    silent = classes[~classes["identifiable"]]
+    if len(silent):
+        reason, n = silent["reason"].mode().iloc[0], len(silent)
+        which = f"{n} of {len(classes)} classes" if n > 1 else word(silent["label"].iloc[0])
         words = f"The presence criterion of {which} cannot be known from these labels: {reason}."
         if "presences only" in reason:
             words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
             words += "takes them as answers."
         found.append(Finding(0.25, "criterion", words))
-    each = table[(table["annotator"] != "") & table["identifiable"] & (table["method"] == "threshold")]
+    each = every[(every["annotator"] != "") & every["identifiable"]]
     for label, rows in each.groupby("label"):
         if len(rows) > 1:
             low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
@@ -122,6 +172,57 @@ def _criterion(audit: Audit) -> list[Finding]:
                     )
                 )
     return found
+
+
+_FITS = {"law": "the law", "threshold": "the threshold", "logistic": "the logistic curve"}
+
+
+def _curve(audit: Audit) -> list[Finding]:
+    table: Any = audit.curves
+    if table.empty:
+        return []
+    label = "all" if (table["label"] == "all").any() else table["label"].iloc[0]
+    rows = table[(table["label"] == label) & (table["scale"] == "event_seconds") & (table["middle"] > 0)]
+    if len(rows) < 2:
+        return []
+    low, high = rows.iloc[0], rows.iloc[-1]
+    who = "" if label == "all" else f"{word(label)}: "
+    text = f"{who}segments with {low['low']:.2g} to {low['high']:.2g} s of event are labelled present in "
+    text += (
+        f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
+    )
+    text += f"those with {high['low']:.2g} to {high['high']:.2g} s in {_percent(high['present'])}"
+    weight = float(np.clip(high["present"] - low["present"], 0.06, 1))
+    return [Finding(weight, "detection", text[0].upper() + text[1:] + ".")]
+
+
+def _rules(audit: Audit) -> list[Finding]:
+    table: Any = audit.rules
+    if len(table) == 0:
+        return []
+    best = table.iloc[0]
+    like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()
+    others = f" ({len(like) - 1} other rules fit as well)" if len(like) > 1 else ""
+    text = f"Of the clip rules in use, {best['rule']} explains these labels best{others}; it agrees with "
+    return [Finding(0.05, "rule", text + f"{_percent(best['agreement'])} of {best['n']:,} labels.")]
+
+
+def _votes(audit: Audit) -> list[Finding]:
+    if audit.votes is None or audit.aggregated is None:
+        return []
+    mean: Any = audit.votes.groupby("votes")[
+        ["majority_accuracy", "weighted_accuracy", "gain", "seconds_per_gain"]
+    ].mean()
+    had = float(np.median(audit.aggregated.labels["n_answers"]))
+    now = int(min(max(round(had), 1), len(mean) - 1))
+    here, more = mean.loc[now], mean.loc[now + 1]
+    text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
+    text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
+    text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
+    text += f"{100 * more['gain']:.1f} percentage points"
+    if np.isfinite(more["seconds_per_gain"]):
+        text += f", at {more['seconds_per_gain']:,.0f} s of work per label put right"
+    return [Finding(0.12, "votes", text + " (if annotators err independently).")]
 
 
 def _ceiling(audit: Audit) -> list[Finding]:
@@ -138,7 +239,7 @@ def _ceiling(audit: Audit) -> list[Finding]:
             1 - float(total[segment[0]]),
             "ceiling",
             f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
-            "their errors scores 1. Differences between good models above that line are noise.",
+            "their errors scores 1. A score above the exact model's rewards the labels' errors, not better events.",
         )
     ]
 
@@ -163,6 +264,11 @@ def _agreement(audit: Audit) -> list[Finding]:
                 text += f"unanimously absent, {row.split} split"
             else:
                 text += f"; {row.units:,.0f} s heard by several"
+                if result.assumed and row.alpha_if_all != row.alpha_if_marked:
+                    text += (
+                        f"; assuming that {result.assumed}: alpha is {row.alpha_if_all:.2f} if everybody heard every "
+                    )
+                    text += f"recording, {row.alpha_if_marked:.2f} if only those in which they marked an event"
             found.append(Finding(float(np.clip(0.9 * (1 - row.alpha), 0.05, 0.9)), "agreement", text + ")."))
     return found
 
@@ -206,3 +312,109 @@ def _strong(audit: Audit) -> list[Finding]:
                 )
             )
     return found
+
+
+def label_card(audit: Audit) -> dict[str, Any]:
+    """What whoever uses these labels should know: numbers by topic, and the findings."""
+    found: dict[str, Any] = {}
+    if audit.quality is not None and len(audit.quality.table):
+        table: Any = audit.quality.table
+        total = table[table["label"] == "all"].iloc[0]
+        found["labels"] = {
+            name: total[name]
+            for name in (
+                "n_recordings",
+                "n_queries",
+                "n_present",
+                "n_all_events",
+                "n_phantom",
+                "n_missed",
+                "n_tied",
+                "n_unsure",
+            )
+        }
+        found["events"] = {name: total[name] for name in ("event_recall", "event_recall_se", "asked_share")}
+        found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
+    if len(audit.rules):
+        best = audit.rules.iloc[0]
+        found["rule"] = {"rule": best["rule"], "agreement": best["agreement"]}
+    if len(audit.headline):
+        rows: Any = audit.headline
+        rows = rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows.head(1)
+        row = rows.iloc[0]
+        names = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
+        found["presence_criterion"] = (
+            {f"{name}{end}": row[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
+            if row["identifiable"]
+            else {"unknown": row["reason"]}
+        )
+    for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
+        if result is not None and len(result.by_label):
+            alpha = result.by_label["alpha"].dropna()
+            if len(alpha):
+                found[name] = {
+                    "alpha_median": float(alpha.median()),
+                    "alpha_lowest": float(alpha.min()),
+                    "n_classes": len(alpha),
+                }
+    if audit.ceiling is not None:
+        scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
+        found["ceiling"] = {str(row.metric): row.perfect for row in scores.itertuples()}
+    found["findings"] = [finding.text for finding in audit.findings if finding.topic != "note"]
+    found["notes"] = list(audit.notes)
+    return found
+
+
+_TITLES = {
+    "labels": "The labels",
+    "events": "Events found",
+    "frames": "Errors of frames",
+    "rule": "Clip rule that fits best",
+    "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
+    "agreement": "Agreement of answers",
+    "agreement_in_time": "Agreement in time",
+    "ceiling": "Scores of a perfect model against these labels",
+}
+
+
+def save_card(audit: Audit, path: Path) -> Path:
+    """The card as Markdown, HTML or JSON, by the ending of the path."""
+    kind = path.suffix.lower()
+    if kind not in (".md", ".html", ".json"):
+        raise InvalidInput(f"a card is a file that ends in .md, .html or .json, got {str(path)!r}")
+    made = label_card(audit)
+    if kind == ".html":
+        page = Report("Label card").items(made["findings"])
+        if "detection" in audit.kinds:
+            page.figure(
+                audit.plot(kind="detection").figure, "How often segments are labelled present.", name="detection"
+            )
+        for name, title in _TITLES.items():
+            if name in made:
+                page.heading(title).items(
+                    [f"{key.replace('_', ' ')}: {show(key, value)}" for key, value in made[name].items()]
+                )
+        return page.text("; ".join(made["notes"]), small=True).write(path)
+    if kind == ".json":
+        text = to_json(made)
+    else:
+        lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in made["findings"])]
+        for name, title in _TITLES.items():
+            if name in made:
+                lines += ["", f"## {title}", "", "| | |", "|---|---|"]
+                lines += [
+                    f"| {key.replace('_', ' ')} | {_markdown(show(key, value))} |" for key, value in made[name].items()
+                ]
+        lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
+        text = "\n".join(lines).rstrip()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(text + "\n")
+    return path
+
+
+def _markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
+from ..intervals import as_intervals, merge
 from ..symbols import choice
 
 UNLISTED = ("absent", "unknown")
@@ -22,7 +24,7 @@ _SEGMENT = ["recording", "onset", "offset", "annotator"]
 
 
 @kernel
-def _fill(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, fraction: Any, seconds: Any) -> None:
+def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, first: Any, count: Any) -> None:
     for k in range(len(recording)):
         low, high = starts[recording[k]], starts[recording[k] + 1]
         end = high
@@ -32,11 +34,23 @@ def _fill(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, fra
                 high = middle
             else:
                 low = middle + 1
+        first[k] = low
         while low < end and bounds[low, 0] < offset[k]:
-            shared = min(bounds[low, 1], offset[k]) - max(bounds[low, 0], onset[k])
-            seconds[k] += shared
-            fraction[k] = max(fraction[k], min(1.0, shared / (bounds[low, 1] - bounds[low, 0])))
             low += 1
+        count[k] = low - first[k]
+
+
+def meetings(
+    timelines: Timelines, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share."""
+    first, count = np.zeros(len(onset), np.int64), np.zeros(len(onset), np.int64)
+    _meet(timelines.bounds, timelines.starts, recording, onset, offset, first, count)
+    segment = np.repeat(np.arange(len(onset)), count)
+    event = np.arange(len(segment)) + np.repeat(first - (np.cumsum(count) - count), count)
+    bounds = timelines.bounds[event]
+    shared = np.minimum(bounds[:, 1], offset[segment]) - np.maximum(bounds[:, 0], onset[segment])
+    return segment, event, shared
 
 
 def fractions(
@@ -48,9 +62,77 @@ def fractions(
     >>> float(h[0]), float(c[0])
     (0.5, 0.5)
     """
-    fraction, seconds = np.zeros(len(onset)), np.zeros(len(onset))
-    _fill(timelines.bounds, timelines.starts, recording, onset, offset, fraction, seconds)
+    segment, event, shared = meetings(timelines, recording, onset, offset)
+    length = timelines.bounds[event, 1] - timelines.bounds[event, 0]
+    fraction = largest(segment, np.minimum(1.0, shared / length), len(onset))
+    seconds = np.bincount(segment, weights=shared, minlength=len(onset))
     return fraction, np.minimum(1.0, seconds / (offset - onset))
+
+
+def largest(group: NDArray[np.int64], value: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """The largest value of each of n groups (sorted), 0 for an empty one."""
+    found = np.zeros(n)
+    if len(group):
+        first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+        found[group[first]] = np.maximum.reduceat(value, first)
+    return found
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Which recordings, or stretches of them, somebody looked at: what tells "nothing there" from "never heard".
+
+    ``by`` maps an annotator ("" for everybody) to recordings, and these to (n, 2) stretches in seconds or None for the
+    whole of it. ``everything``: everybody looked at every recording that any file names.
+    """
+
+    by: dict[str, dict[str, NDArray[np.float64] | None]]
+    everything: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> Examined | None:
+        """From "all", {recording: stretches}, {(annotator, recording): stretches}, pairs, or a list of recordings.
+
+        A data frame has a column recording and may have annotator ("": everybody), onset and offset (NaN: all of it).
+
+        >>> sorted(Examined.of([("ann", "a"), ("ben", "b")]).by)
+        ['ann', 'ben']
+        """
+        if value is None or isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            choice("examined", value, ("all",))
+            return cls({}, True)
+        if isinstance(value, pd.DataFrame):
+            value = _stretches(value)
+        items = value.items() if isinstance(value, Mapping) else ((key, None) for key in value)
+        by: dict[str, dict[str, NDArray[np.float64] | None]] = {}
+        for key, stretches in items:
+            annotator, recording = key if isinstance(key, tuple) else ("", key)
+            whole = stretches is None or (isinstance(stretches, str) and stretches == "all")
+            cut = None if whole else merge(as_intervals(stretches, name=f"examined of {recording!r}"))
+            by.setdefault(str(annotator), {})[str(recording)] = cut
+        return cls(by)
+
+    def of_annotator(self, annotator: str) -> dict[str, NDArray[np.float64] | None]:
+        """What this annotator looked at, and what everybody did."""
+        return {**self.by.get("", {}), **self.by.get(annotator, {})}
+
+    def recordings(self, annotators: Iterable[str]) -> set[str]:
+        """What somebody of these, or everybody, looked at."""
+        return {name for who in {"", *annotators} for name in self.by.get(who, {})}
+
+
+def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
+    if "recording" not in frame:
+        raise InvalidInput(f"examined needs a column 'recording'; there are {', '.join(map(str, frame.columns))}")
+    frame = frame.assign(**{name: value for name, value in (("annotator", ""), ("onset", np.nan), ("offset", np.nan))
+                            if name not in frame})  # fmt: skip
+    found: dict[tuple[str, str], Any] = {}
+    for (who, name), rows in frame.assign(annotator=frame["annotator"].fillna("")).groupby(["annotator", "recording"]):
+        whole = rows[["onset", "offset"]].isna().any(axis=None)
+        found[str(who), str(name)] = None if whole else rows[["onset", "offset"]].to_numpy(np.float64)
+    return found
 
 
 @dataclass(frozen=True)
@@ -59,7 +141,8 @@ class Pairing:
 
     ``strong`` holds the recordings that both know, each with a length. ``answers`` is one row per answer with its times
     filled in, ``asked`` one row per segment that an annotator was asked about, silent ones too.
-    ``notes`` says what had to be left out or assumed.
+    ``notes`` says what had to be left out or assumed; ``orphans`` counts, by class, the present labels in recordings
+    that the strong annotations do not name.
     """
 
     strong: Events
@@ -68,6 +151,7 @@ class Pairing:
     labels: list[str]
     presence_only: bool
     notes: list[str]
+    orphans: dict[str, int]
 
     def observed(self, label: str, *, unlisted: str) -> pd.DataFrame:
         """One row per answer about this class, with event_fraction, coverage and listed.
@@ -121,23 +205,36 @@ class Pairing:
         return set(self._weak)
 
 
-def pair(strong: Events, answers: Answers, *, recording_length: float | None = None) -> Pairing:
+def pair(
+    strong: Events, answers: Answers, *, recording_length: float | None = None, examined: Examined | None = None
+) -> Pairing:
     """The strong annotations and the answers, brought to the same recordings and times.
 
     Recordings are matched by name, and if no name is the same, by file name without folder and extension. An answer
     without times is about the whole recording; so is one whose times are those in the recording's name
     (``abc_30.000_40.000.wav`` asked about 30 to 40 s). A recording whose length is unknown ends where
-    ``recording_length`` says, else at its last offset in either file.
+    ``recording_length`` says, else at its last offset in either file. ``examined`` adds the recordings in which nothing
+    was found, on either side, and leaves out segments that do not lie in an examined stretch.
     """
     notes: list[str] = []
-    frame = _with_silent(answers)
+    frame = silent_rows(answers, examined, strong.recordings.index)
     listing = strong.recordings[strong.recordings["annotated"]]
+    if examined is not None:
+        held = strong.to_frame()
+        who = set(held["annotator"].astype(str)) if "annotator" in held else set()
+        names = set(answers.recordings.index) if examined.everything else examined.recordings(who)
+        more = sorted(set(_matched(pd.Series(sorted(names), dtype=object), listing.index, [])) - set(listing.index))
+        quiet = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(list(map(str, more)), dtype=object))
+        listing = pd.concat([listing, quiet]) if more else listing
+        strong = Events(held, listing)
     frame["recording"] = _matched(frame["recording"], listing.index, notes)
     known = frame["recording"].isin(listing.index)
     if not known.any():
         ours, theirs = listing.index[:1].tolist(), frame["recording"].iloc[:1].tolist()
         raise InvalidInput(f"no recording is in both files: strong has {ours}, weak has {theirs}, for example")
-    _count(notes, frame.loc[~known, "recording"].nunique(), "recordings of the weak labels have no strong annotation")
+    lost = frame.loc[~known]
+    _count(notes, lost["recording"].nunique(), "recordings of the weak labels have no strong annotation")
+    orphans = {str(name): int((part["present"] == 1).sum()) for name, part in lost.groupby("label")}
     frame = frame[known].reset_index(drop=True)
     kept = listing.index[listing.index.isin(set(frame["recording"]))]
     _count(notes, len(listing) - len(kept), "recordings of the strong annotations have no weak label")
@@ -157,6 +254,12 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
     empty = frame["offset"] <= frame["onset"]
     _count(notes, int(empty.sum()), "answers are about recordings of unknown length without events and are left out")
     frame = frame[~empty]
+    if examined is not None and any(cut is not None for cut in examined.of_annotator("").values()):
+        inside = _inside(frame, examined.of_annotator(""))
+        _count(
+            notes, int((~inside).sum()), "answers are about segments outside the examined stretches and are left out"
+        )
+        frame = frame[inside]
     asked = frame[_SEGMENT].drop_duplicates().reset_index(drop=True)
     frame = frame[frame["label"].notna()].reset_index(drop=True)
     recordings = pd.DataFrame({"length": lengths[lengths > 0], "annotated": True})
@@ -170,19 +273,58 @@ def pair(strong: Events, answers: Answers, *, recording_length: float | None = N
     ):
         _count(notes, len(set(mine) - other), words)
     only = bool((frame["present"].dropna() == 1).all())
-    return Pairing(shared, frame, asked, labels, only, notes)
+    return Pairing(shared, frame, asked, labels, only, notes, orphans)
 
 
-def _with_silent(answers: Answers) -> pd.DataFrame:
-    """The answers, and a row without a label for every recording that was looked at and got none."""
+def silent_rows(answers: Answers, examined: Examined | None, known: Iterable[Any]) -> pd.DataFrame:
+    """The answers, and a row without a label for whatever was looked at without an answer.
+
+    That is every recording of the answers without one, and what ``examined`` says of an annotator: there with the
+    segments that others were asked about, or the whole recording.
+    """
     frame = answers.to_frame()
-    silent = answers.recordings.index[~answers.recordings.index.isin(set(frame["recording"]))]
-    if len(silent) == 0:
+    had = set(zip(frame["annotator"], frame["recording"]))
+    named = set(frame["recording"])
+    silent = {("", str(name)) for name in answers.recordings.index if name not in named}
+    if examined is not None:
+        people = sorted(set(frame["annotator"])) or [""]
+        for who in people:
+            names = set(answers.recordings.index) | set(known) if examined.everything else examined.of_annotator(who)
+            silent |= {(who, str(name)) for name in names if (who, str(name)) not in had}
+        if people != [""]:
+            heard = {name for who, name in silent if who}
+            silent = {(who, name) for who, name in silent if who or name not in heard}
+    if not silent:
         return frame
-    rows = pd.DataFrame({"recording": silent.to_numpy(), "annotator": "", "label": None, "query": ""})
-    for name in ("onset", "offset", "present", "seconds"):
-        rows[name] = np.nan
+    rows = pd.DataFrame(sorted(silent), columns=["annotator", "recording"])
+    cuts = frame[["recording", "onset", "offset"]].drop_duplicates()
+    rows = rows.merge(cuts, on="recording", how="left").assign(label=None, query="", present=np.nan, seconds=np.nan)
     return pd.concat([frame, rows], ignore_index=True)
+
+
+def completed(answers: Answers, examined: Examined) -> Answers:
+    """The answers with an absent one wherever somebody looked and did not list a class: the full table."""
+    frame = silent_rows(answers, examined, ())
+    key = ["annotator", "recording", "onset", "offset"]
+    full = frame[key].drop_duplicates().merge(pd.DataFrame({"label": answers.labels}), how="cross")
+    full = full.merge(frame[frame["label"].notna()], on=[*key, "label"], how="left", indicator=True)
+    full.loc[full["_merge"] == "left_only", "present"] = 0.0
+    full["query"] = full["query"].fillna("")
+    return Answers(full.drop(columns="_merge")[list(frame)], answers.recordings)
+
+
+def _inside(frame: pd.DataFrame, stretches: Mapping[str, NDArray[np.float64] | None]) -> NDArray[np.bool_]:
+    """Which segments lie in one examined stretch."""
+    good = np.zeros(len(frame), dtype=bool)
+    onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
+    for name, rows in frame.groupby("recording").indices.items():
+        cut = stretches.get(str(name), np.empty((0, 2)))
+        if cut is None:
+            good[rows] = True
+        elif len(cut):
+            at = np.clip(np.searchsorted(cut[:, 0], onset[rows] + 1e-6) - 1, 0, None)
+            good[rows] = (cut[at, 0] <= onset[rows] + 1e-6) & (cut[at, 1] >= offset[rows] - 1e-6)
+    return good
 
 
 def _count(notes: list[str], n: int, words: str) -> None:

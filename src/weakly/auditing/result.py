@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,31 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .. import plot
+from ..annotator import Annotator
 from ..errors import InvalidInput
-from ..results import METRICS, plain
+from ..report import Report
+from ..results import METRICS, holds, plain
 from ..symbols import choice
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement
 from .ceiling import Ceiling
 from .criterion import CriterionEstimate
-from .findings import Finding, ranked
+from .findings import Finding, label_card, ranked, save_card
 from .quality import Quality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_TESTS = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-_CONDITION = re.compile(
-    r"^(?:(?P<label>.+)[.:])?(?P<name>\w+)\s*(?P<test><=|>=|==|!=|<|>)\s*(?P<limit>[-+.\deE]+)$", re.S
-)
-_SHOWN = 200  # rows of missed and phantom labels on a page
+_SHOWN = 200  # rows of a table on a page
+_MOST = 25  # classes in one picture
 
 
 @dataclass(frozen=True)
@@ -44,20 +35,27 @@ class Audit:
     """What is known about a labelled data set; parts that the input does not allow are None or empty.
 
     ``criteria``: one row per class, annotator ("" for all together) and method, with presence_criterion, its interval
-    (_low, _high), guess and lapse rates, whether it is ``identifiable`` and, if not, the ``reason``. ``quality``,
-    ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong annotations), ``aggregated`` (Dawid-Skene),
-    ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the parts. ``findings`` says it in words.
+    (_low, _high), spread, guess and lapse rates with theirs, ``aic`` to compare fits, whether it is ``identifiable``
+    and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
+    ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
+    labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
+    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
+    other parts. ``findings`` says it in words.
     """
 
     settings: dict[str, Any]
     notes: tuple[str, ...]
     criteria: pd.DataFrame
+    estimates: dict[tuple[str, str], CriterionEstimate]
+    curves: pd.DataFrame
+    rules: pd.DataFrame
     quality: Quality | None
     ceiling: Ceiling | None
     agreement: Agreement | None
     annotation_agreement: Agreement | None
     majority: pd.DataFrame | None
     aggregated: DawidSkene | None
+    votes: pd.DataFrame | None
     effort: Effort | None
     strong: pd.DataFrame | None
     recipe: dict[str, CriterionEstimate]
@@ -80,10 +78,9 @@ class Audit:
                 label = str(row.pop("label"))
                 for name, value in row.items():
                     put(label, str(name), value)
-        pooled = self.criteria[self.criteria["annotator"] == ""] if len(self.criteria) else self.criteria
-        for row in pooled.to_dict("records"):
-            if row["method"] == "threshold" and row["scale"] == "event":
-                put(row["label"], "presence_criterion", row["presence_criterion"])
+        for row in self.headline.to_dict("records"):
+            for name in ("presence_criterion", "spread", "guess_rate", "lapse_rate"):
+                put(row["label"], name, row[name])
         if self.ceiling is not None:
             for row in self.ceiling.table.to_dict("records"):
                 if row["label"] != "mean":
@@ -104,52 +101,49 @@ class Audit:
                 put("all", name, getattr(self.effort, name))
         return found
 
-    def holds(self, condition: str) -> bool:
-        """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds.
+    @property
+    def annotator(self) -> Annotator:
+        """Who gave these labels, all together, for plan, evaluate, simulate and infer."""
+        if not self.estimates:
+            raise InvalidInput(
+                "an annotator needs strong annotations and weak labels or answers about the same segments"
+            )
+        whole = self.estimates.get(("all", ""), next(iter(self.estimates.values())))
+        return whole.annotator
 
-        Without a class it is about all classes together, or about the only one there is.
-        """
-        match = _CONDITION.match(condition.strip())
-        if match is None:
-            raise InvalidInput(f"a condition looks like event_recall<0.9 or Dog.precision<0.5, got {condition!r}")
-        try:
-            limit = float(match["limit"])
-        except ValueError as error:
-            raise InvalidInput(f"{match['limit']!r} in {condition!r} is not a number") from error
-        name, label = match["name"], match["label"]
-        if label is None:
-            others = [key for key in self.metrics if key != "all"]
-            label = "all" if name in self.metrics["all"] or len(others) != 1 else others[0]
-        choice("the class of a condition", label, tuple(self.metrics))
-        if not self.metrics[label]:
-            raise InvalidInput(f"{condition!r} needs strong annotations and weak labels, or answers, to be checked on")
-        choice("the number of a condition", name, tuple(self.metrics[label]))
-        value = self.metrics[label][name]
-        if np.isnan(value):
-            raise InvalidInput(f"{name} of {label} is not known from these labels, so {condition!r} cannot be checked")
-        return bool(_TESTS[match["test"]](value, limit))
+    def holds(self, condition: str) -> bool:
+        """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of :attr:`metrics`."""
+        return holds(condition, self.metrics)
+
+    @cached_property
+    def headline(self) -> pd.DataFrame:
+        """The rows of ``criteria`` that speak for all annotators of a class: the first of each."""
+        if self.criteria.empty:
+            return self.criteria
+        pooled = self.criteria[(self.criteria["annotator"] == "") & (self.criteria["scale"] == "event")]
+        return pooled.drop_duplicates("label")
+
+    def card(self) -> dict[str, Any]:
+        """The label card: what whoever uses these labels should know, in few numbers and sentences."""
+        return label_card(self)
+
+    def write_card(self, path: str | Path) -> Path:
+        """The card as a file: .md, .html or .json."""
+        return save_card(self, Path(path))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
         if self.quality is not None and len(self.quality.table):
-            kept = [
-                *METRICS,
-                "n_events",
-                "n_present",
-                "n_phantom",
-                "n_overlapping",
-                "n_missed",
-                "coverage",
-                "event_seconds",
+            kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
+            counts = [
+                name
+                for name in self.quality.table
+                if str(name).startswith("n_") and name not in ("n_recordings", "n_queries")
             ]
-            table = self.quality.table[["label", *kept]]
-            pooled = self.criteria
-            if len(pooled):
-                pooled = pooled[
-                    (pooled["annotator"] == "") & (pooled["method"] == "threshold") & (pooled["scale"] == "event")
-                ]
-                names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high"]
-                table = table.merge(pooled[names], on="label", how="left")
+            table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
+            if len(self.headline):
+                names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
+                table = table.merge(self.headline[names], on="label", how="left")
             return table
         if self.agreement is not None:
             return self.agreement.to_frame()
@@ -162,6 +156,9 @@ class Audit:
         found: dict[str, pd.DataFrame | None] = {
             "audit": self.to_frame(),
             "criteria": self.criteria,
+            "curves": self.curves,
+            "rules": self.rules,
+            "votes": self.votes,
             "strong": self.strong,
         }
         if self.quality is not None:
@@ -181,7 +178,11 @@ class Audit:
             "settings": plain(self.settings),
             "findings": plain([{"topic": f.topic, "weight": f.weight, "text": f.text} for f in self.findings]),
             "notes": list(self.notes),
+            "card": plain(self.card()),
             "criteria": plain(self.criteria),
+            "curves": plain(self.curves),
+            "rules": plain(self.rules),
+            "votes": plain(self.votes),
             "quality": plain(self.quality),
             "ceiling": plain(self.ceiling),
             "agreement": plain(self.agreement),
@@ -193,14 +194,203 @@ class Audit:
             "recipe": plain(self.recipe),
         }
 
-    def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Axes:
-        """Label quality per class, or the presence criterion per class with its intervals (``kind="criterion"``)."""
-        from . import pictures
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of picture that this audit has."""
+        return [name for name, rows in _drawn(self).items() if len(rows)]
 
-        return pictures.draw(self, ax=ax, kind=kind)
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Axes:
+        """A picture: "detection" curves, "criterion" and "quality" per class, "votes", "agreement" or "lengths"."""
+        able = self.kinds
+        if kind is not None:
+            choice("kind", kind, tuple(_PICTURES))
+        if not able or (kind is not None and kind not in able):
+            raise InvalidInput(
+                f"this audit has nothing to draw of kind {kind or 'any'}; it has {', '.join(able) or 'none'}"
+            )
+        kind = kind or able[0]
+        rows = _drawn(self)[kind]
+        listed = kind not in ("detection", "votes")
+        ax = plot.axes(ax, size=(7.2, 1.4 + 0.3 * min(len(rows), _MOST)) if listed else (6.4, 4.0))
+        _PICTURES[kind][0](rows, ax, self)
+        if listed:
+            ax.invert_yaxis()
+            ax.grid(visible=False, axis="y")
+        return ax
 
     def report(self, path: str | Path, *, command: str | None = None) -> Path:
-        """One self-contained page with the findings, the tables and the pictures."""
-        from . import pictures
+        """One self-contained page: the findings first, then the pictures, then the tables."""
+        return _page(self, command=command).write(path)
 
-        return pictures.page(self, command=command, rows=_SHOWN).write(path)
+
+def _drawn(audit: Audit) -> dict[str, Any]:
+    """What each kind of picture shows."""
+    quality: Any = [] if audit.quality is None else audit.quality.table
+    if len(quality):
+        quality = quality[quality["label"] != "all"].sort_values("n_events", ascending=False).head(_MOST)
+    criteria: Any = audit.criteria
+    if len(criteria):
+        kept = criteria["identifiable"] & (criteria["scale"] == "event") & criteria["method"].str.startswith("law")
+        criteria = criteria[kept & (criteria["label"] != "all")].head(_MOST)
+    curves: Any = audit.curves
+    if len(curves):
+        label = "all" if (curves["label"] == "all").any() else curves["label"].iloc[0]
+        curves = curves[(curves["label"] == label) & (curves["scale"] == _scale(audit, label))]
+    agreement: Any = next((a.by_label for a in (audit.agreement, audit.annotation_agreement) if a is not None), [])
+    lengths: Any = [] if audit.strong is None else audit.strong.sort_values("n_events", ascending=False).head(_MOST)
+    votes: Any = [] if audit.votes is None else audit.votes
+    return {
+        "detection": curves,
+        "criterion": criteria,
+        "quality": quality,
+        "votes": votes,
+        "agreement": agreement[:_MOST],
+        "lengths": lengths,
+    }
+
+
+def _scale(audit: Audit, label: str) -> str:
+    """Over the event fraction if parts of events were asked about, else over the seconds of event in the segment."""
+    rows = audit.curves[(audit.curves["label"] == label) & (audit.curves["scale"] == "event_fraction")]
+    return "event_fraction" if (rows["low"].between(1e-9, 0.5)).any() and len(rows) > 3 else "event_seconds"
+
+
+def _ticks(ax: Axes, names: Any) -> None:
+    # Dollar signs would be read as formulas.
+    short = [str(name).replace("$", r"\$") for name in names]
+    ax.set_yticks(range(len(short)), [name if len(name) < 40 else name[:37] + "..." for name in short])
+
+
+def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
+    label, scale = str(rows["label"].iloc[0]), str(rows["scale"].iloc[0])
+    met = rows[rows["middle"] > 0]
+    x = met["middle"].to_numpy()
+    ax.fill_between(x, met["present_low"], met["present_high"], color=plot.COLOURS[0], alpha=0.2, lw=0)
+    ax.plot(x, met["present"], "o-", color=plot.COLOURS[0], label="labelled present, 95 % band")
+    none = rows[rows["middle"] == 0]
+    if len(none):
+        middle = none["present"].to_numpy()
+        spread = np.abs(none[["present_low", "present_high"]].to_numpy().T - middle)
+        ax.errorbar(
+            [0.0], middle, yerr=spread, fmt="s", color=plot.COLOURS[1], capsize=3, label="no event in the segment"
+        )
+    one = audit.estimates.get((label, ""))
+    if scale == "event_fraction" and one is not None and one.identifiable and one.scale == "event":
+        h = np.linspace(1e-3, 1, 300)
+        ax.plot(
+            h,
+            one.annotator.probability(h),
+            "--",
+            color=plot.COLOURS[2],
+            label=f"law of criteria, mean {one.presence_criterion:.2f}",
+        )
+    words = "seconds of event in the segment" if scale == "event_seconds" else plot.label("event_fraction")
+    ax.set(ylim=(-0.02, 1.04), xlabel=words, ylabel="P(present)")
+    if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
+        ax.set_xscale("symlog", linthresh=float(x[x > 0].min()))
+    name = label.replace("$", r"\$")
+    ax.set_title("all classes" if label == "all" else name if len(name) < 50 else name[:47] + "...", fontsize=10)
+    ax.legend(loc="lower right", fontsize=8)
+
+
+def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
+    mean = rows.groupby("votes")[["majority_accuracy", "weighted_accuracy"]].mean()
+    ax.plot(mean.index, mean["majority_accuracy"], "o-", color=plot.COLOURS[0], label="majority")
+    ax.plot(mean.index, mean["weighted_accuracy"], "s--", color=plot.COLOURS[1], label="weighted (Dawid-Skene)")
+    ax.set(
+        xlabel="votes per segment",
+        ylabel="share of right labels" + (", mean of classes" if rows["label"].nunique() > 1 else ""),
+    )
+    ax.legend(fontsize=8)
+
+
+def _draw_quality(rows: Any, ax: Axes, audit: Audit) -> None:
+    for name, marker, colour in (("precision", "o", 0), ("recall", "s", 1), ("event_recall", "^", 2)):
+        ax.plot(rows[name], np.arange(len(rows)), marker, color=plot.COLOURS[colour], label=plot.label(name))
+    _ticks(ax, rows["label"])
+    ax.set(xlim=(-0.02, 1.02), xlabel="share")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
+
+
+def _draw_criterion(rows: Any, ax: Axes, audit: Audit) -> None:
+    middle, at = rows["presence_criterion"].to_numpy(), np.arange(len(rows))
+    spread = np.abs(rows[["presence_criterion_low", "presence_criterion_high"]].to_numpy().T - middle)
+    ax.errorbar(middle, at, xerr=spread, fmt="o", color=plot.COLOURS[0], capsize=3)
+    _ticks(ax, [row.label if not row.annotator else f"{row.label}, {row.annotator}" for row in rows.itertuples()])
+    ax.set(xlim=(0, 1), xlabel=plot.label("presence_criterion") + ", 95 % interval")
+
+
+def _draw_agreement(rows: Any, ax: Axes, audit: Audit) -> None:
+    ax.barh(np.arange(len(rows)), rows["alpha"], color=plot.COLOURS[0], height=0.6)
+    for limit in (0.667, 0.8):
+        ax.axvline(limit, color="#888888", lw=1, ls="--")
+    _ticks(ax, rows["label"])
+    ax.set(xlabel="Krippendorff's alpha (dashed: 0.667 and 0.8)")
+
+
+def _draw_lengths(rows: Any, ax: Axes, audit: Audit) -> None:
+    ax.barh(np.arange(len(rows)), rows["mean_length"], color=plot.COLOURS[0], height=0.6, label="mean")
+    ax.plot(rows["median_length"], np.arange(len(rows)), "o", color=plot.COLOURS[1], label="median")
+    _ticks(ax, rows["label"])
+    ax.set(xlabel=plot.label("event_length"))
+    ax.legend()
+
+
+#: How each kind is drawn, and what it shows.
+_PICTURES: dict[str, Any] = {
+    "detection": (_draw_detection, "How often a segment is labelled present, over how much of an event it holds."),
+    "criterion": (
+        _draw_criterion,
+        "The share of an event that must be in a segment before it is called present: mean of the law, 95 % intervals.",
+    ),
+    "quality": (
+        _draw_quality,
+        "Weak labels against strong ones: precision and recall of event time, and the share of events found.",
+    ),
+    "votes": (_draw_votes, "How right labels become with more votes per segment, if annotators err independently."),
+    "agreement": (_draw_agreement, "Agreement of the annotators."),
+    "lengths": (_draw_lengths, "Lengths of the annotated events."),
+}
+
+
+def _page(audit: Audit, *, command: str | None) -> Report:
+    """The page: findings first, then pictures, then tables."""
+    report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
+    first = audit.findings[0].text if audit.findings else "There is nothing to report."
+    report.answer(first)
+    if len(audit.findings) > 1:
+        report.heading("Findings").items([finding.text for finding in audit.findings[1:]])
+    for kind in audit.kinds:
+        if not (kind == "lengths" and audit.quality is not None):
+            report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
+    if audit.quality is not None and len(audit.quality.table):
+        report.heading("Quality of the labels").table(audit.to_frame())
+    if audit.ceiling is not None:
+        report.heading("The ceiling").text(
+            "A perfect model predicts the true events; the mimic predicts the labels. Scored against the labels "
+            "(perfect, mimic) and, for the mimic, against the true events (mimic true)."
+        )
+        report.table(audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])])
+    tables: dict[str, Any] = {
+        "Presence criterion": audit.criteria,
+        "Clip rules that fit": audit.rules,
+        "Detection curves": audit.curves,
+    }
+    for name, result in (("Agreement", audit.agreement), ("Agreement in time", audit.annotation_agreement)):
+        if result is not None:
+            tables |= {name: result.by_label, f"{name}, pairs": result.by_pair}
+    tables["How many votes are enough"] = audit.votes
+    if audit.aggregated is not None:
+        tables["Annotators"] = audit.aggregated.annotators
+    tables["Strong annotations"] = audit.strong
+    if audit.quality is not None:
+        tables |= {"Missed labels": audit.quality.missed, "Phantom labels": audit.quality.phantom}
+    for name, table in tables.items():
+        if table is not None and len(table):
+            report.heading(name)
+            if len(table) > _SHOWN:
+                report.text(f"The first {_SHOWN} of {len(table)}.", small=True)
+            report.table(table.head(_SHOWN))
+    if command:
+        report.code(command)
+    return report

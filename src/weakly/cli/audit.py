@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any
 
 import typer
 
 from ..errors import InvalidInput
+from ..results import word
 from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
 Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged.
-A condition in --fail-on that holds makes the exit code 1.
+A condition in --fail-on that holds makes the exit code 1. --examined tells who looked at what, so that "looked and
+found nothing" is not taken for "never looked": all, or a table with the columns recording and, if need be, annotator,
+onset, offset.
 
 Examples:
 
   weakly audit --strong strong.tsv --weak weak.csv
 
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
+
+  weakly audit --strong strong.tsv --weak weak.csv --examined all --unlisted absent --card card.md
 """
-_MOST = 40  # rows on a terminal
-_IN_FILES = ("overlap_accuracy_per_recording", "n_overlapping", "event_seconds")  # columns for --json, --out, --report
+_MOST = 25  # rows on a terminal
+#: Columns for a terminal of 80 signs; --json, --out and --report have them all.
+_SHOWN = (
+    ("n_present", "n_phantom", "n_missed", "precision", "event_recall", "presence_criterion"),
+    ("alpha", "agreement", "n_annotators", "units", "unanimous", "split"),
+    ("n_events", "n_recordings", "mean_length", "median_length", "coverage"),
+)
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
+_CARD = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
@@ -52,8 +65,10 @@ def audit(
     format: str = typer.Option(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
+    examined: str = typer.Option(None, "--examined", help="Who looked at what: all, a table of recordings, or UEM."),
     on_error: str = selection.ON_ERROR,
     fail_on: list[str] = _FAIL_ON,
+    card: Path = _CARD,
     seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap."),
     json: bool = JSON,
     out: Path = OUT,
@@ -61,7 +76,7 @@ def audit(
 ) -> None:
     """Audit and print."""
     from ..auditing import audit as make
-    from ..formats import read, read_answers
+    from ..formats import read, read_answers, read_examined
 
     if weak and answers:
         raise InvalidInput("give --weak or --answers, not both")
@@ -80,21 +95,28 @@ def audit(
         collar=collar,
         share_of_length=share_of_length,
         where=selection.pairs(where, name="--where", example="split=train"),
+        examined=examined if examined in (None, "all") else read_examined(examined),
         rng=seed,
     )
+    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(f"- {finding.text}")
-        typer.echo("")
+            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
         table = made.to_frame()
+        names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):
-            known = [name for name in table if name not in _IN_FILES and table[name].notna().any()]
-            print_table(table[known].head(_MOST))
+            shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(
+                _MOST
+            )
+            typer.echo("")
+            print_table(shown.assign(label=[word(name, most=24) for name in shown["label"]]))
         if len(table) > _MOST:
             typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
+    if card is not None:
+        wrote(made.write_card(card))
     if out is not None:
         _save(made, out)
     if report is not None:
@@ -107,12 +129,11 @@ def audit(
 
 def _save(made: Any, out: Path) -> None:
     from .. import plot
-    from ..auditing import pictures
     from ..files import atomic_write
     from ..results import to_json
 
     out.mkdir(parents=True, exist_ok=True)
-    paths = [path for kind in pictures.kinds(made) for path in plot.save(made.plot(kind=kind).figure, out / kind)]
+    paths = [path for kind in made.kinds for path in plot.save(made.plot(kind=kind).figure, out / kind)]
     for name, table in made.tables().items():
         with atomic_write(out / f"{name}.csv") as file:
             file.write(table.to_csv(index=False))

@@ -87,8 +87,10 @@ def sniff_by_query(source: Source) -> bool:
 def read_by_query(source: Source) -> Rows:
     """The answers to queries that a campaign knows; the query stands for the recording."""
     table = Table.read(source)
-    query, said = (next(column_of(table.names, name) for name in names if column_of(table.names, name)) for names in (
-        _QUERY, _SAID))  # fmt: skip
+    query, said = (
+        next(found for name in names if (found := column_of(table.names, name)) is not None)
+        for names in (_QUERY, _SAID)
+    )
     words = table.columns[said]
     known = [answer_of(word) for word in words]
     present = np.array([np.nan if value is None else value for value in known], dtype=np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,19 @@ class _Found:
         rows.checked()
         lengths_agree(rows, {name: v for name, v in lengths.items() if np.isfinite(v) and v > 0})
         return rows
+
+
+def _guarded(kind: str, reader: Callable[[Source], Rows]) -> Callable[[Source], Rows]:
+    """The reader, for which a list where it expects a name (and the like) is an error of the file."""
+
+    def read(source: Source) -> Rows:
+        try:
+            return reader(source)
+        except (TypeError, AttributeError, KeyError) as error:
+            words = " ".join(str(error).split())[:120]
+            raise InvalidInput(f"{source.name}: is not {kind} as it should be: {words}") from error
+
+    return read
 
 
 def _object(source: Source, kind: str) -> dict[str, Any]:
@@ -321,11 +334,8 @@ def read_aoef(source: Source) -> Rows:
         items = data.get(key)
         return {item[by]: item for item in items or () if isinstance(item, dict) and by in item}
 
-    try:
-        recordings, clips, sounds = table("recordings"), table("clips"), table("sound_events")
-        tags, users = table("tags", "id"), table("users")
-    except TypeError as error:
-        raise InvalidInput(f"{source.name}: is not AOEF: {error}") from error
+    recordings, clips, sounds = table("recordings"), table("clips"), table("sound_events")
+    tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
     found, untagged = _Found(source), 0
@@ -410,11 +420,11 @@ def write_aoef(events: Events, path: Path) -> list[str]:
 
 DOCUMENTS = (
     Format("jams", "JAMS (segment_open)", sniff_jams, read_jams, write_jams, endings=(".jams",)),
-    Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, read_aoef, write_aoef,
-           endings=(".aoef", ".aoef.json")),
+    Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, _guarded("AOEF", read_aoef),
+           write_aoef, endings=(".aoef", ".aoef.json")),
 )  # fmt: skip
 READERS = (
     Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
-           sniff_videos, read_videos, write_videos),
+           sniff_videos, _guarded("a list of videos", read_videos), write_videos),
     Format("records", "JSON list of objects, a row each", sniff_records, read_records),
 )  # fmt: skip

@@ -111,7 +111,7 @@ def _reason(source: Source) -> str:
         return f"is {_json(source)}of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
     widths = [len(line.split(source.delimiter)) for line in source.head]
     other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
-    if other is not None:
+    if other is not None and any(map(is_number, first.split(source.delimiter))):  # rows without a line of names
         told = f"its line {quoted(source.head[other])} has {counted(widths[other], 'field')}"
         return f"{told} where the first has {widths[0]}; another separator, or cut short?"
     lower = [name.lower() for name in source.header]

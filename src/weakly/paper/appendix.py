@@ -170,7 +170,7 @@ def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.f
     rows: dict[str, list[float]] = {"true": [], "recipe": [], "consistent": [], "low": [], "high": []}
     for criterion in np.asarray(criteria, dtype=np.float64):
         present = fraction >= criterion
-        found = estimate_criterion(fraction, present=present)
+        found = estimate_criterion(fraction, present=present, method="threshold")
         rows["true"].append(float(criterion))
         rows["recipe"].append(paper_recipe_criterion(overlap[present], segment_length=q).presence_criterion)
         rows["consistent"].append(found.presence_criterion)

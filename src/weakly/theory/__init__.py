@@ -3,7 +3,7 @@
 Floats or arrays in, floats or arrays out; everything broadcasts and is keyword-only. The rooms: :mod:`.single` (the
 theorems, random lengths), :mod:`.optimum` (the best segment length, bounds), :mod:`.dense` (events that merge, in long
 recordings and in finite ones), :mod:`.windows` (overlapping segments), :mod:`.boxes` (more dimensions), :mod:`.costs`
-(targets, budgets, break-even, bisection), :mod:`.aggregates` (the criterion from a share).
+(targets, budgets, break-even, bisection), :mod:`.aggregates` (the share of present segments).
 
 >>> import weakly as wk
 >>> round(wk.theory.best_overlap_accuracy(presence_criterion=0.5), 4)
@@ -11,7 +11,7 @@ recordings and in finite ones), :mod:`.windows` (overlapping segments), :mod:`.b
 """
 
 from ..windows import windows_per_cell
-from .aggregates import criterion_from_present_share, present_share
+from .aggregates import present_share
 from .boxes import box_overlap_accuracy, box_recall, box_wrong_volume, optimal_box_ratio
 from .costs import (
     affordable_accuracy,
@@ -59,7 +59,6 @@ __all__ = [
     "break_even_recording_length",
     "clump_cdf",
     "cost_ratio",
-    "criterion_from_present_share",
     "critical_event_rate",
     "crowded_recordings",
     "dense_recordings",

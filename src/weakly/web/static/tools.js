@@ -106,7 +106,22 @@ export const simulate = {
   downloads: [],
 };
 
-const PARTS = [["criteria", "Presence criterion"], ["quality", "Quality of the weak labels"], ["ceiling", "What a perfect model reaches on them"], ["agreement", "Agreement of the annotators"], ["annotation_agreement", "Agreement in time"], ["effort", "Time per query"], ["annotators", "Annotators"], ["strong", "The strong annotations"]];
+const PARTS = [["criteria", "Presence criterion"], ["rules", "Clip rules that fit"], ["votes", "How many votes are enough"], ["quality", "Quality of the weak labels"], ["ceiling", "What a perfect model reaches on them"], ["agreement", "Agreement of the annotators"], ["annotation_agreement", "Agreement in time"], ["effort", "Time per query"], ["annotators", "Annotators"], ["strong", "The strong annotations"]];
+
+/** P(present) over how much of an event a segment holds, with its band: over all classes, or the first. */
+function detection(rows) {
+  const label = rows.some((row) => row.label === "all") ? "all" : rows[0]?.label;
+  const of = (scale) => rows.filter((row) => row.label === label && row.scale === scale && row.middle > 0);
+  const shares = of("event_fraction");
+  const scale = shares.length > 2 && shares.some((row) => row.low < 0.5) ? "event_fraction" : "event_seconds";
+  const shownRows = of(scale);
+  if (shownRows.length < 2) return null;
+  const picture = figure(`How often a segment is labelled present${label === "all" ? "" : ` (${label})`}, with 95 % bands.`);
+  const column = (name) => shownRows.map((row) => row[name]);
+  const title = scale === "event_fraction" ? "share of the event in the segment" : "seconds of event in the segment";
+  const draw = () => curves(picture.plot, { traces: [{ name: "labelled present", x: column("middle"), y: column("present"), band: [column("present_low"), column("present_high")] }], x: { title }, y: { title: "P(present)", share: true, range: [0, 1.03] } });
+  return { node: picture.node, draw };
+}
 
 /** The tables in a part of an audit: an array of rows, or an object that holds some. */
 function tables(title, part) {
@@ -132,11 +147,13 @@ export const audit = {
     panel.form.showError("strong", "Send strong or weak labels first, or both.");
     return null;
   },
-  render: (panel, result) => {
+  render: async (panel, result) => {
     const [first, ...others] = result.findings;
+    const picture = detection(result.curves);
     panel.answer.textContent = first?.text ?? "Nothing was found.";
     panel.notes.append(...result.notes.map((text) => el("p", { class: "note", text })));
-    panel.output.replaceChildren(el("ul", { class: "more" }, ...others.map((finding) => el("li", { text: finding.text }))), ...PARTS.flatMap(([name, title]) => tables(title, result[name])));
+    panel.output.replaceChildren(el("ul", { class: "more" }, ...others.map((finding) => el("li", { text: finding.text }))), ...(picture ? [picture.node] : []), ...PARTS.flatMap(([name, title]) => tables(title, result[name])));
+    if (picture) await picture.draw();
   },
   downloads: [{ text: "Download report", path: "api/report/audit" }],
 };

@@ -1,0 +1,124 @@
+"""How the chance of a present label rises with what there was to hear, and which clip rule would have made the labels.
+
+Both are read off strong and weak labels side by side, whether or not the presence criterion can be known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..annotator import PRESETS, PresenceRule
+from .criterion import codes_of, step_profile, wilson
+from .observations import Pairing, largest, meetings
+
+_BINS = 8
+_RULES: dict[str, PresenceRule] = {**PRESETS, "half of the event": PresenceRule.fraction(0.5)}
+
+
+def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], recordings: Any) -> pd.DataFrame:
+    """P(present) in bins of how much there was to hear, with 95 % bands: low, high, middle, present, its band, n.
+
+    The first row is of segments without an event. The others hold about equally many answers each. The band is
+    Wilson's for as many answers as the recordings are worth: answers of one recording are alike.
+
+    >>> rows = detection_curve(np.array([0.0, 1.0, 1.0, 3.0]), np.array([0.0, 0.0, 1.0, 1.0]), list("abcd"))
+    >>> rows["present"].tolist(), rows["middle"].tolist()
+    ([0.0, 0.5, 1.0], [0.0, 1.0, 3.0])
+    """
+    known = ~np.isnan(present)
+    x, y, code = event[known], present[known], codes_of(np.asarray(recordings)[known])
+    met = x > 0
+    edges: Any = (
+        np.unique(np.quantile(x[met], np.linspace(0, 1, _BINS + 1), method="inverted_cdf")) if met.any() else []
+    )
+    place = np.where(met, np.searchsorted(edges[1:-1], x, side="left") + 1 if len(edges) > 2 else 1, 0)
+    if 1 < len(edges) <= _BINS and len(np.unique(x[met])) == len(edges):  # few distinct values: one bin each
+        place = np.where(met, np.searchsorted(edges, x) + 1, 0)
+    rows = []
+    for k in np.unique(place):
+        here = place == k
+        n, share = int(here.sum()), float(y[here].mean())
+        low, high = wilson(share, n / clustered(y[here] - share, code[here]))
+        ends = float(x[here].min()), float(x[here].max())
+        rows.append((*ends, float(x[here].mean()), share, low, high, n))
+    return pd.DataFrame(rows, columns=["low", "high", "middle", "present", "present_low", "present_high", "n"])
+
+
+def clustered(rest: NDArray[np.float64], code: NDArray[np.int64]) -> float:
+    """The design effect of a mean: how much larger clusters make its variance; at least 1."""
+    plain, sums = float((rest**2).sum()), np.bincount(code, weights=rest)
+    return max(1.0, float((sums**2).sum()) / plain) if plain > 0 else 1.0
+
+
+def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The curve of every class and of all together, over event seconds in the segment and over the event fraction."""
+    parts = dict(observed)
+    if len(observed) > 1:
+        columns = ["recording", "onset", "offset", "coverage", "event_fraction", "present"]
+        parts["all"] = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
+    tables = []
+    for label, seen in parts.items():
+        seconds = seen["coverage"].to_numpy(np.float64) * (seen["offset"] - seen["onset"]).to_numpy(np.float64)
+        for scale, x in (("event_seconds", seconds), ("event_fraction", seen["event_fraction"].to_numpy(np.float64))):
+            if (x > 0).any() and seen["present"].notna().any():
+                curve = detection_curve(x, seen["present"].to_numpy(np.float64), seen["recording"].to_numpy())
+                tables.append(curve.assign(label=label, scale=scale))
+    if not tables:
+        return pd.DataFrame(columns=["label", "scale"])
+    table = pd.concat(tables, ignore_index=True)
+    return table[["label", "scale", *[name for name in table if name not in ("label", "scale")]]]
+
+
+def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Which clip rule may have made these labels: presets of tools, and the best threshold on each scale.
+
+    One row per rule, the best fit first: ``rule``, ``agreement`` (share of segments whose label is the rule's),
+    ``log_likelihood`` of the labels given the rule with a guess and a lapse rate, ``aic`` and ``n``.
+    """
+    marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, "fraction", "seconds", "coverage")}
+    said = []
+    for label, seen in observed.items():
+        seen = seen[seen["present"].notna()]
+        timelines = pairing.timelines(label)
+        recording = pairing.code.reindex(seen["recording"]).to_numpy().astype(np.int64)
+        onset, offset = seen["onset"].to_numpy(np.float64), seen["offset"].to_numpy(np.float64)
+        segment, event, shared = meetings(timelines, recording, onset, offset)
+        bounds, cuts = timelines.bounds[event], np.column_stack((onset, offset))[segment]
+        n, width = len(seen), cuts[:, 1] - cuts[:, 0]
+        for name, rule in _RULES.items():
+            met = rule.is_present(event=bounds, segment=cuts) if len(event) else np.zeros(0, dtype=bool)
+            marks[name].append(largest(segment, met.astype(np.float64), n))
+        marks["fraction"].append(largest(segment, np.minimum(1.0, shared / (bounds[:, 1] - bounds[:, 0])), n))
+        marks["seconds"].append(largest(segment, shared, n))
+        marks["coverage"].append(largest(segment, shared / width, n))
+        said.append(seen["present"].to_numpy(np.float64))
+    y = np.concatenate(said) if said else np.empty(0)
+    columns = ["rule", "agreement", "log_likelihood", "aic", "n"]
+    if len(y) == 0 or y.min() == y.max():
+        return pd.DataFrame(columns=columns)
+    rows = []
+    for name, parts in marks.items():
+        x = np.concatenate(parts)
+        fitted = name not in _RULES
+        step = step_profile(x, y, most=max(1.0, float(x.max())))
+        limit = step.best if fitted else 0.5
+        met = x >= limit
+        words = f"{name}:{limit:.3g}" if fitted else f"{_RULES[name].name} ({name})"
+        value = _table_likelihood(met, y)
+        rows.append((words, float((met == (y > 0.5)).mean()), value, 2 * (2 + fitted) - 2 * value, len(y)))
+    return pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable", ignore_index=True)
+
+
+def _table_likelihood(met: NDArray[np.bool_], y: NDArray[np.float64]) -> float:
+    from scipy.special import xlogy
+
+    total = 0.0
+    for part in (y[met], y[~met]):
+        if len(part):
+            k, n = float(part.sum()), len(part)
+            total += float(xlogy(k, k / n) + xlogy(n - k, 1 - k / n))
+    return total
