@@ -296,7 +296,7 @@ class TestTeam:
     def test_without_a_token_nothing_is_readable(self, recordings, tmp_path):
         made = self.team(recordings, tmp_path / "c")
         query = next(iter(made.session.items))
-        gets = ["me", "ask", "live", "team", f"sound/{query}", f"picture/{query}", f"video/{query}"]
+        gets = ["me", "ask", "live", "team", f"sound/{query}", f"picture/{query}"]
         posts = {"tell": {"query": query, "present": 1, "id": "x" * 9}, "undo": {"id": "x" * 9}, "export": {},
                  "bookmark": {"query": query, "id": "x" * 9}}  # fmt: skip
         wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], made.access.token("dan"))

@@ -25,7 +25,7 @@ from .session import Item, Session
 optional("fastapi", extra="label")
 
 from fastapi import Depends, FastAPI, Request  # noqa: E402
-from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
+from fastapi.responses import JSONResponse, Response  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
@@ -203,15 +203,6 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         onset, offset = span(item, context)
         body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
         return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
-
-    @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
-    def video(query: str, who: Who) -> FileResponse:
-        """The video that holds a segment; the page plays from its onset to its offset."""
-        path = file_of(item_of(query))
-        kind = media.VIDEOS.get(path.suffix.lower())
-        if kind is None:
-            raise HTTPException(404, "this recording is no video")
-        return FileResponse(path, media_type=kind)
 
     @app.get(f"{API}/live")
     def live(who: Who) -> dict[str, Any]:

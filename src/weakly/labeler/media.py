@@ -25,8 +25,6 @@ from ..errors import InvalidInput, optional
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
 FLOOR = 60.0  # dB below the loudest that are still seen
 MOST_TRACES = 8
-#: Files that the browser plays by itself.
-VIDEOS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm", ".ogv": "video/ogg"}
 
 
 class Folders:
@@ -48,13 +46,12 @@ class Folders:
 
 
 def kind_of(path: Path) -> str:
-    """How the recording is shown: "sound", "traces" or "video".
+    """How the recording is shown: "sound" (with its spectrogram) or "traces".
 
-    >>> kind_of(Path("a.WAV")), kind_of(Path("eeg.npy")), kind_of(Path("b.mp4"))
-    ('sound', 'traces', 'video')
+    >>> kind_of(Path("a.WAV")), kind_of(Path("eeg.npy"))
+    ('sound', 'traces')
     """
-    suffix = path.suffix.lower()
-    return "traces" if suffix in SIGNALS else "video" if suffix in VIDEOS else "sound"
+    return "traces" if path.suffix.lower() in SIGNALS else "sound"
 
 
 def sound(path: Path, *, onset: float, offset: float) -> bytes:

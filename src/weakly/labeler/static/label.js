@@ -92,7 +92,6 @@ function load(item, context = false) {
 async function fetchMedia(item, context) {
   const more = context ? "?context=true" : "";
   const url = async (response) => URL.createObjectURL(await response.blob());
-  if (item.kind === "video") return { video: await url(await call(`video/${item.query}`)), span: [item.onset, item.offset] };
   const picture = call(`picture/${item.query}${more}`);
   const sound = item.kind === "sound" ? url(await call(`sound/${item.query}${more}`)) : null;
   const drawn = await picture;
@@ -120,8 +119,8 @@ for (const kind of ["keydown", "pointerdown", "pointermove"]) document.addEventL
 // The segment on the screen. -----------------------------------------------------------------------------------------
 
 const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, speed: 1, busy: false, started: false, span: [0, 1] };
-const player = () => (now.item?.kind === "video" ? $("video") : $("sound"));
-const playing = () => !player().paused && !player().ended;
+const player = $("sound");
+const playing = () => !player.paused && !player.ended;
 
 function ticks(low, high, most) {
   const rough = (high - low) / most;
@@ -191,14 +190,8 @@ async function draw() {
   }
   if (now.item !== item) return;
   now.span = media.span;
-  const isVideo = item.kind === "video";
-  $("video").hidden = !isVideo;
-  $("picture").hidden = isVideo;
-  if (isVideo) $("video").src = media.video;
-  else {
-    $("picture").src = media.picture;
-    $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} of ${(media.span[1] - media.span[0]).toFixed(2)} s`;
-  }
+  $("picture").src = media.picture;
+  $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} of ${(media.span[1] - media.span[0]).toFixed(2)} s`;
   if (media.sound) $("sound").src = media.sound;
   else $("sound").removeAttribute("src");
   axes(media.span, item.top);
@@ -209,13 +202,12 @@ async function draw() {
 }
 
 async function play() {
-  const source = player();
   now.plays += 1;
   if (now.item.kind === "traces") return;
-  source.currentTime = now.item.kind === "video" ? now.item.onset : 0;
-  source.playbackRate = now.speed;
+  player.currentTime = 0;
+  player.playbackRate = now.speed;
   try {
-    await source.play();
+    await player.play();
     now.started = true;
     $("start").hidden = true;
     requestAnimationFrame(follow);
@@ -226,12 +218,8 @@ async function play() {
 }
 
 function follow() {
-  const source = player();
-  const isVideo = now.item?.kind === "video";
-  if (isVideo && source.currentTime >= now.item.offset) source.pause();
-  const share = isVideo ? (source.currentTime - now.item.onset) / (now.item.offset - now.item.onset) : source.currentTime / (source.duration || 1);
   $("head").hidden = !playing();
-  $("head").style.left = `${100 * share}%`;
+  $("head").style.left = `${(100 * player.currentTime) / (player.duration || 1)}%`;
   if (playing()) requestAnimationFrame(follow);
 }
 
@@ -263,7 +251,7 @@ async function once(work) {
 const answer = (present, button) => once(async () => {
   if (!now.item || performance.now() - now.shown < 80) return;
   tick();
-  player().pause();
+  player.pause();
   $(button).classList.add("chosen");
   const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext };
   const said = await send("tell", body);
@@ -274,7 +262,7 @@ const answer = (present, button) => once(async () => {
 });
 
 const undo = () => once(async () => {
-  player().pause();
+  player.pause();
   const said = await send("undo", { id: newId() });
   toast(said.undone ? "Taken back: answer it again." : "There is nothing to take back.");
   now.item = null;
@@ -296,7 +284,7 @@ function replay() {
 function speed() {
   now.speed = SPEEDS[(SPEEDS.indexOf(now.speed) + 1) % SPEEDS.length];
   $("speed").firstChild.textContent = `Speed ${now.speed}× `;
-  player().playbackRate = now.speed;
+  player.playbackRate = now.speed;
 }
 
 function noting(open) {
@@ -339,7 +327,7 @@ async function measured() {
 
 async function finish(said) {
   now.item = null;
-  player().pause();
+  player.pause();
   const { card } = await json("live").catch(() => ({ card: null }));
   $("card").hidden = !card;
   if (card) $("card").textContent = card.summary[0].toUpperCase() + card.summary.slice(1) + ".";
