@@ -256,6 +256,37 @@ class TestSession:
             here = {(round(i.onset, 6), round(i.offset, 6)) for i in made.session.items.values() if i.recording == name}
             assert here == asked
 
+    def test_information_meets_its_target_for_less_than_fixed_segments(self, recordings, tmp_path):
+        """An honest listener who notices half of an event, against the fixed segments that the theory calls best."""
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        lengths = (events["offset"] - events["onset"]).to_numpy()
+        law = ",".join(f"{length:.3f}" for length in lengths)
+        ways = {
+            "fixed": {"segment_length": float(0.7 * lengths.mean())},
+            "information": {"event_length": law, "event_rate": 0.25, "wrong_time": 0.6, "segment_length": None},
+        }
+        wrong = {}
+        for method, how in ways.items():
+            made = opened(recordings, tmp_path / method, method=method, **how)
+            while items := made.session.ask("ana"):
+                item = items[0]
+                mine = events[events["recording"] == item.recording]
+                shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+                said = float((shared >= 0.5 * (mine["offset"] - mine["onset"])).any())
+                made.session.tell("ana", query=item.query, present=said, id=item.query)
+            made.export()
+            labels = wk.read(tmp_path / method / "labels" / "events.csv").to_frame()
+            at = np.arange(0, 12, 0.001)[:, None]
+            wrong[method] = 0.0
+            for name in ("night_0.wav", "night_1.wav"):
+                inside = [
+                    ((at >= part["onset"].to_numpy()) & (at < part["offset"].to_numpy())).any(axis=1)
+                    for part in (events[events["recording"] == name], labels[labels["recording"] == name])
+                ]
+                wrong[method] += 0.001 * (inside[0] != inside[1]).sum()
+        assert wrong["information"] < 0.6 * wrong["fixed"]
+        assert wrong["information"] < 2 * 2 * 0.6
+
 
 class TestTeam:
     def team(self, recordings, out, **how):
