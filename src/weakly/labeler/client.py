@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import secrets
 import urllib.error
@@ -67,3 +68,5 @@ class Client:
             except (ValueError, KeyError, TypeError):
                 message = f"the server answered {error.code}"
             raise InvalidInput(str(message)) from error
+        except http.client.HTTPException as error:  # killed in the middle of an answer
+            raise ConnectionError(f"the server broke off: {error!r}") from error
