@@ -40,6 +40,7 @@ ROOMS = (
     "planning",
     "paper",
     "web",
+    "labeler",
     "cli",
     "__main__",
 )

@@ -2,14 +2,12 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
 
 import pandas as pd
 import pytest
-from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -19,10 +17,6 @@ import weakly as wk
 from weakly.results import show
 
 NASTY = "<img src=x onerror=document.title='owned'>"
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1280,1000"
-)
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +32,6 @@ def address():
         finally:
             server.terminate()
             assert "Traceback" not in server.stderr.read()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver):
-        pytest.skip("needs a browser: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    downloads = tmp_path_factory.mktemp("downloads")
-    for flag in (*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
-        options.add_argument(flag)
-    # Whatever the page would load from elsewhere could not be found.
-    options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
-    made.downloads = downloads
-    yield made
-    made.quit()
 
 
 @pytest.fixture

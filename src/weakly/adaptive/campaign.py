@@ -61,14 +61,17 @@ class Campaign:
         return cls(folder, store, state, method)
 
     @classmethod
-    def start(cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any]) -> Campaign:
+    def start(
+        cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any], database: str | None = None
+    ) -> Campaign:
         """The campaign of a folder with these queries: a new one, or the one that is there with the same settings.
 
-        What was typed into its files so far is taken into the store first.
+        What was typed into its files so far is taken into the store first. ``database`` is the address of another
+        store than the folder's own file, such as ``postgresql://...``.
         """
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        store = Store(folder / NAME)
+        store = Store(database or folder / NAME)
         before = _brought_over(folder, store)
         parameters = dict(queries.parameters)
         signal = {name: parameters.pop(name) for name in _SIGNAL}

@@ -152,6 +152,10 @@ def queries(
     start: int | None = None,
     n_events: float = 1.0,
     query_cost_share: float = 0.5,
+    event_length: str | float | None = None,
+    event_rate: float | None = None,
+    wrong_time: float | None = None,
+    presence_criterion: float = 0.5,
     tolerance: float = 0.05,
     guess_rate: float = 0.0,
     lapse_rate: float = 0.0,
@@ -167,7 +171,8 @@ def queries(
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
     method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
         (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
-        towards onset, offset and criterion of single events), or your own :class:`~weakly.adaptive.Method`.
+        towards onset, offset and criterion of single events), "information" (what tells most for its cost), or your own
+        :class:`~weakly.adaptive.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets; budget : how many all of them share.
@@ -180,6 +185,9 @@ def queries(
     windows, search, threshold, penalty : of change points (:class:`~weakly.adaptive.ChangePoint`); windows are the
         seconds on either side of a change: about a quarter to the whole of an event's length.
     shortest : seconds of the shortest segment that change points and boundary search ask about.
+    event_length, event_rate, wrong_time, presence_criterion : of information: the law of lengths (as text), events per
+        second, the seconds of expected wrong label per recording at which to stop, and how the annotator hears
+        (guess_rate and lapse_rate count as .02 at least).
     children, start, n_events, query_cost_share : of bisection. tolerance, guess_rate, lapse_rate : of boundary search.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
@@ -211,7 +219,8 @@ def queries(
         "budget": budget, "batch": batch, "windows": [float(x) for x in windows], "search": search,
         "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
         "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
-        "lapse_rate": lapse_rate,
+        "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
+        "event_rate": event_rate, "wrong_time": wrong_time, "presence_criterion": presence_criterion,
     }  # fmt: skip
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
@@ -297,6 +306,21 @@ def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     )
 
 
+def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    from .information import Information
+
+    needed: dict[str, Any] = {name: p.get(name) for name in ("event_length", "event_rate", "wrong_time")}
+    missing = [name for name, value in needed.items() if value is None]
+    if missing:
+        raise InvalidInput(f"method 'information' needs {', '.join(missing)}")
+    # People slip: without any, one wrong answer would contradict all others.
+    rates: dict[str, Any] = {name: max(0.02, _or(p.get(name), 0.0)) for name in ("guess_rate", "lapse_rate")}
+    return Information(
+        **needed, **rates, presence_criterion=_or(p.get("presence_criterion"), 0.5),
+        query_cost_share=_or(p.get("query_cost_share"), 0.5), shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST,
+    )  # fmt: skip
+
+
 #: What makes each method from the parameters of the door.
 METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "fixed": _fixed,
@@ -305,6 +329,7 @@ METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "change-point": _change_point,
     "bisection": _bisection,
     "boundary": _boundary,
+    "information": _information,
 }
 
 
@@ -350,19 +375,24 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
 
 
 def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
+    each = ((one, asked_so_far(answers, name, label)) for name, one in known.items())
+    return [row for one, asked in each for row in rows_of(method, one, label, asked)]
+
+
+def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:
+    """What the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
-    for name, recording in known.items():
-        asked = asked_so_far(answers, name, label)
-        segments = method.next(recording, asked)
-        seen: dict[tuple[int, int], int] = {}
-        for segment in key(asked.segments):
-            seen[segment] = seen.get(segment, 0) + 1
-        turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
-        for (onset, offset), segment in zip(segments.tolist(), key(segments)):
-            repeat = seen.get(segment, 0)
-            seen[segment] = repeat + 1
-            name_ = query_id(name, onset, offset, label, repeat)
-            rows.append((name_, name, onset, offset, label, method.name, turn, repeat, False, np.nan, recording.length))
+    segments = method.next(recording, asked)
+    seen: dict[tuple[int, int], int] = {}
+    for segment in key(asked.segments):
+        seen[segment] = seen.get(segment, 0) + 1
+    turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
+    for (onset, offset), segment in zip(segments.tolist(), key(segments)):
+        repeat = seen.get(segment, 0)
+        seen[segment] = repeat + 1
+        name = query_id(recording.name, onset, offset, label, repeat)
+        rows.append((name, recording.name, onset, offset, label, method.name, turn, repeat, False, np.nan,
+                     recording.length))  # fmt: skip
     return rows
 
 

@@ -37,12 +37,10 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, optional
 
 NAME = "campaign.db"
-VERSION = 1
-#: What takes the tables of one version to the next.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+VERSION = 2
 
 _META = MetaData()
 SETTINGS = Table("settings", _META, Column("name", String, primary_key=True), Column("value", String, nullable=False))
@@ -66,8 +64,19 @@ ANSWERS = Table(
     Column("query", String, nullable=False, index=True), Column("present", Float), Column("annotator", String),
     Column("seconds", Float), Column("answered", String), Column("source", String),
 )  # fmt: skip
+#: What annotators did besides answering: undo (of the answer in ``detail``), bookmark (with a note), context, speed.
+ACTIONS = Table(
+    "actions", _META,
+    Column("number", Integer, primary_key=True, autoincrement=False), Column("action", String, unique=True),
+    Column("query", String, nullable=False), Column("annotator", String, nullable=False),
+    Column("kind", String, nullable=False), Column("detail", String), Column("acted", String),
+)  # fmt: skip
 #: The fingerprints of files that were written from here: what has another one was changed by somebody.
 EXPORTS = Table("exports", _META, Column("file", String, primary_key=True), Column("sha256", String, primary_key=True))
+
+_UNDONE = select(ACTIONS.c.detail).where(ACTIONS.c.kind == "undo", ACTIONS.c.detail.is_not(None))
+#: What takes the tables of one version to the next.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: lambda connection: ACTIONS.create(connection)}
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,9 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         address = str(place)
+        if address.startswith(("postgresql://", "postgres://")):
+            optional("psycopg", extra="postgres")
+            address = "postgresql+psycopg://" + address.partition("://")[2]
         self.file = None if "://" in address else Path(place)
         self.name = address if self.file is None else str(self.file)
         with self._told():
@@ -113,6 +125,10 @@ class Store:
                 )
         if self._engine.dialect.name == "sqlite":
             _sqlite(self._engine)
+
+    def close(self) -> None:
+        """Let go of connections that are kept open."""
+        self._engine.dispose()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -173,7 +189,9 @@ class Store:
         answers = [
             Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
                    str(row.answered or ""), str(row.source or ""), str(row.answer))
-            for row in connection.execute(select(ANSWERS).order_by(ANSWERS.c.number))
+            for row in connection.execute(
+                select(ANSWERS).where(ANSWERS.c.answer.not_in(_UNDONE)).order_by(ANSWERS.c.number)
+            )
         ]  # fmt: skip
         return State(settings, recordings, frame, answers)
 
@@ -198,13 +216,42 @@ class Store:
                 {"recording": name, "seconds": one["seconds"], "path": one["path"], "relative": one["relative"]}
                 for name, one in recordings.items() if name not in before.recordings
             ])  # fmt: skip
-            known = set(before.queries["query"])
-            new = queries[~queries["query"].isin(known)].drop_duplicates("query")
-            _insert(connection, QUERIES, [
-                {"number": len(known) + k, **{str(name): _plain(value) for name, value in row.items()}}
-                for k, row in enumerate(new.to_dict("records"))
-            ])  # fmt: skip
+            new = queries[~queries["query"].isin(set(before.queries["query"]))].drop_duplicates("query")
+            self.ask(new.to_dict("records"), connection)
             return self.state(connection)
+
+    def ask(self, rows: Iterable[Mapping[Any, Any]], connection: Connection) -> None:
+        """Add queries that are not there yet, in their order."""
+        number = _next(connection, QUERIES)
+        _insert(connection, QUERIES, [
+            {"number": number + k, **{str(name): _plain(value) for name, value in row.items()}}
+            for k, row in enumerate(rows)
+        ])  # fmt: skip
+
+    def act(self, connection: Connection, **action: Any) -> None:
+        """Add what an annotator did: action (its id), query, annotator, kind, detail, acted."""
+        connection.execute(ACTIONS.insert().values(number=_next(connection, ACTIONS), **action))
+
+    def news(self, after: Mapping[str, int], connection: Connection | None = None) -> dict[str, list[Any]]:
+        """The rows of queries, answers and actions whose numbers are above these, in order; nothing stays locked."""
+        if connection is None:
+            with self._told(), self._engine.connect() as own:
+                return self.news(after, own)
+        # The other way round than they are written, so that whatever a row names is among the rows.
+        return {
+            table.name: list(connection.execute(
+                select(table).where(table.c.number > after[table.name]).order_by(table.c.number)
+            )) for table in (ACTIONS, ANSWERS, QUERIES)
+        }  # fmt: skip
+
+    def setting(self, name: str, value: Any) -> Any:
+        """The setting of this name: what is there, else this value, which is kept."""
+        with self.begin() as connection:
+            found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
+            if found is not None:
+                return json.loads(found)
+            connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
+            return value
 
     def check(self, before: State, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
         """Refuse other settings than those of the state, naming both."""
@@ -243,8 +290,7 @@ class Store:
         answers = list(final.values())
         held: set[str] = set()
         latest: dict[tuple[str, ...], float] = {}
-        number = connection.execute(select(func.max(ANSWERS.c.number))).scalar()
-        number = -1 if number is None else int(number)
+        number = _next(connection, ANSWERS) - 1
         earlier = select(ANSWERS).order_by(ANSWERS.c.number)
         if len(answers) < 500:
             earlier = earlier.where(ANSWERS.c.query.in_([one.query for one in answers]))
@@ -307,6 +353,12 @@ def fingerprint(data: bytes) -> str:
 def _insert(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(table.insert(), rows)
+
+
+def _next(connection: Connection, table: Table) -> int:
+    """The number of the next row."""
+    most = connection.execute(select(func.max(table.c.number))).scalar()
+    return 0 if most is None else int(most) + 1
 
 
 def _plain(value: Any) -> Any:

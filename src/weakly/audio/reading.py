@@ -212,6 +212,35 @@ def _signal_header(path: Path, sample_rate: float | None) -> Signal:
     return Signal(path, float(sample_rate), values.shape[0], values.shape[1])
 
 
+def read_clip(
+    path: PathLike, *, onset: float, offset: float, fade: float = 0.005, sample_rate: float | None = None
+) -> tuple[Samples, float]:
+    """The samples of one stretch of a recording, (n, channels), and their rate; only the stretch is read.
+
+    Short fades keep the cut from clicking. Signals in npy or CSV files are scaled to a largest value of one.
+    """
+    signal = header(path, sample_rate=sample_rate)
+    rate = signal.sample_rate
+    first, last = round(onset * rate), min(round(offset * rate), signal.n_samples)
+    if signal.path.suffix.lower() in SIGNALS:
+        clip = np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
+        clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
+    else:
+        sf = _soundfile()
+        try:
+            with sf.SoundFile(str(signal.path)) as file:
+                file.seek(first)
+                clip = file.read(last - first, dtype="float32", always_2d=True)
+        except (sf.SoundFileError, RuntimeError) as error:
+            raise InvalidInput(f"{signal.path}: corrupt at {onset:.3g} s: {_words(error)}") from error
+    n = min(round(fade * rate), len(clip) // 2)
+    if n > 0:
+        ramp = (np.arange(1, n + 1, dtype=np.float32) / (n + 1))[:, None]
+        clip[:n] *= ramp
+        clip[-n:] *= ramp[::-1]
+    return clip, rate
+
+
 def write_clip(
     path: PathLike,
     target: PathLike,
@@ -225,21 +254,8 @@ def write_clip(
 
     Only the stretch is read. The file appears whole or not at all.
     """
-    signal, target = header(path, sample_rate=sample_rate), Path(target)
-    rate = signal.sample_rate
-    first, last = round(onset * rate), min(round(offset * rate), signal.n_samples)
-    if signal.path.suffix.lower() in SIGNALS:
-        clip = np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
-        clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
-    else:
-        with _soundfile().SoundFile(str(signal.path)) as file:
-            file.seek(first)
-            clip = file.read(last - first, dtype="float32", always_2d=True)
-    n = min(round(fade * rate), len(clip) // 2)
-    if n > 0:
-        ramp = (np.arange(1, n + 1, dtype=np.float32) / (n + 1))[:, None]
-        clip[:n] *= ramp
-        clip[-n:] *= ramp[::-1]
+    clip, rate = read_clip(path, onset=onset, offset=offset, fade=fade, sample_rate=sample_rate)
+    target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:
         _soundfile().write(file, clip, round(rate), format="WAV", subtype="PCM_16")

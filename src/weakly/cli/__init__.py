@@ -83,4 +83,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import answers, audit, check, convert, demo, evaluate, infer, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
+from . import answers, audit, check, convert, demo, evaluate, infer, label, plan, queries, reproduce, serve, simulate  # noqa: E402,F401

@@ -119,7 +119,7 @@ def queries(
         raise InvalidInput("give recordings: audio files or folders, or --resume DIR")
     else:
         strong = None if events is None else read(events)
-        found = make(_matching(recordings), **told, events=strong, calibrate=calibrate or None, rng=seed)
+        found = make(matching(recordings), **told, events=strong, calibrate=calibrate or None, rng=seed)
     if not json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
@@ -133,7 +133,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _matching(given: list[Path]) -> list[Path]:
+def matching(given: list[Path]) -> list[Path]:
     """The recordings, with quoted patterns such as 'night/*.wav' spelled out."""
     from glob import glob
 

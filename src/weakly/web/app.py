@@ -29,7 +29,7 @@ from fastapi.exceptions import RequestValidationError  # noqa: E402
 from fastapi.responses import JSONResponse, Response, StreamingResponse  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _log = logging.getLogger("weakly.web")
 
@@ -118,7 +118,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.add_middleware(Guard, limits=limits, host=host, names=names)
-    _handle_errors(app)
+    handle_errors(app)
     _add_page(app)
 
     async def respond(request: Request, name: str, question: models.Question, work: Callable[[Job], Any]) -> Response:
@@ -237,7 +237,9 @@ def _vagueness(error: Any) -> int:
     return 0 if kind == "value_error" else 2 if kind.endswith(("_type", "_parsing")) else 1
 
 
-def _handle_errors(app: FastAPI) -> None:
+def handle_errors(app: FastAPI) -> None:
+    """Every error as {field, message}: the field it is about, and one sentence."""
+
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         found = error.errors()
@@ -265,15 +267,25 @@ def _handle_errors(app: FastAPI) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    """The parts of the page are read once, at the start: no request is ever turned into a path."""
-    import gzip
-
+    """The page of this room, with the script that draws its figures."""
     plotly = optional("plotly", extra="web")
 
-    parts = {f"/static/{path.name}": (path.read_bytes(), _TYPES[path.suffix]) for path in sorted(_STATIC.iterdir())}
-    parts["/"] = (parts.pop("/static/index.html")[0], "text/html")
+    parts = static_parts(STATIC)
+    parts["/"] = parts.pop("/static/index.html")
     script = Path(str(plotly.__file__)).parent / "package_data" / "plotly.min.js"
     parts["/plotly.js"] = (script.read_bytes(), "text/javascript")
+    add_parts(app, parts)
+
+
+def static_parts(folder: Path, *names: str) -> dict[str, tuple[bytes, str]]:
+    """The files of a folder (those of these names) by their address, with their media types."""
+    paths = sorted(folder.iterdir()) if not names else [folder / name for name in names]
+    return {f"/static/{path.name}": (path.read_bytes(), _TYPES[path.suffix]) for path in paths}
+
+
+def add_parts(app: FastAPI, parts: dict[str, tuple[bytes, str]]) -> None:
+    """Serve the parts of a page, which are read once, at the start: no request is ever turned into a path."""
+    import gzip
 
     def add(path: str, body: bytes, kind: str) -> None:
         tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'

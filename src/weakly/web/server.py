@@ -6,7 +6,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..errors import InvalidInput, optional
 from .limits import Limits, is_loopback
@@ -21,9 +22,20 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Run the page until it is interrupted; port 0 takes any free one."""
-    uvicorn = optional("uvicorn", extra="web")
     from .app import create_app
 
+    def at(address: str) -> Any:
+        print(f"weakly is at {address} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+        if not is_loopback(host):
+            print("weakly: note: other machines can reach this page, and it asks for no password", file=sys.stderr)
+        return create_app(limits=limits, host=host, names=names), address
+
+    listen(at, host=host, port=port, open_browser=open_browser)
+
+
+def listen(at: Callable[[str], tuple[Any, str]], *, host: str, port: int, open_browser: bool) -> None:
+    """Run an application until it is interrupted. ``at`` is told the address, and gives it and the page to open."""
+    uvicorn = optional("uvicorn", extra="web")
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
@@ -32,12 +44,8 @@ def serve(
         # Small answers must not wait for an acknowledgement that the other side delays.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listener.getsockname()[1]}/"
-        print(f"weakly is at {address} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-        if not is_loopback(host):
-            print("weakly: note: other machines can reach this page, and it asks for no password", file=sys.stderr)
-        app = create_app(limits=limits, host=host, names=names)
+        app, page = at(f"http://{shown}:{listener.getsockname()[1]}/")
         if open_browser:
-            threading.Timer(0.8, webbrowser.open, (address,)).start()
+            threading.Timer(0.8, webbrowser.open, (page,)).start()
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="on")
         uvicorn.Server(config).run(sockets=[listener])

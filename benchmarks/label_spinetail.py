@@ -1,0 +1,115 @@
+"""A recording labelled in a real browser by a scripted honest listener: wrong time, answers and seconds of each method.
+
+    python benchmarks/label_spinetail.py RECORDING.wav ANNOTATIONS LABEL [WRONG SECONDS] [FOLDER FOR SCREENSHOTS]
+
+The listener hears each segment to its end, knows the truth, and presses P where at least half of an event is in it.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+import weakly as wk
+from weakly.audio import duration
+from weakly.intervals import merge
+from weakly.labeler import Client
+
+_HEARD = """const s = document.getElementById('sound');
+    return s.src && (s.ended || s.currentTime > s.duration - 0.05) ? s.src : null"""
+FLAGS = "--headless=new --no-sandbox --disable-gpu --no-first-run --window-size=1100,760"
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS.split(), f"--user-data-dir={tempfile.mkdtemp()}"):
+        options.add_argument(flag)
+    driver = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    return webdriver.Chrome(options=options, service=driver)
+
+
+def labelled(recording, events, label, arguments, screen, shots=None):
+    """The folder of a campaign that was labelled by key, and how many seconds it took."""
+    out = tempfile.mkdtemp()
+    command = [sys.executable, "-m", "weakly", "label", str(recording), "--label", label, "--out", out, "--port", "0",
+               "--no-open", *arguments]  # fmt: skip
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    address = re.search(r"http://\S+", server.stderr.readline())[0]
+    client = Client(address, timeout=120)
+    screen.get(address)
+    text = lambda name: screen.find_element(By.ID, name).get_attribute("textContent")  # noqa: E731
+    press = lambda key: ActionChains(screen).send_keys(key).perform()  # noqa: E731
+    while "answered" not in text("progress"):
+        time.sleep(0.05)
+    press(" ")
+    before = None
+    while items := client.ask()["items"]:
+        item, count = items[0], int(text("progress").split()[0])
+        while before == (source := screen.execute_script(_HEARD)) or source is None:  # another sound, to its end
+            time.sleep(0.01)
+        before = source
+        time.sleep(0.1)
+        shared = np.minimum(events[:, 1], item["offset"]) - np.maximum(events[:, 0], item["onset"])
+        if shots and count == 5:
+            screen.save_screenshot(str(Path(shots) / "label.png"))
+        press("p" if (shared >= 0.5 * (events[:, 1] - events[:, 0])).any() else "a")
+        while int(text("progress").split()[0]) == count:
+            time.sleep(0.01)
+    while not screen.find_element(By.ID, "export").is_displayed():
+        time.sleep(0.05)
+    screen.find_element(By.ID, "export").click()
+    while not text("written"):
+        time.sleep(0.05)
+    if shots:
+        screen.save_screenshot(str(Path(shots) / "done.png"))
+    server.terminate()
+    server.wait()
+    return Path(out) / "labels"
+
+
+def inside(at, spans):
+    """Whether each moment is in one of the spans."""
+    return ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)
+
+
+def main(recording, annotations, label, target="2", shots=None):
+    strong = wk.read(annotations, label=label).to_frame()
+    events = merge(strong[["onset", "offset"]].to_numpy(float))
+    length = duration(recording)
+    mean, rate = float((events[:, 1] - events[:, 0]).mean()), len(events) / length
+    best = float(wk.optimal_segment_length(event_length=mean, presence_criterion=0.5, objective="recording"))
+    print(f"{len(events)} events of {mean:.2f} s in {length:.1f} s; best fixed segments {best:.2f} s")
+    law = ",".join(f"{b - a:.3f}" for a, b in events)
+    ways = {
+        "fixed": ["--segment-length", f"{best:.3f}"],
+        "information": ["--method", "information", "--event-length", law, "--event-rate", f"{rate:.4f}", "--target",
+                        f"wrong_time<={target}"],
+    }  # fmt: skip
+    at, screen = np.arange(0, length, 0.001), browser()
+    try:
+        for name, arguments in ways.items():
+            folder = labelled(recording, events, label, arguments, screen, shots if name == "information" else None)
+            answers = wk.read_answers(folder / "answers.csv").to_frame()
+            made = wk.read(folder / "events.csv", label=label).to_frame()
+            found = made[["onset", "offset"]].to_numpy(float)
+            wrong = 0.001 * (inside(at, events) != inside(at, found)).sum()
+            heard = (answers["offset"] - answers["onset"]).sum()
+            hit = [((found[:, 0] < b) & (found[:, 1] > a)).any() for a, b in events]
+            print(pd.Series({"method": name, "answers": len(answers), "listened": round(heard, 1), "active_seconds":
+                             round(answers["seconds"].sum(), 1), "wrong_time": round(wrong, 2), "events_met":
+                             f"{sum(hit)}/{len(hit)}"}).to_dict(), flush=True)  # fmt: skip
+    finally:
+        screen.quit()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

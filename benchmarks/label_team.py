@@ -1,0 +1,92 @@
+"""Twenty people label at once: errors, how long the next segment takes, and agreement against a batch run.
+
+    python benchmarks/label_team.py [people] [answers each] [database]
+
+Each person answers all segments without a pause, over HTTP, with a criterion of their own.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+
+import weakly as wk
+from weakly.audio import soundscape
+from weakly.labeler import Client
+
+
+def main(people=20, answers=500, database="", pause=0.0):
+    folder = Path(tempfile.mkdtemp())
+    scene = soundscape(
+        answers * 1.0, n_events=answers // 10, event_length=(0.5, 1.5), least_gap=1.0, sample_rate=8000, rng=1
+    )
+    (folder / "in").mkdir()
+    scene.write(folder / "in" / "night.wav")
+    names = [f"p{k:02d}" for k in range(people)]
+    command = [sys.executable, "-m", "weakly", "label", str(folder / "in"), "--label", "owl", "--segment-length", "1",
+               "--annotators", ",".join(names), "--votes", str(people), "--out", str(folder / "c"), "--port", "0",
+               "--no-open", *(["--database", database] if database else [])]  # fmt: skip
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    links = [server.stderr.readline() for _ in range(people + 1)]
+    places = {line.split(":")[0]: re.search(r"(http://[^#]+)#token=(\w+)", line).groups() for line in links}
+    took, errors, table = [], [], np.full((people, answers), np.nan)
+    events, lengths = scene.events, scene.events[:, 1] - scene.events[:, 0]
+
+    def person(k):
+        rng = np.random.default_rng(k)
+        criterion = rng.uniform(0.2, 0.8)
+        client = Client(*places[names[k]], timeout=120)
+        try:
+            items = client.ask()["items"]
+            while items:
+                item = items[0]
+                shared = np.minimum(events[:, 1], item["offset"]) - np.maximum(events[:, 0], item["onset"])
+                present = bool((shared >= criterion * lengths).any())
+                time.sleep(pause * rng.exponential())
+                began = time.perf_counter()
+                said = client.tell(item["query"], present=present, seconds=1.0)
+                took.append(time.perf_counter() - began)
+                table[k, round(item["onset"])] = present
+                assert said["kept"]
+                items = said["items"]
+        except Exception as error:
+            errors.append(repr(error))
+
+    crowd = [threading.Thread(target=person, args=(k,)) for k in range(people)]
+    began = time.perf_counter()
+    for one in crowd:
+        one.start()
+    for one in crowd:
+        one.join()
+    seconds = time.perf_counter() - began
+    owner = Client(*places["owner"], timeout=120)
+    team = json.loads(owner._call("team"))
+    owner._call("export", {})
+    server.terminate()
+    server.wait()
+    held = wk.read_answers(folder / "c" / "labels" / "answers.csv").to_frame()
+    print(
+        {
+            "errors": errors,
+            "answers": len(took),
+            "per_second": round(len(took) / seconds, 1),
+            "median_ms": round(1000 * np.median(took)),
+            "p95_ms": round(1000 * np.quantile(took, 0.95)),
+            "stored": len(held),
+            "agreement": team["agreement"],
+            "alpha": team["alpha"],
+            "alpha_batch": float(krippendorff.alpha(table, level_of_measurement="nominal")),
+        }
+    )
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    main(*map(int, given[:2]), *given[2:3], *map(float, given[3:4]))

@@ -1,0 +1,229 @@
+"""The addresses of ``weakly label``: ask, tell, undo, bookmark; the sound and the picture of a segment; how it goes.
+
+All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never
+by a path. Nobody sees what another person answered; the owner sees counts and agreement.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+from ..adaptive.base import Recording
+from ..errors import InvalidInput, optional
+from ..web.app import STATIC, add_parts, handle_errors, static_parts
+from ..web.limits import Guard, Limits
+from . import media
+from .access import Access, Person
+from .live import Live
+from .measure import card_of
+from .session import Item, Session
+
+optional("fastapi", extra="label")
+
+from fastapi import Depends, FastAPI, Request  # noqa: E402
+from fastapi.responses import JSONResponse, Response  # noqa: E402
+from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+
+_OWN = Path(__file__).parent / "static"
+API = "/api/1"
+MOST_CONTEXT = 30.0  # seconds on either side
+
+Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+Query = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Tell(_Told):
+    """An answer. ``id`` is made by the client: the same answer sent again is taken once."""
+
+    query: Query
+    present: Annotated[int, Field(ge=0, le=1)] | None = Field(description="1 present, 0 absent, null unsure")
+    id: Id
+    seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
+    plays: Annotated[int, Field(ge=0, le=10**6)] = 1
+    speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
+    context: bool = Field(False, description="whether more than the segment was heard or seen")
+
+
+class Undo(_Told):
+    """Take back the last answer."""
+
+    id: Id
+
+
+class Bookmark(_Told):
+    """Keep a note about a segment."""
+
+    query: Query
+    note: Annotated[str, Field(max_length=2000)] = ""
+    id: Id
+
+
+@dataclass
+class Labeling:
+    """What the page is about: the session, its recordings, who may ask, and what to do at the end."""
+
+    session: Session
+    recordings: dict[str, Recording]
+    folders: media.Folders
+    access: Access
+    label: str
+    sample_rate: float | None = None
+    measuring: int | None = None  # how many items a measurement has
+    live: Live | None = None
+    export: Callable[[], list[Path]] | None = None
+
+
+def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
+    """The application, to be run by any ASGI server."""
+    app = FastAPI(
+        title="weakly label", version=metadata.version("weakly"), docs_url=None, redoc_url=None,
+        description="Ask for the next segment, tell what was heard. Version 1.",
+    )  # fmt: skip
+    app.add_middleware(Guard, limits=Limits(body_kb=16), host=host, names=names)
+    handle_errors(app)
+    page = static_parts(_OWN)
+    page["/"] = page.pop("/static/label.html")
+    add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
+    session = labeling.session
+
+    def person(request: Request) -> Person:
+        found = labeling.access.person(request.headers.get("authorization"))
+        if found is None:
+            raise HTTPException(401, "this campaign needs the link with your token; ask its owner for it")
+        return found
+
+    def annotator(who: Annotated[Person, Depends(person)]) -> str:
+        if who.annotator is None:
+            raise HTTPException(403, "this link is the owner's; annotators have links of their own")
+        return who.annotator
+
+    def owner(who: Annotated[Person, Depends(person)]) -> Person:
+        if not who.is_owner:
+            raise HTTPException(403, "only the owner of the campaign sees this")
+        return who
+
+    Who = Annotated[str, Depends(annotator)]
+
+    def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
+        items = session.ask(who, refresh=refresh)
+        said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring}
+        progress = session.progress(who)
+        if labeling.measuring is not None:
+            progress["left"] = max(0, labeling.measuring - progress["answered"])
+            progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
+        return said | {"items": [shown(item) for item in items], "progress": progress}
+
+    @cache
+    def top(recording: str) -> float:
+        return media.top_of(Path(str(labeling.recordings[recording].path)))
+
+    def shown(item: Item) -> dict[str, Any]:
+        """What an annotator may know of a segment; whether it is a calibration item is not among it."""
+        recording = labeling.recordings[item.recording]
+        kind = media.kind_of(Path(recording.path or ""))
+        return {
+            "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
+            "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
+            "top": top(item.recording) if kind == "sound" else None,
+        }  # fmt: skip
+
+    def item_of(query: str) -> Item:
+        item = session.items.get(query)
+        if item is None:
+            raise HTTPException(404, "there is no such query in this campaign")
+        return item
+
+    def file_of(item: Item) -> Path:
+        try:
+            return labeling.folders.allowed(labeling.recordings[item.recording].path)
+        except InvalidInput as error:
+            raise HTTPException(403, str(error)) from error
+
+    def span(item: Item, context: bool) -> tuple[float, float]:
+        around = min(MOST_CONTEXT, item.offset - item.onset) if context else 0.0
+        return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
+
+    @app.get(f"{API}/me")
+    def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+        """Who you are to this campaign, and what it asks for."""
+        return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label}
+
+    @app.get(f"{API}/ask")
+    def ask(who: Who) -> dict[str, Any]:
+        """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
+        return state(who)
+
+    @app.post(f"{API}/tell")
+    def tell(said: Tell, who: Who) -> dict[str, Any]:
+        """Take an answer; ``kept`` is false if another one of yours to the same query is there already."""
+        acts = [("context", "shown")] if said.context else []
+        acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
+        acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        kept = session.tell(
+            who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
+            seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
+        )  # fmt: skip
+        now = state(who, refresh=False)
+        if labeling.measuring is not None and not now["items"] and labeling.export is not None:
+            labeling.export()  # the card is what the measurement was for
+        return {"kept": kept} | now
+
+    @app.post(f"{API}/undo")
+    def undo(said: Undo, who: Who) -> dict[str, Any]:
+        """Take back your last answer; its segment comes next. What was said stays in the store, as taken back."""
+        item = session.undo(who, id=said.id)
+        return {"undone": None if item is None else item.query} | state(who)
+
+    @app.post(f"{API}/bookmark")
+    def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
+        """Keep a note about a segment."""
+        session.bookmark(who, query=said.query, note=said.note, id=said.id)
+        return {"kept": True}
+
+    @app.get(f"{API}/sound/{{query}}", response_class=Response)
+    def sound(query: str, who: Who, context: bool = False) -> Response:
+        """The sound of a segment as WAV, with as much on either side if context is asked for."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        return Response(media.sound(file_of(item), onset=onset, offset=offset), media_type="audio/wav")
+
+    @app.get(f"{API}/picture/{{query}}", response_class=Response)
+    def picture(query: str, who: Who, context: bool = False) -> Response:
+        """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
+        return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
+
+    @app.get(f"{API}/live")
+    def live(who: Who) -> dict[str, Any]:
+        """What is measured so far: your card, if items of known events were among the segments, and the labels."""
+        card = card_of(session, who, labeling.label)
+        labels = None if labeling.live is None else labeling.live.state(session)
+        return {"card": None if card is None else card.to_dict(), "labels": labels}
+
+    @app.get(f"{API}/team")
+    def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
+        """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
+        from .team import summary
+
+        return summary(session) | {"links": list(labeling.access.annotators)}
+
+    @app.post(f"{API}/export")
+    async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:
+        """Write labels, answers, the cards and what they say into the campaign's folder. For the owner."""
+        if labeling.export is None:
+            raise HTTPException(404, "there is nothing to write here")
+        written = await asyncio.to_thread(labeling.export)
+        return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
+
+    return app

@@ -1,0 +1,231 @@
+"""From recordings to a page that can be labelled: the campaign's store, its session, who may ask, and the end."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..adaptive.base import recordings_of, with_events
+from ..adaptive.campaign import Campaign, collect
+from ..adaptive.queries import COLUMNS, Queries, queries
+from ..adaptive.store import NAME
+from ..annotator import Annotator
+from ..errors import AssumptionWarning, InvalidInput
+from ..events import Events
+from ..files import atomic_write
+from ..formats import write
+from ..lengths import Lengths
+from ..results import to_json
+from ..web.limits import is_loopback
+from . import media
+from .access import OWNER, Access
+from .app import Labeling, create_app
+from .live import Live
+from .measure import N_ITEMS, Measurement, card_of, neutral, usual_length
+from .session import Following, Session
+
+LABELS = "labels"  # the folder of the exports, in the campaign's folder
+_SIGNAL = ("features", "feature_hop", "sample_rate")
+
+
+@dataclass(frozen=True)
+class World:
+    """What the expected quality of the labels is worked out from."""
+
+    lengths: Lengths
+    event_rate: float | None
+    annotator: Annotator
+    target: tuple[str, float] | None
+
+
+def open_campaign(
+    recordings: Sequence[str | Path],
+    *,
+    out: str | Path,
+    label: str = "event",
+    annotators: Sequence[str] = (),
+    votes: int = 1,
+    database: str | None = None,
+    events: Events | None = None,
+    calibrate: int | None = None,
+    world: World | None = None,
+    in_order: bool = False,
+    seed: int = 0,
+    **how: Any,
+) -> Labeling:
+    """The campaign of these recordings, new or as far as it is, ready to be served.
+
+    ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
+    already (of ``weakly queries``, say) may be given in the recordings' place.
+    """
+    folder = Path(out)
+    given = [Path(path) for path in recordings]
+    if len(given) == 1 and (given[0] / NAME).is_file():
+        campaign = Campaign.open(given[0])
+        roots = [one.path for one in campaign.everything().values() if one.path is not None]
+    else:
+        found = queries(given, label=label, events=events, calibrate=calibrate, rng=seed, **how)
+        campaign, roots = Campaign.start(folder, found, tool={"to": "label"}, database=database), given
+    method, known = campaign.method(), campaign.everything()
+    if campaign.parameters.get("batch") is not None:
+        raise InvalidInput(
+            "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
+        )
+    folders = media.Folders(roots)
+    for one in known.values():
+        if one.path is not None and not folders.holds(one.path):
+            raise InvalidInput(
+                f"{one.path}: is not there, or leads to another folder; give the folder that holds the recording itself"
+            )
+    access = _access(campaign, annotators)
+    session = Session(
+        campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
+        more=Following(method, known) if method.follows_answers else None,
+    )  # fmt: skip
+    asked = list(campaign.parameters["label"])
+    live = None if world is None else Live(known, world.lengths, world.event_rate, world.annotator, world.target)
+    made = Labeling(
+        session, known, folders, access, ", ".join(asked), live=live,
+        sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
+    )  # fmt: skip
+    made.export = lambda: export(made, campaign)
+    return made
+
+
+def open_measurement(
+    recordings: Sequence[str | Path],
+    *,
+    out: str | Path,
+    label: str = "event",
+    annotator: str = "annotator",
+    database: str | None = None,
+    events: Events | None = None,
+    segment_length: float | None = None,
+    n_items: int = N_ITEMS,
+) -> Labeling:
+    """The experiment that measures one person's criterion, on known events or on the bundled neutral set."""
+    folder = Path(out)
+    given = [Path(path) for path in recordings]
+    if given and events is None:
+        raise InvalidInput("measuring on your own recordings needs their known events: give --events FILE")
+    if given:
+        found, _ = recordings_of(given)
+        mine = label if label in set(events.to_frame()["label"]) else None  # type: ignore[union-attr]
+        found = with_events(found, events, mine)  # type: ignore[arg-type]
+        found = {name: one for name, one in found.items() if one.events is not None}
+    else:
+        found, given = neutral(folder / "neutral"), [folder / "neutral"]
+    length = usual_length(found.values()) if segment_length is None else segment_length
+    asked = Measurement(found, length, label, annotator, n_items)
+    parameters = {"label": [label], "segment_length": length, "n_items": n_items, "annotator": annotator}
+    table = pd.DataFrame(columns=list(COLUMNS))
+    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
+    campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
+    access = Access([annotator])
+    session = Session(campaign.store, annotators=[annotator], more=asked)
+    made = Labeling(session, found, media.Folders(given), access, label, measuring=n_items)
+    made.export = lambda: _write_cards(made, folder)
+    return made
+
+
+def _access(campaign: Campaign, annotators: Sequence[str]) -> Access:
+    """One person without a token on this machine, or the links of a team."""
+    if len(annotators) == 1:
+        return Access(_names(annotators))
+    names = _names(annotators)
+    return Access(names, secret=campaign.store.setting("secret", secrets.token_hex(32)))
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in given]
+    wrong = [name for name in names if not re.fullmatch(r"[\w .@+-]{1,80}", name) or name == OWNER]
+    if wrong or len(set(names)) < len(names) or not names:
+        raise InvalidInput(
+            f"annotators must have different names of letters, digits, spaces and .@+-_, none of them {OWNER!r}; "
+            f"got {', '.join(given)!r}"
+        )
+    return names
+
+
+def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
+    """Write everything that the answers make into the campaign's folder: strong and weak labels, answers, cards.
+
+    Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
+    """
+    state = campaign.store.state()
+    now = Campaign(campaign.folder, campaign.store, state, campaign.own)
+    found = collect(state.queries, state.answers)
+    folder = campaign.folder / LABELS
+    paths = now.write_labels(now.labels(found), found, folder)
+    answers = folder / "answers.csv"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
+        write(found.answers, answers, format="clips")
+    paths.append(answers)
+    return paths + _write_inference(labeling, folder) + _write_cards(labeling, folder)
+
+
+def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
+    """What the answers say of the events: those that are likely, with how sure they are, and P(event) over time."""
+    live = labeling.live
+    found = None if live is None else live.inference(labeling.session)
+    if live is None or found is None:
+        return []
+    paths = [folder / name for name in ("inferred.csv", "active.csv", "quality.json")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        write(found.events(), paths[0], format="csv")
+    with atomic_write(paths[1]) as file:
+        found.active.to_csv(file, index=False)
+    with atomic_write(paths[2]) as file:
+        file.write(to_json(live.state(labeling.session)) + "\n")
+    return paths
+
+
+def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
+    """One card for each person who answered items of known events: card.json, or card-NAME.json of several."""
+    names = labeling.session.annotators
+    paths = []
+    for name in names:
+        card = card_of(labeling.session, name, labeling.label)
+        if card is not None:
+            path = folder / ("card.json" if len(names) == 1 else f"card-{re.sub(r'[^A-Za-z0-9.-]', '_', name)}.json")
+            with atomic_write(path) as file:
+                file.write(json.dumps(card.to_dict(), indent=1) + "\n")
+            paths.append(path)
+    return paths
+
+
+def serve(
+    labeling: Labeling,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    open_browser: bool = True,
+    names: Iterable[str] = (),
+) -> None:
+    """Serve the page until it is interrupted; on another host than this machine only with tokens."""
+    from ..web.server import listen
+
+    if not is_loopback(host) and not labeling.access.needs_token:
+        raise InvalidInput(
+            f"host {host} lets other machines in, so everybody needs a token: name the annotators, --annotators ana,ben"
+        )
+
+    def at(address: str) -> tuple[Any, str]:
+        links = labeling.access.links(address)
+        for name, link in links.items():
+            said = f"weakly is at {link}" if len(links) == 1 else f"{name}: {link}"
+            print(said + (" (stop with Ctrl-C)" if len(links) == 1 else ""), file=sys.stderr, flush=True)
+        return create_app(labeling, host=host, names=names), links.get(OWNER, address)
+
+    listen(at, host=host, port=port, open_browser=open_browser)

@@ -1,0 +1,388 @@
+"""One campaign at work: which segment each person hears next, what they answered, and what they took back.
+
+All of it follows from the campaign's store, where everything is only ever added: answers, and acts such as an undo.
+Memory holds a copy that is brought up to date before each use, so a server that is killed at any moment, a second
+server and a file that is brought by ``weakly answers`` all lead to the same next question.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from operator import attrgetter, itemgetter
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..adaptive.base import Asked, Method, Recording, verdict
+from ..adaptive.queries import COLUMNS, rows_of
+from ..adaptive.store import Answer, Store
+from ..errors import InvalidInput
+from ..symbols import whole
+
+#: Seconds that an answer is expected to take besides listening, before any was given.
+FIRST_GUESS = 3.0
+MOST_NOTE = 2000  # characters
+
+
+@dataclass(frozen=True)
+class Item:
+    """One segment to be answered."""
+
+    number: int
+    query: str
+    recording: str
+    onset: float
+    offset: float
+    label: str
+    calibration: bool
+    event_fraction: float | None
+
+
+@dataclass
+class _Kept:
+    """The copy of the store: what is asked, and what counts now."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
+    numbers: dict[str, int] = field(default_factory=dict)
+    by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
+    undone: dict[str, int] = field(default_factory=dict)  # answers that were taken back, with the number of the undo
+    given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
+    by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
+    actions: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
+
+
+@dataclass
+class _Told:
+    """An answer on its way into the store."""
+
+    answer: Answer
+    acts: Sequence[tuple[str, str]]
+    is_kept: bool = False
+    is_done: bool = False
+    error: Exception | None = None
+
+
+class More(Protocol):
+    """What asks further questions once answers are there."""
+
+    @property
+    def wanted(self) -> set[str]:
+        """The queries that wait for an answer now."""
+
+    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The queries that follow from new answers to these ones; called under the store's lock."""
+
+
+class Session:
+    """The campaign of a store, shared by its annotators.
+
+    Parameters
+    ----------
+    store : the campaign's store, with its queries.
+    annotators : the names of those who answer. Each has a share of the queries, and helps the others afterwards.
+    votes : how many of them answer each query.
+    more : what asks further questions once answers are there (:class:`Following`, a measurement).
+    in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
+        neighbours, heard just before, do not answer for it.
+    """
+
+    def __init__(
+        self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: More | None = None,
+        in_order: bool = False,
+    ) -> None:  # fmt: skip
+        self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
+        self.votes = whole("votes", votes, least=1)
+        if self.votes > len(self.annotators):
+            raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
+        self._kept = _Kept()
+        self._lock = threading.RLock()
+        self._waiting: deque[_Told] = deque()
+        self._found: dict[str, tuple[Any, list[Item]]] = {}
+        with self._changing() as connection:
+            self._extend(connection, self._kept.items)
+
+    # What is known -----------------------------------------------------------------------------------------------
+
+    @property
+    def items(self) -> dict[str, Item]:
+        """Every query that was asked so far, by its id."""
+        return self._kept.items
+
+    def answer_of(self, annotator: str, query: str) -> Answer | None:
+        """The answer of this person that counts, if there is one."""
+        name = self._kept.given.get(query, {}).get(annotator)
+        return None if name is None else self._kept.answers[name]
+
+    def answers(self, query: str) -> list[Answer]:
+        """The answers to a query that count, one per person."""
+        return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
+
+    def answers_by(self, annotator: str) -> list[Answer]:
+        """The answers of this person that count, in the order of arrival."""
+        return list(self._kept.by_person.get(annotator, {}).values())
+
+    def all_answers(self) -> list[Answer]:
+        """Every answer that counts, in the order of arrival."""
+        mine = self._kept.by_person
+        return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
+
+    def is_settled(self, query: str) -> bool:
+        """Whether enough people have answered."""
+        return len(self._kept.given.get(query, ())) >= self.votes
+
+    def bookmarks(self) -> list[dict[str, str]]:
+        """The bookmarks with their notes: query, annotator, note."""
+        return [
+            {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
+            for row in self._kept.actions.values() if row.kind == "bookmark"
+        ]  # fmt: skip
+
+    # What people do -----------------------------------------------------------------------------------------------
+
+    def ask(self, annotator: str, *, most: int = 3, refresh: bool = True) -> list[Item]:
+        """What this person hears now, and what comes after it if nothing changes; nothing when all is answered.
+
+        First what they took back last, then their own share in order, then what is left of the others', from its end.
+        """
+        with self._lock:
+            changed = self._refresh() if refresh else set()
+            if changed and self.more is not None:  # another process has told something
+                with self._changing() as connection:
+                    self._extend(connection, changed)
+            return self._open(annotator)[:most]
+
+    def tell(
+        self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
+        answered: str = "", acts: Sequence[tuple[str, str]] = (),
+    ) -> bool:  # fmt: skip
+        """Take an answer; whether it is kept: not if this person has another one to the same query already.
+
+        ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
+        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
+        wait for the store at the same time go into one transaction.
+        """
+        if query not in self._kept.items:
+            self.ask(annotator)
+        if query not in self._kept.items:
+            raise InvalidInput(f"query: there is no query {query!r} in this campaign")
+        when = answered or _now()
+        mine = _Told(Answer(query, present, annotator, seconds, when, "label", f"{annotator}:{id}"), acts)
+        self._waiting.append(mine)
+        with self._lock:
+            if not mine.is_done:
+                self._take_waiting()
+        if mine.error is not None:
+            raise mine.error
+        return mine.is_kept
+
+    def _take_waiting(self) -> None:
+        told = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        try:
+            with self._changing() as connection:
+                new: dict[tuple[str, str], _Told] = {}
+                for one in told:
+                    place = (one.answer.query, one.answer.annotator)
+                    name = self._kept.given.get(place[0], {}).get(place[1])
+                    if name is None and one.answer.id not in self._kept.answers:
+                        name = new.setdefault(place, one).answer.id
+                    one.is_kept = name == one.answer.id
+                self.store.tell([one.answer for one in new.values()], connection)
+                for one in new.values():
+                    for k, (kind, detail) in enumerate(one.acts):
+                        self.store.act(connection, action=f"{one.answer.id}:{k}", query=one.answer.query, kind=kind,
+                                       annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
+                                       acted=one.answer.answered)  # fmt: skip
+                self._extend(connection, self._refresh(connection))
+        except Exception as error:
+            for one in told:
+                one.error = error
+        finally:
+            for one in told:
+                one.is_done = True
+
+    def undo(self, annotator: str, *, id: str) -> Item | None:
+        """Take back this person's last answer that counts; its query, which comes next, or None if there is none."""
+        name = f"{annotator}:{id}"
+        with self._changing() as connection:
+            if name in self._kept.actions:
+                return self._kept.items[self._kept.actions[name].query]
+            mine = [one for one in self.answers_by(annotator) if one.source == "label"]
+            if not mine:
+                return None
+            last = mine[-1]
+            self.store.act(connection, action=name, query=last.query, annotator=annotator, kind="undo",
+                           detail=last.id, acted=_now())  # fmt: skip
+            self._extend(connection, self._refresh(connection))
+        return self._kept.items[last.query]
+
+    def bookmark(self, annotator: str, *, query: str, note: str, id: str) -> None:
+        """Keep a note about a query."""
+        if query not in self._kept.items:
+            raise InvalidInput(f"query: there is no query {query!r} in this campaign")
+        name = f"{annotator}:{id}"
+        with self._changing() as connection:
+            if name not in self._kept.actions:
+                self.store.act(connection, action=name, query=query, annotator=annotator, kind="bookmark",
+                               detail=note[:MOST_NOTE], acted=_now())  # fmt: skip
+                self._refresh(connection)
+
+    def progress(self, annotator: str) -> dict[str, Any]:
+        """How far this person is: answered, left, minutes left at their own pace, seconds per query."""
+        with self._lock:
+            mine = self.answers_by(annotator)
+            left = [item for item in self._open(annotator) if self._mine(annotator, item)]
+            seconds = [one.seconds for one in mine[-50:] if one.seconds >= 0]
+            pace = statistics.median(seconds) if seconds else None
+            ahead = [item.offset - item.onset + FIRST_GUESS if pace is None else pace for item in left]
+            return {
+                "answered": len(mine), "left": len(left), "minutes_left": sum(ahead) / 60, "seconds_per_query": pace,
+                "can_undo": any(one.source == "label" for one in reversed(mine)),
+                "follows_answers": self.more is not None, "queries": len(self._kept.items),
+            }  # fmt: skip
+
+    # How it stays true --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[Any]:
+        """One transaction under the lock of the store, seen from its newest state; memory follows if it fails."""
+        with self._lock:
+            try:
+                with self.store.begin() as connection:
+                    self._extend(connection, self._refresh(connection))
+                    yield connection
+            except BaseException:
+                self._kept = _Kept()  # what the transaction had seen may never have happened
+                raise
+
+    def _refresh(self, connection: Any = None) -> set[str]:
+        """Take in what is new in the store; the queries whose answers have changed."""
+        kept = self._kept
+        news = self.store.news(kept.seen, connection)
+        for row in news["queries"]:
+            kept.items[row.query] = Item(
+                row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
+                row.event_fraction,
+            )  # fmt: skip
+        for row in news["answers"]:
+            present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
+            kept.answers[row.answer] = Answer(
+                row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
+            )
+            kept.by_query.setdefault(row.query, []).append(row.answer)
+            kept.numbers[row.answer] = row.number
+        for row in news["actions"]:
+            kept.actions[row.action] = row
+            if row.kind == "undo":
+                kept.undone[row.detail] = row.number
+        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news[table])
+        for table, rows in news.items():
+            if rows:
+                kept.seen[table] = rows[-1].number
+        for query in changed:
+            before = kept.given.get(query, {})
+            kept.given[query] = now = {
+                kept.answers[name].annotator: name for name in kept.by_query.get(query, ()) if name not in kept.undone
+            }
+            for person in before.keys() | now.keys():
+                if before.get(person) != now.get(person):
+                    mine = kept.by_person.setdefault(person, {})
+                    mine.pop(before.get(person, ""), None)
+                    if person in now:
+                        mine[now[person]] = kept.answers[now[person]]
+        if len(changed) > 1:
+            for person, mine in kept.by_person.items():
+                kept.by_person[person] = dict(sorted(mine.items(), key=lambda pair: kept.numbers[pair[0]]))
+        return changed.keys() & kept.items.keys()
+
+    def _extend(self, connection: Any, queries: Iterable[str]) -> None:
+        """Ask what follows from new answers to these queries."""
+        if self.more is None:
+            return
+        rows = [row for row in self.more.rows(self, queries) if row["query"] not in self._kept.items]
+        if rows:
+            self.store.ask(rows, connection)
+            self._refresh(connection)
+
+    def _mine(self, annotator: str, item: Item) -> bool:
+        """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
+        count = len(self.annotators)
+        place = self.annotators.index(annotator)
+        return (place - item.number) % count < self.votes
+
+    def _open(self, annotator: str) -> list[Item]:
+        """All that this person could still answer, in order; worked out once for each state of the store."""
+        kept = self._kept
+        mark = (id(kept), tuple(kept.seen.values()))
+        if self._found.get(annotator, (None,))[0] != mark:
+            self._found[annotator] = (mark, self._find_open(annotator))
+        return self._found[annotator][1]
+
+    def _find_open(self, annotator: str) -> list[Item]:
+        kept = self._kept
+        wanted = None if self.more is None else self.more.wanted
+        waiting = [
+            item for item in kept.items.values()
+            if annotator not in kept.given.get(item.query, ())
+            and (wanted is None or item.calibration or item.query in wanted)
+        ]  # fmt: skip
+        if not self.in_order:  # the names of queries are digests: as good as drawn
+            waiting.sort(key=attrgetter("query"))
+        back = {
+            kept.answers[name].query: number
+            for name, number in sorted(kept.undone.items(), key=itemgetter(1))
+            if name in kept.answers and kept.answers[name].annotator == annotator
+        }
+        again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
+        own: list[Item] = []
+        rest: list[Item] = []
+        for item in waiting:
+            if item.query not in back and len(kept.given.get(item.query, ())) < self.votes:
+                (own if self._mine(annotator, item) else rest).append(item)
+        return again + own + rest[::-1]
+
+
+class Following:
+    """What a method asks after the answers so far, recording by recording."""
+
+    def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
+        self.method, self.recordings = method, recordings
+        self._wanted: dict[tuple[str, str], set[str]] = {}
+
+    @property
+    def wanted(self) -> set[str]:
+        """The queries that the method waits for; those that an undo made needless are not among them."""
+        return set().union(*self._wanted.values())
+
+    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The method's next queries in the recordings of these ones."""
+        places = {(session.items[query].recording, session.items[query].label) for query in queries}
+        rows = []
+        for name, label in sorted(places):
+            asked = [
+                item for item in session.items.values()
+                if (item.recording, item.label) == (name, label) and not item.calibration
+                and session.is_settled(item.query)
+            ]  # fmt: skip
+            found = self._settled(session, asked)
+            mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, self.recordings[name], label, found)]
+            self._wanted[(name, label)] = {row["query"] for row in mine}
+            rows += mine
+        return rows
+
+    def _settled(self, session: Session, asked: list[Item]) -> Asked:
+        if not asked:
+            return Asked()
+        present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
+        return Asked(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,404 @@
+// One segment after the other: it plays, a key answers, the next one is there already.
+import { el, table, toast } from "./dom.js";
+import { Problem } from "./server.js";
+
+const API = "api/1";
+const IDLE = 30; // seconds without a sign of life that still count as work
+const SPEEDS = [1, 1.5, 2, 0.5];
+const $ = (id) => document.getElementById(id);
+const token = readToken();
+
+/** The token of the link; kept for this tab, and taken out of the address that people might copy. */
+function readToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return given ?? sessionStorage.getItem("token");
+}
+
+/** A name that no other answer has; also where the browser knows no secure context. */
+const newId = () => [...crypto.getRandomValues(new Uint8Array(15))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+async function call(path, body) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const how = body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  let response;
+  try {
+    response = await fetch(`${API}/${path}`, how);
+  } catch {
+    throw new Problem(null, "The server does not answer; is weakly label still running?", 0);
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  throw new Problem(said.field ?? null, said.message ?? `The server answered ${response.status}.`, response.status);
+}
+
+const json = async (path, body) => (await call(path, body)).json();
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+function complain(error) {
+  $("problem").textContent = error.message;
+  $("problem").hidden = false;
+}
+
+// Sending: what was answered is kept in this tab until the server has it, and sent again under the same name. --------
+
+const WAITING = "unsent";
+const unsent = () => JSON.parse(sessionStorage.getItem(WAITING) ?? "null");
+
+async function send(path, body) {
+  sessionStorage.setItem(WAITING, JSON.stringify({ path, body }));
+  for (let wait = 0.2; ; wait = Math.min(5, 2 * wait)) {
+    try {
+      const said = await json(path, body);
+      sessionStorage.removeItem(WAITING);
+      $("saved").textContent = "saved";
+      $("saved").classList.remove("waiting");
+      $("problem").hidden = true;
+      return said;
+    } catch (error) {
+      if (error.status !== 0 && error.status < 500 && error.status !== 429) {
+        sessionStorage.removeItem(WAITING);
+        throw error;
+      }
+      $("saved").textContent = "not saved yet, trying again…";
+      $("saved").classList.add("waiting");
+      complain(error);
+      await pause(wait);
+    }
+  }
+}
+
+// Loading: sound and picture of a segment, fetched before they are needed. -------------------------------------------
+
+const kept = new Map();
+
+function load(item, context = false) {
+  const key = `${item.query} ${context}`;
+  if (!kept.has(key)) {
+    const loading = fetchMedia(item, context);
+    loading.catch(() => kept.delete(key));
+    kept.set(key, loading);
+    for (const old of [...kept.keys()].slice(0, Math.max(0, kept.size - 12))) {
+      kept.get(old).then((media) => [media.picture, media.sound].forEach((url) => url && URL.revokeObjectURL(url)), () => {});
+      kept.delete(old);
+    }
+  }
+  return kept.get(key);
+}
+
+async function fetchMedia(item, context) {
+  const more = context ? "?context=true" : "";
+  const url = async (response) => URL.createObjectURL(await response.blob());
+  const picture = call(`picture/${item.query}${more}`);
+  const sound = item.kind === "sound" ? url(await call(`sound/${item.query}${more}`)) : null;
+  const drawn = await picture;
+  return { picture: await url(drawn), sound: await sound, span: drawn.headers.get("Weakly-Span").split(",").map(Number) };
+}
+
+// Time at work: while the page is seen and somebody does something, or something plays. ------------------------------
+
+const clock = { active: 0, last: 0, sign: 0 };
+
+function tick() {
+  const now = performance.now() / 1000;
+  const busy = playing() || now - clock.sign < IDLE;
+  if (document.visibilityState === "visible" && busy && clock.last) clock.active += now - clock.last;
+  clock.last = now;
+}
+function sign() {
+  tick();
+  clock.sign = performance.now() / 1000;
+}
+setInterval(tick, 250);
+document.addEventListener("visibilitychange", tick);
+for (const kind of ["keydown", "pointerdown", "pointermove"]) document.addEventListener(kind, sign, { passive: true, capture: true });
+
+// The segment on the screen. -----------------------------------------------------------------------------------------
+
+const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, speed: 1, busy: false, started: false, span: [0, 1] };
+const player = $("sound");
+const playing = () => !player.paused && !player.ended;
+
+function ticks(low, high, most) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(10)));
+}
+
+function axes(span, top) {
+  const wide = $("screen").clientWidth;
+  const [low, high] = span.map((at) => at - now.item.onset); // from the segment's start: where it lies tells nothing
+  $("seconds").replaceChildren(...ticks(low, high, Math.max(2, wide / 90)).map((at) => {
+    const mark = el("span", { text: `${at} s` });
+    const share = (at - low) / (high - low);
+    mark.style.left = `${100 * share}%`;
+    if (share < 0.03) mark.style.transform = "none"; // the words stay inside, the place stays true
+    else if (share > 0.97) mark.style.transform = "translateX(-100%)";
+    return mark;
+  }));
+  $("kilohertz").replaceChildren(...(top === null ? [] : ticks(0, top, 4).filter((at) => at < 0.97 * top)).map((at) => {
+    const mark = el("span", { text: at === 0 ? "kHz" : String(at) });
+    mark.style.bottom = `${Math.max(3, (100 * at) / top)}%`;
+    return mark;
+  }));
+}
+
+function edges(span, item) {
+  const [low, high] = span;
+  for (const [id, seconds] of [["before", item.onset - low], ["after", high - item.offset]]) {
+    $(id).hidden = !now.context || seconds <= 0;
+    $(id).style.width = `${(100 * seconds) / (high - low)}%`;
+  }
+}
+
+async function show(said) {
+  now.items = said.items;
+  const item = said.items[0];
+  progress(said);
+  $("finished").hidden = Boolean(item);
+  $("labeling").hidden = !item;
+  if (!item) return finish(said);
+  const isNew = now.item?.query !== item.query;
+  Object.assign(now, { item, plays: 0, context: false, usedContext: false });
+  $("context").setAttribute("aria-pressed", "false");
+  document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
+  const length = (item.offset - item.onset).toPrecision(3);
+  $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${Number(length)} s${item.recording ? ` of ${item.recording}` : ""}` }));
+  document.title = `${item.label}? · weakly label`;
+  $("announce").textContent = `Segment ${said.progress.answered + 1}, ${Number(length)} seconds. Is there ${item.label}?`;
+  Object.assign(clock, { active: 0, last: performance.now() / 1000, sign: performance.now() / 1000 });
+  await draw(isNew);
+  now.shown = performance.now();
+  for (const next of said.items.slice(1)) load(next).catch(() => {});
+}
+
+async function draw() {
+  const item = now.item;
+  $("screen").classList.add("loading");
+  let media;
+  try {
+    media = await load(item, now.context);
+  } catch (error) {
+    complain(new Error(`${error.message} (This segment cannot be shown; answer unsure to go on.)`));
+    $("screen").classList.remove("loading");
+    return;
+  }
+  if (now.item !== item) return;
+  now.span = media.span;
+  $("picture").src = media.picture;
+  $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} of ${(media.span[1] - media.span[0]).toFixed(2)} s`;
+  if (media.sound) $("sound").src = media.sound;
+  else $("sound").removeAttribute("src");
+  axes(media.span, item.top);
+  edges(media.span, item);
+  $("screen").classList.remove("loading");
+  $("start").hidden = now.started || item.kind === "traces";
+  if (now.started || item.kind === "traces") play();
+}
+
+async function play() {
+  now.plays += 1;
+  if (now.item.kind === "traces") return;
+  player.currentTime = 0;
+  player.playbackRate = now.speed;
+  try {
+    await player.play();
+    now.started = true;
+    $("start").hidden = true;
+    requestAnimationFrame(follow);
+  } catch (error) {
+    if (error.name === "NotAllowedError") $("start").hidden = false; // the browser waits for a first touch
+    else if (error.name !== "AbortError") complain(new Error(`The sound cannot be played: ${error.message}`));
+  }
+}
+
+function follow() {
+  $("head").hidden = !playing();
+  $("head").style.left = `${(100 * player.currentTime) / (player.duration || 1)}%`;
+  if (playing()) requestAnimationFrame(follow);
+}
+
+function progress({ progress: at }) {
+  const pace = at.seconds_per_query === null ? "" : `, ${at.seconds_per_query.toFixed(1)} s each`;
+  const minutes = at.minutes_left < 1 ? "under a minute" : `about ${Math.round(at.minutes_left)} min`;
+  const left = at.left ? `${at.left}${at.follows_answers ? " or more" : ""} left, ${minutes}` : "none left";
+  $("progress").textContent = `${at.answered} answered${pace}; ${left}`;
+  $("bar").max = Math.max(1, at.answered + at.left);
+  $("bar").value = at.answered;
+  $("undo").disabled = $("back").disabled = !at.can_undo;
+}
+
+// What people do. ----------------------------------------------------------------------------------------------------
+
+/** Runs one thing at a time; what is pressed meanwhile is not taken, because its segment was not heard yet. */
+async function once(work) {
+  if (now.busy) return;
+  now.busy = true;
+  try {
+    await work();
+  } catch (error) {
+    complain(error);
+  } finally {
+    now.busy = false;
+  }
+}
+
+const answer = (present, button) => once(async () => {
+  if (!now.item || performance.now() - now.shown < 80) return;
+  tick();
+  player.pause();
+  $(button).classList.add("chosen");
+  const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext };
+  const said = await send("tell", body);
+  if (!said.kept) toast("You had answered this one already, perhaps in another tab.");
+  $("announce").textContent = `${button}, saved.`;
+  await show(said);
+  if ($("measured").open) measured();
+});
+
+const undo = () => once(async () => {
+  player.pause();
+  const said = await send("undo", { id: newId() });
+  toast(said.undone ? "Taken back: answer it again." : "There is nothing to take back.");
+  now.item = null;
+  await show(said);
+});
+
+const context = () => once(async () => {
+  now.context = !now.context;
+  now.usedContext = now.usedContext || now.context;
+  $("context").setAttribute("aria-pressed", String(now.context));
+  await draw();
+});
+
+function replay() {
+  now.started = true;
+  play();
+}
+
+function speed() {
+  now.speed = SPEEDS[(SPEEDS.indexOf(now.speed) + 1) % SPEEDS.length];
+  $("speed").firstChild.textContent = `Speed ${now.speed}× `;
+  player.playbackRate = now.speed;
+}
+
+function noting(open) {
+  $("noting").hidden = !open;
+  if (open) $("note").focus();
+  else $("question").focus();
+}
+
+$("noting").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await json("bookmark", { query: now.item.query, note: $("note").value, id: newId() });
+    toast("Bookmarked.");
+    $("note").value = "";
+    noting(false);
+  } catch (error) {
+    complain(error);
+  }
+});
+
+function help() {
+  $("keys").hidden = !$("keys").hidden;
+  $("help").setAttribute("aria-expanded", String(!$("keys").hidden));
+}
+
+const percent = (value) => `${Math.round(100 * value)} %`;
+
+async function measured() {
+  if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
+  const { card, labels } = await json("live");
+  const lines = [];
+  if (card) lines.push(`You notice an event once ${percent(card.presence_criterion)} (${percent(card.presence_criterion_low)} to ${percent(card.presence_criterion_high)}) of it is heard, from ${card.n_items} segments whose events are known; guesses ${percent(card.guess_rate)}, lapses ${percent(card.lapse_rate)}.`);
+  else lines.push("No segments with known events were among the answers, so the criterion is not measured; start with --events and --calibrate.");
+  if (labels) {
+    lines.push(`Expected wrong time: ${labels.wrong_time.toFixed(2)} s per recording; about ${labels.n_events.toFixed(1)} events, ${labels.event_seconds.toFixed(1)} s of them.`);
+    if (labels.target) lines.push(labels.met ? `The target ${labels.target} is met: you may stop now.` : `The target ${labels.target} is not met yet.`);
+  }
+  $("numbers").replaceChildren(...lines.map((text) => el("p", { text })));
+}
+
+async function finish(said) {
+  now.item = null;
+  player.pause();
+  const { card } = await json("live").catch(() => ({ card: null }));
+  $("card").hidden = !card;
+  if (card) $("card").textContent = card.summary[0].toUpperCase() + card.summary.slice(1) + ".";
+  $("thanks").textContent = said.measuring ? "Measured. Thank you." : "Everything is answered. Thank you.";
+  $("thanks").focus();
+  document.title = "done · weakly label";
+  if (me.is_owner) await owner();
+}
+
+async function owner() {
+  $("owner").hidden = false;
+  const team = await json("team");
+  const alpha = team.alpha === null ? "" : `, Krippendorff's alpha ${team.alpha.toFixed(3)}`;
+  const agree = team.annotators.length < 2 ? "" : team.agreement === null ? "No segment has two sure answers yet." : `Two people agree on ${percent(team.agreement)} of ${team.compared} pairs of answers${alpha}.`;
+  $("agreement").textContent = `${team.settled} of ${team.queries} segments are answered. ${agree}`;
+  $("team").replaceChildren(table(team.annotators, { caption: "Who answered what" }));
+  if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks" }));
+}
+
+$("export").addEventListener("click", async () => {
+  $("export").disabled = true;
+  try {
+    const { folder, files } = await json("export", {});
+    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}`;
+  } catch (error) {
+    complain(error);
+  }
+  $("export").disabled = false;
+});
+
+const buttons = {
+  present: () => answer(1, "present"), absent: () => answer(0, "absent"), unsure: () => answer(null, "unsure"),
+  replay, undo, back: undo, speed, context, bookmark: () => noting(true), forget: () => noting(false), help, start: replay,
+};
+for (const [id, work] of Object.entries(buttons)) $(id).addEventListener("click", work);
+$("measured").addEventListener("toggle", () => $("measured").open && measured().catch(complain));
+addEventListener("resize", () => now.item && axes(now.span, now.item.top));
+
+const KEYS = {
+  p: "present", 1: "present", a: "absent", 0: "absent", u: "unsure", " ": "replay", r: "replay", z: "undo", backspace: "undo",
+  s: "speed", c: "context", b: "bookmark", "?": "help",
+};
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input, textarea");
+  if (event.key === "Escape" && !$("noting").hidden) return noting(false);
+  if (typing || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+  if ((event.key === " " || event.key === "Enter") && event.target.matches?.("button, summary, a") && event.target.id !== "start") return;
+  const key = event.key.toLowerCase();
+  if (key === "m" && !$("labeling").hidden) {
+    $("measured").open = !$("measured").open;
+    return;
+  }
+  const id = KEYS[key];
+  if (!id || (now.item === null && !["undo", "help"].includes(id))) return;
+  event.preventDefault();
+  if (!$(id).disabled) buttons[id]();
+});
+
+// The beginning. -----------------------------------------------------------------------------------------------------
+
+let me = {};
+try {
+  me = await json("me");
+  $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
+  if (me.annotator === null) {
+    await owner();
+    setInterval(() => owner().catch(complain), 5000);
+  } else {
+    const left = unsent();
+    await show(left ? await send(left.path, left.body).catch(() => json("ask")) : await json("ask"));
+  }
+} catch (error) {
+  complain(error);
+}

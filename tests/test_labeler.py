@@ -1,0 +1,749 @@
+"""The labeling server: what is asked next, what is kept, who may ask, and what a person's card says."""
+
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import zlib
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+from sqlalchemy import create_engine, text
+from starlette.testclient import TestClient
+
+import weakly as wk
+from weakly.audio import soundscape
+from weakly.errors import InvalidInput
+from weakly.labeler import Card, Client, Posterior, media
+from weakly.labeler.app import create_app
+from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
+
+BASE = "http://127.0.0.1:8765"
+NASTY = "<img src=x onerror=alert(1)>"
+FIELDS = ["query", "present", "id", "seconds", "plays", "speed", "context", "more"]
+VALUES = st.one_of(st.none(), st.text(max_size=20), st.floats(), st.integers(), st.booleans())
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """Two recordings of 12 s with known events."""
+    folder = tmp_path_factory.mktemp("recordings")
+    rows = []
+    for k in range(2):
+        scene = soundscape(12, n_events=3, event_length=(0.5, 1.0), least_gap=1.5, rng=k)
+        scene.write(folder / f"night_{k}.wav")
+        rows += [(f"night_{k}.wav", a, b, "owl") for a, b in scene.events]
+    text = "filename\tonset\toffset\tevent_label\n" + "".join(f"{n}\t{a}\t{b}\t{x}\n" for n, a, b, x in rows)
+    (folder / "known.tsv").write_text(text)
+    return folder
+
+
+_OPENED = []
+
+
+def opened(recordings, out, **how):
+    how = {"out": out, "label": "owl", "segment_length": 3.0, "annotators": ["ana"], **how}
+    _OPENED.append(open_campaign([recordings], **how))
+    return _OPENED[-1]
+
+
+def web(labeling, token=None, base=BASE):
+    made = TestClient(create_app(labeling), base_url=base)
+    if token:
+        made.headers["Authorization"] = f"Bearer {token}"
+    return made
+
+
+def tell(page, query, present, id="x" * 12, **more):
+    return page.post("/api/1/tell", json={"query": query, "present": present, "id": id, **more})
+
+
+def first(page):
+    return page.get("/api/1/ask").json()["items"][0]["query"]
+
+
+def rows(labeling, table):
+    """What the store holds, read past the package."""
+    with labeling.session.store._engine.connect() as db:
+        return [dict(row) for row in db.execute(text(f"select * from {table} order by number")).mappings()]
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """The address of a PostgreSQL server that runs for these tests alone."""
+    found = [shutil.which("initdb"), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), reverse=True)]
+    initdb = next((path for path in found if path), None)
+    if initdb is None:
+        pytest.skip("needs PostgreSQL: apt-get install postgresql")
+    binaries = Path(initdb).resolve().parent
+    folder = Path(tempfile.mkdtemp(prefix="weakly-postgres-"))
+    user = {"user": "postgres"} if os.getuid() == 0 else {}  # it refuses to run as root
+    if user:
+        shutil.chown(folder, "postgres")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
+    subprocess.run([binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "weakly"], **quiet)
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-w", "-o", options, "start"], **quiet)
+    try:
+        yield f"postgresql://weakly@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"], **quiet)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request):
+    """An empty store: a file in the campaign's folder, or a server."""
+    if request.param == "sqlite":
+        yield None
+        return
+    address = request.getfixturevalue("postgres")
+    engine = create_engine(address.replace("://", "+psycopg://"))
+    with engine.begin() as db:
+        db.execute(text("drop schema public cascade"))
+        db.execute(text("create schema public"))
+    engine.dispose()
+    yield address
+    while _OPENED:
+        _OPENED.pop().session.store.close()
+
+
+class TestSession:
+    def test_a_whole_campaign(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page = web(made)
+        seen = []
+        while items := page.get("/api/1/ask").json()["items"]:
+            seen.append(items[0]["query"])
+            said = tell(page, seen[-1], len(seen) % 2, id=f"answer-{len(seen):04d}", seconds=1.5).json()
+            assert said["kept"]
+        assert len(seen) == len(set(seen)) == 8
+        assert said["progress"] == {
+            "answered": 8, "left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
+            "follows_answers": False, "queries": 8,
+        }  # fmt: skip
+        assert [row["query"] for row in rows(made, "answers")] == seen
+        assert [row["present"] for row in rows(made, "answers")] == [1, 0] * 4
+
+    def test_the_order_is_shuffled_unless_told_and_always_the_same(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        order = [item.query for item in made.session.ask("ana", most=99)]
+        assert order == [item.query for item in opened(recordings, tmp_path / "c").session.ask("ana", most=99)]
+        times = [
+            (i.recording, i.onset)
+            for i in opened(recordings, tmp_path / "d", in_order=True).session.ask("ana", most=99)
+        ]
+        assert times == sorted(times)
+        assert order != [
+            item.query for item in sorted(made.session.items.values(), key=lambda i: (i.recording, i.onset))
+        ]
+
+    def test_an_answer_sent_twice_is_kept_once(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert [tell(page, query, 1).json()["kept"] for _ in range(3)] == [True, True, True]
+        assert len(rows(made, "answers")) == 1
+        # Another tab, another id, the same segment: the first answer stands.
+        assert not tell(page, query, 0, id="another-tab").json()["kept"]
+        assert [row["present"] for row in rows(made, "answers")] == [1]
+
+    def test_undo_adds_and_erases_nothing(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page = web(made)
+        queries = []
+        for k in range(3):
+            queries.append(first(page))
+            tell(page, queries[-1], 1, id=f"answer-{k:04d}")
+        for k, query in enumerate(reversed(queries)):  # one after the other, the last first
+            said = page.post("/api/1/undo", json={"id": f"undo-{k:06d}"}).json()
+            assert said["undone"] == query == said["items"][0]["query"]
+        assert page.post("/api/1/undo", json={"id": "undo-nothing"}).json()["undone"] is None
+        assert (
+            page.post("/api/1/undo", json={"id": "undo-000000"}).json()["undone"] == queries[-1]
+        )  # a retry undoes nothing
+        assert len(rows(made, "answers")) == 3
+        assert len(rows(made, "actions")) == 3
+        again = opened(recordings, tmp_path / "c", database=database)
+        assert not again.session.all_answers()
+        assert [item.query for item in again.session.ask("ana")] == queries
+        tell(web(again), queries[0], 0, id="again-00000")
+        assert again.session.answer_of("ana", queries[0]).present == 0
+        held = again.session.store.state().answers  # what every other command reads
+        assert [(one.query, one.present) for one in held] == [(queries[0], 0.0)]
+
+    def test_unsure_counts_as_an_answer_and_says_nothing(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert tell(page, query, None).json()["kept"]
+        assert first(page) != query
+        assert np.isnan(made.session.answer_of("ana", query).present)
+
+    def test_context_speed_and_notes_are_kept(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert page.post("/api/1/bookmark", json={"query": query, "note": NASTY, "id": "note-0001"}).status_code == 200
+        tell(page, query, 1, context=True, speed=1.5, plays=3)
+        kinds = {row["kind"]: row["detail"] for row in rows(made, "actions")}
+        assert kinds == {"bookmark": NASTY, "context": "shown", "speed": "1.5", "replay": "2"}
+        assert made.session.bookmarks() == [{"query": query, "annotator": "ana", "note": NASTY}]
+
+    def test_two_servers_of_one_store_see_each_other(self, recordings, tmp_path, database):
+        one, two = (opened(recordings, tmp_path / "c", database=database) for _ in range(2))
+        query = one.session.ask("ana")[0].query
+        assert one.session.tell("ana", query=query, present=1.0, id="first-one")
+        assert two.session.ask("ana")[0].query != query
+        assert not two.session.tell("ana", query=query, present=0.0, id="second-one")
+        assert len(rows(one, "answers")) == 1
+
+    def test_bisection_follows_the_answers_and_their_undoing(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.0, in_order=True)
+        session, page = made.session, web(made)
+        whole = session.ask("ana", most=99)
+        name = whole[0].recording
+        mine = [item for item in whole if item.recording == name]
+        for k, item in enumerate(mine):
+            tell(page, item.query, int(k == 0), id=f"answer-{k:04d}")
+        children = [item for item in session.ask("ana", most=99) if item.recording == name]
+        assert children
+        assert all(mine[0].onset <= item.onset < item.offset <= mine[0].offset for item in children)
+        for _ in mine:
+            page.post("/api/1/undo", json={"id": f"undo-{random.random():.12f}".replace(".", "-")})
+        for k, item in enumerate(mine):
+            tell(page, item.query, 0, id=f"again-{k:05d}")
+        # What the undone answer had asked for is in the store, and nobody is asked about it any more.
+        assert {item.query for item in children} <= set(session.items)
+        assert not [item for item in session.ask("ana", most=99) if item.recording == name]
+
+    def test_bisection_asks_what_a_run_of_the_method_asks(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        frame = events.to_frame()
+        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.0)
+        rule = wk.PresenceRule.fraction(0.5)
+        while items := made.session.ask("ana"):
+            item = items[0]
+            mine = frame[frame["recording"] == item.recording][["onset", "offset"]].to_numpy()
+            said = float(rule.is_present(event=mine, segment=(item.onset, item.offset)).any())
+            made.session.tell("ana", query=item.query, present=said, id=f"answer-{item.query}")
+        from weakly.adaptive import Bisection, Recording, SimulatedAnnotator, run
+
+        for name in frame["recording"].unique():
+            mine = frame[frame["recording"] == name][["onset", "offset"]].to_numpy()
+            done = run(Bisection(segment_length=1.0), Recording(name, 12.0, events=mine), SimulatedAnnotator(0.5))
+            asked = {(round(a, 6), round(b, 6)) for a, b in done.asked.segments.tolist()}
+            here = {(round(i.onset, 6), round(i.offset, 6)) for i in made.session.items.values() if i.recording == name}
+            assert here == asked
+
+    def test_information_meets_its_target_for_less_than_fixed_segments(self, recordings, tmp_path):
+        """An honest listener who notices half of an event, against the fixed segments that the theory calls best."""
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        lengths = (events["offset"] - events["onset"]).to_numpy()
+        law = ",".join(f"{length:.3f}" for length in lengths)
+        ways = {
+            "fixed": {"segment_length": float(0.7 * lengths.mean())},
+            "information": {"event_length": law, "event_rate": 0.25, "wrong_time": 0.6, "segment_length": None},
+        }
+        wrong = {}
+        for method, how in ways.items():
+            made = opened(recordings, tmp_path / method, method=method, **how)
+            while items := made.session.ask("ana"):
+                item = items[0]
+                mine = events[events["recording"] == item.recording]
+                shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+                said = float((shared >= 0.5 * (mine["offset"] - mine["onset"])).any())
+                made.session.tell("ana", query=item.query, present=said, id=item.query)
+            made.export()
+            labels = wk.read(tmp_path / method / "labels" / "events.csv").to_frame()
+            at = np.arange(0, 12, 0.001)[:, None]
+            wrong[method] = 0.0
+            for name in ("night_0.wav", "night_1.wav"):
+                inside = [
+                    ((at >= part["onset"].to_numpy()) & (at < part["offset"].to_numpy())).any(axis=1)
+                    for part in (events[events["recording"] == name], labels[labels["recording"] == name])
+                ]
+                wrong[method] += 0.001 * (inside[0] != inside[1]).sum()
+        assert wrong["information"] < 0.6 * wrong["fixed"]
+        assert wrong["information"] < 2 * 2 * 0.6
+
+
+class TestTeam:
+    def team(self, recordings, out, **how):
+        return opened(recordings, out, annotators=["ana", "ben", "cem"], **how)
+
+    def test_everybody_answers_a_share_and_helps_afterwards(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=2)
+        session = made.session
+        shares = {
+            name: {i.query for i in session.ask(name, most=99) if session._mine(name, i)} for name in session.annotators
+        }
+        assert sorted(len(share) for share in shares.values()) == [5, 5, 6]
+        assert all(sum(query in share for share in shares.values()) == 2 for query in session.items)
+        k = 0
+        while items := session.ask("ana"):  # her share, and then what is left of the others'
+            session.tell("ana", query=items[0].query, present=1.0, id=f"answer-{(k := k + 1):04d}")
+        assert k == 8
+        while items := session.ask("ben"):
+            session.tell("ben", query=items[0].query, present=0.0, id=f"answer-{(k := k + 1):04d}")
+        assert all(map(session.is_settled, session.items))
+        assert session.ask("cem") == []
+
+    def test_agreement_equals_other_peoples_tool(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=3)
+        rng = np.random.default_rng(1)
+        table = np.full((3, len(made.session.items)), np.nan)
+        for i, name in enumerate(made.session.annotators):
+            for j, query in enumerate(made.session.items):
+                if rng.random() < 0.8:
+                    table[i, j] = float(rng.random() < 0.3 + 0.4 * (j % 2))
+                    made.session.tell(name, query=query, present=table[i, j], id=f"answer-{i}-{j:04d}")
+        owner = web(made, made.access.token(None)).get("/api/1/team").json()
+        expected = krippendorff.alpha(table, level_of_measurement="nominal")
+        assert owner["alpha"] == pytest.approx(expected, abs=1e-12)
+        pairs = [a == b for column in table.T for k, a in enumerate(column) for b in column[:k] if not np.isnan(a + b)]
+        assert owner["agreement"] == pytest.approx(np.mean(pairs))
+
+    def test_without_a_token_nothing_is_readable(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c")
+        query = next(iter(made.session.items))
+        gets = ["me", "ask", "live", "team", f"sound/{query}", f"picture/{query}"]
+        posts = {"tell": {"query": query, "present": 1, "id": "x" * 9}, "undo": {"id": "x" * 9}, "export": {},
+                 "bookmark": {"query": query, "id": "x" * 9}}  # fmt: skip
+        wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], made.access.token("dan"))
+        for token in wrong:
+            page = web(made, token)
+            for path in gets:
+                found = page.get(f"/api/1/{path}")
+                assert found.status_code == 401
+                assert set(found.json()) == {"field", "message"}
+            for path, body in posts.items():
+                assert page.post(f"/api/1/{path}", json=body).status_code == 401
+        assert not rows(made, "answers")
+        assert not [r for r in web(made).get("/openapi.json").json()["paths"] if query in r]
+
+    def test_nobody_sees_what_others_said(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=3)
+        ana, ben = (web(made, made.access.token(name)) for name in ("ana", "ben"))
+        query = first(ana)
+        before = ben.get("/api/1/ask").json()
+        tell(ana, query, 1, id="anas-answer")
+        assert ben.get("/api/1/ask").json() == before
+        assert ben.get("/api/1/team").status_code == ana.post("/api/1/export").status_code == 403
+        assert ben.post("/api/1/undo", json={"id": "bens-undo"}).json()["undone"] is None
+        owner = web(made, made.access.token(None))
+        assert tell(owner, query, 1).status_code == owner.get("/api/1/ask").status_code == 403
+        assert owner.get("/api/1/team").json()["answers"] == 1
+
+    def test_links_stay_and_differ_between_campaigns(self, recordings, tmp_path):
+        one, again, other = (self.team(recordings, tmp_path / name).access.links("http://h/") for name in "aab")
+        assert one == again
+        assert set(one) == {"ana", "ben", "cem", "owner"}
+        assert len(set(one.values()) | set(other.values())) == 8
+
+    def test_another_host_needs_tokens(self, recordings, tmp_path):
+        with pytest.raises(InvalidInput, match="--annotators ana,ben"):
+            serve(opened(recordings, tmp_path / "c"), host="0.0.0.0", open_browser=False)
+
+    @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
+    def test_names_are_refused(self, recordings, tmp_path, names):
+        with pytest.raises(InvalidInput, match="annotators must have different names"):
+            opened(recordings, tmp_path / "c", annotators=names)
+
+
+@pytest.fixture(scope="module")
+def shared(recordings, tmp_path_factory):
+    return web(opened(recordings, tmp_path_factory.mktemp("c")))
+
+
+class TestSafety:
+    def test_foreign_pages_and_names_are_refused(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        assert web(made, base="http://evil.example").get("/api/1/ask").status_code == 421
+        page = web(made)
+        page.headers["Origin"] = "http://evil.example"
+        assert tell(page, next(iter(made.session.items)), 1).status_code == 403
+        headers = web(made).get("/").headers
+        assert "media-src 'self' blob:" in headers["content-security-policy"]
+        assert "script-src 'self';" in headers["content-security-policy"]
+
+    def test_recordings_outside_the_folders_are_refused(self, recordings, tmp_path):
+        outside = tmp_path / "secret.wav"
+        outside.write_bytes((recordings / "night_0.wav").read_bytes())
+        given = tmp_path / "given"
+        given.mkdir()
+        (given / "link.wav").symlink_to(outside)
+        with pytest.raises(InvalidInput, match="leads to another folder"):
+            open_campaign([given], out=tmp_path / "d", segment_length=6.0, annotators=["ana"])
+        (given / "link.wav").unlink()
+        (given / "a.wav").write_bytes((recordings / "night_1.wav").read_bytes())
+        made = open_campaign([given], out=tmp_path / "c", segment_length=6.0, annotators=["ana"])
+        query = next(iter(made.session.items))
+        assert web(made).get(f"/api/1/sound/{query}").status_code == 200
+        (given / "a.wav").unlink()
+        (given / "a.wav").symlink_to(outside)  # while the server runs
+        for path in ("sound", "picture"):
+            assert web(made).get(f"/api/1/{path}/{query}").status_code == 403
+        for path in ("..%2f..%2fsecret.wav", "%2e%2e/secret", "a.wav", "'; drop table answers; --"):
+            assert web(made).get(f"/api/1/sound/{path}").status_code == 404
+
+    @given(st.dictionaries(st.sampled_from(FIELDS), VALUES))
+    def test_any_other_answer_is_refused(self, shared, body):
+        sent = json.dumps(body)  # NaN and Infinity among it
+        found = shared.post("/api/1/tell", content=sent, headers={"Content-Type": "application/json"})
+        assert found.status_code in (422, 400)
+        assert set(found.json()) == {"field", "message"}
+
+    def test_a_script_in_a_label_stays_text(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", label=NASTY)
+        page = web(made)
+        assert page.get("/api/1/ask").headers["content-type"] == "application/json"
+        assert NASTY not in page.get("/").text
+
+    def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
+        opened(recordings, tmp_path / "c")
+        (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            opened(recordings, tmp_path / "c")
+
+
+class TestMedia:
+    def test_the_sound_is_exactly_the_segment(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=1.7)
+        whole = {n: soundfile.read(recordings / f"night_{n}.wav", dtype="float32") for n in (0, 1)}
+        for item in made.session.items.values():
+            samples, rate = soundfile.read(
+                io.BytesIO(web(made).get(f"/api/1/sound/{item.query}").content), dtype="float32"
+            )
+            source, _ = whole[int(item.recording[6])]
+            cut = source[round(item.onset * rate) : round(item.offset * rate)]
+            assert len(samples) == len(cut)
+            assert np.abs(samples - cut)[100:-100].max() < 1e-3
+            assert abs(samples[0]) < 0.02
+
+    def test_context_is_wider_and_stays_in_the_recording(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=5.0)
+        for item in made.session.items.values():
+            for path, spans in (("picture", (0, 1)),):
+                for context in spans:
+                    found = web(made).get(f"/api/1/{path}/{item.query}", params={"context": bool(context)})
+                    low, high = map(float, found.headers["Weakly-Span"].split(","))
+                    around = context * (item.offset - item.onset)
+                    assert (low, high) == (max(0, item.onset - around), min(12.0, item.offset + around))
+
+    def test_a_tone_is_drawn_at_its_pitch_and_time(self):
+        rate, tone = 16000, 3000.0
+        t = np.arange(3 * rate) / rate
+        samples = np.where((t > 1) & (t < 2), np.sin(2 * np.pi * tone * t), 0).astype(np.float32)
+        levels = pixels(media.spectrogram(samples, rate))
+        height, width = levels.shape
+        row, column = np.unravel_index(levels.argmax(), levels.shape)
+        assert (height - row) / height * rate / 2 == pytest.approx(tone, abs=80)
+        assert 1 < 3 * column / width < 2
+        loud = levels[row] > 200
+        assert 3 * loud.argmax() / width == pytest.approx(1, abs=0.05)
+        assert 3 * (width - loud[::-1].argmax()) / width == pytest.approx(2, abs=0.05)
+
+    @given(st.integers(0, 40000), st.sampled_from([250.0, 8000.0, 44100.0, 384000.0]))
+    def test_every_length_makes_a_picture(self, count, rate):
+        levels = pixels(media.spectrogram(np.zeros(count, dtype=np.float32), rate))
+        assert 1 <= levels.shape[0] <= media.HEIGHT
+        assert 1 <= levels.shape[1] <= media.WIDTH
+
+    def test_other_signals_are_traces(self, tmp_path):
+        np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((5000, 3)), axis=0))
+        made = open_campaign([tmp_path / "eeg.npy"], out=tmp_path / "c", segment_length=5.0, sample_rate=250.0,
+                             annotators=["ana"])  # fmt: skip
+        item = web(made).get("/api/1/ask").json()["items"][0]
+        assert (item["kind"], item["top"]) == ("traces", None)
+        found = web(made).get(f"/api/1/picture/{item['query']}")
+        assert found.headers["content-type"] == "image/svg+xml"
+        assert found.text.count("<path") == 3
+
+
+def pixels(png):
+    """The palette indices of a PNG file, read by the letter of its specification."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    at, data, size = 8, b"", None
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        name, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", png[at + 8 + length : at + 12 + length])[0] == zlib.crc32(name + body)
+        if name == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        data += body if name == b"IDAT" else b""
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(size[1], size[0] + 1)
+    assert (lines[:, 0] == 0).all()
+    return lines[:, 1:]
+
+
+class TestMeasure:
+    def test_the_posterior_is_bayes_rule_by_hand(self):
+        from weakly.labeler import card
+
+        answers = [(0.3, 1.0), (0.62, 0.0), (0.5, 1.0), (1.0, float("nan"))]
+        total, weights = 0.0, np.zeros((len(card.MEANS), 2))
+        for i, mean in enumerate(card.MEANS):
+            for spread, ps in zip(card.SPREADS, card._SPREAD_PRIOR):
+                nu = 0.25 / spread**2 - 1
+                law = beta(mean * nu, (1 - mean) * nu)
+                for g, pg in zip(card.RATES, card._RATE_PRIOR):
+                    for l, pl in zip(card.RATES, card._RATE_PRIOR):
+                        p = ps * pg * pl
+                        for h, said in answers[:3]:
+                            yes = g + (1 - g - l) * law.cdf(h)
+                            p *= yes if said else 1 - yes
+                        weights[i] += p, p * mean
+        total = weights[:, 0].sum()
+        found = Posterior.of(answers)
+        assert found.n_items == 3
+        assert found.mean == pytest.approx(weights[:, 1].sum() / total, abs=1e-9)
+        np.testing.assert_allclose(found.weights.sum(axis=(1, 2, 3)), weights[:, 0] / total, atol=1e-12)
+
+    def test_items_hold_what_they_say_and_the_card_finds_the_criterion(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        made = open_measurement([recordings], out=tmp_path / "m", label="owl", events=events, n_items=40)
+        frame = events.to_frame()
+        while items := made.session.ask("annotator"):
+            item = made.session.items[items[0].query]
+            mine = frame[frame["recording"] == item.recording]
+            shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+            held = np.maximum(0, shared) / (mine["offset"] - mine["onset"])
+            assert held.max() == pytest.approx(item.event_fraction, abs=1e-5)
+            assert (held > 0).sum() <= 1
+            made.session.tell(
+                "annotator", query=item.query, present=float(item.event_fraction >= 0.37), id=item.query, seconds=2.0
+            )
+        paths = made.export()
+        card = Card.read(paths[0])
+        assert card.n_items == 40
+        assert card.presence_criterion_low <= 0.37 <= card.presence_criterion_high
+        assert card.presence_criterion == pytest.approx(0.37, abs=0.03)
+        assert card.seconds_per_query == 2.0
+        hears = card.as_annotator()
+        assert float(hears.presence_criterion.mean()) == pytest.approx(card.presence_criterion)
+        assert float(hears.presence_criterion.std()) == pytest.approx(card.spread)
+
+    def test_the_measurement_goes_on_where_it_was(self, tmp_path):
+        one = open_measurement([], out=tmp_path / "m", n_items=12)
+        for k in range(5):
+            one.session.tell(
+                "annotator", query=one.session.ask("annotator")[0].query, present=float(k % 2), id=f"answer-{k}"
+            )
+        two = open_measurement([], out=tmp_path / "m", n_items=12)
+        assert [i.query for i in one.session.ask("annotator")] == [i.query for i in two.session.ask("annotator")]
+        with pytest.raises(InvalidInput, match="annotator"):
+            open_measurement([], out=tmp_path / "m", n_items=12, annotator="ben")
+
+    def test_the_recording_of_an_item_is_not_told(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=12)
+        said = web(made).get("/api/1/ask").json()
+        assert said["items"][0]["recording"] == ""
+        assert "event_fraction" not in said["items"][0]
+        assert "calibration" not in said["items"][0]
+        assert said["progress"]["left"] == 12
+        while items := said["items"]:
+            assert not (tmp_path / "m" / "card.json").exists()
+            said = tell(web(made), items[0]["query"], 1, id=items[0]["query"]).json()
+        assert Card.read(tmp_path / "m" / "card.json").n_items == 12
+
+    def test_adaptive_items_beat_random_ones(self):
+        rng = np.random.default_rng(5)
+        widths = {True: [], False: []}
+        inside = []
+        for _ in range(12):
+            mean, guess, lapse = rng.uniform(0.15, 0.85), *rng.uniform(0, 0.08, 2)
+            law = beta(mean * 30, (1 - mean) * 30)
+            for adaptive in (True, False):
+                answers = []
+                for _ in range(50):
+                    h = Posterior.of(answers).next_fraction() if adaptive else float(rng.integers(51)) / 50
+                    p = guess + (1 - guess - lapse) * law.cdf(h)
+                    answers.append((h, float(rng.random() < p)))
+                low, high = Posterior.of(answers).interval()
+                widths[adaptive].append(high - low)
+                inside.append(low <= mean <= high)
+        assert np.mean(widths[True]) < 0.8 * np.mean(widths[False])
+        assert np.mean(inside) > 0.8
+
+    @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', "null"])
+    def test_other_files_are_no_cards(self, tmp_path, text):
+        (tmp_path / "card.json").write_text(text)
+        with pytest.raises(InvalidInput, match=re.escape("card.json: is not a card")):
+            Card.read(tmp_path / "card.json")
+
+
+class TestExport:
+    def test_labels_answers_and_summary(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        for item in list(made.session.items.values()):
+            said = float(item.recording == "night_0.wav" and item.onset < 6)
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        paths = made.export()
+        assert {"strong.tsv", "weak.tsv", "raven", "audacity", "events.csv", "summary.json", "answers.csv"} <= {
+            p.name for p in paths
+        }
+        strong = wk.read(tmp_path / "c" / "labels" / "strong.tsv").to_frame()
+        assert strong[["recording", "onset", "offset", "label"]].values.tolist() == [["night_0.wav", 0.0, 6.0, "owl"]]
+        made.session.undo("ana", id="undo-0001")
+        made.export()  # again, with what was taken back
+        frame = wk.read_answers(tmp_path / "c" / "labels" / "answers.csv").to_frame()
+        assert len(frame) == 7
+
+
+# A server that is killed ----------------------------------------------------------------------------------------------
+
+
+class Server:
+    """`weakly label` as people run it, on one port, killed and started again."""
+
+    def __init__(self, arguments, port=0):
+        self.arguments, self.port, self.process = arguments, port, None
+
+    def start(self):
+        command = [sys.executable, "-m", "weakly", "label", *self.arguments, "--port", str(self.port), "--no-open"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        first = self.process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", first)
+        assert found, first + self.process.stderr.read()
+        self.port = int(found[1])
+        return found[0]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stderr.close()
+
+
+KILLS = int(os.environ.get("WEAKLY_KILLS", "3"))
+SHORT = 0.3 if KILLS < 20 else 0.02  # seconds of a segment: enough of them for all kills
+
+
+def killed(arguments, recordings, tmp_path, kills):
+    """Answers sent by a client that retries, while the server is killed at random moments; what the client sent."""
+    server = Server(
+        [str(recordings), "--label", "owl", "--segment-length", str(SHORT), "--out", str(tmp_path / "c"), *arguments]
+    )
+    address = server.start()
+    sent, done = [], threading.Event()
+
+    def work():
+        client = Client(address, timeout=5)
+        rng = random.Random(3)
+        while not done.is_set():
+            try:
+                items = client.ask()["items"]
+            except OSError:
+                time.sleep(0.02)
+                continue
+            if not items:
+                return
+            present, name = rng.random() < 0.5, f"answer-{len(sent):06d}"
+            sent.append((items[0]["query"], float(present), f"annotator:{name}"))
+            while not done.is_set():
+                try:
+                    client.tell(items[0]["query"], present=present, seconds=0.1, id=name)
+                    break
+                except OSError:
+                    time.sleep(0.02)
+
+    person = threading.Thread(target=work)
+    person.start()
+    rng = random.Random(7)
+    try:
+        for _ in range(kills):
+            before = len(sent)
+            while len(sent) < before + 2 and person.is_alive():  # the server is up again, and has taken an answer
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0.0, 0.2))
+            server.kill()
+            server.start()
+        time.sleep(0.3)
+    finally:
+        done.set()
+        person.join()
+        server.kill()
+    return sent
+
+
+def test_kill_9_loses_and_doubles_nothing(recordings, tmp_path, database):
+    sent = killed([] if database is None else ["--database", database], recordings, tmp_path, KILLS)
+    made = opened(recordings, tmp_path / "c", segment_length=SHORT, annotators=["annotator"], database=database)
+    held = [(row["query"], row["present"], row["answer"]) for row in rows(made, "answers")]
+    assert len(held) > KILLS
+    # The last one may have been on its way when the client stopped asking.
+    assert held in (sent, sent[:-1])
+    assert len({query for query, _, _ in held}) == len(held)
+    left = [item.query for item in made.session.ask("annotator", most=10**6)]
+    assert set(left) == set(made.session.items) - {query for query, _, _ in held}
+    if len(held) < len(sent):
+        assert left[0] == sent[-1][0]  # the same next query
+
+
+def test_the_client_says_what_the_server_says(recordings, tmp_path):
+    server = Server([str(recordings), "--segment-length", "6", "--out", str(tmp_path / "c")])
+    address = server.start()
+    try:
+        client = Client(address)
+        item = client.ask()["items"][0]
+        samples, _ = soundfile.read(io.BytesIO(client.sound(item["query"])))
+        assert len(samples) > 0
+        assert client.tell(item["query"], present=None, id="an-answer")["kept"]
+        assert client.undo()["undone"] == item["query"]
+        with pytest.raises(InvalidInput, match="no query"):
+            client.tell("nothing", present=True)
+    finally:
+        server.kill()
+    with pytest.raises(urllib.error.URLError):
+        client.ask()
+
+
+class TestLive:
+    def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
+        world = World(
+            wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0)
+        )
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, world=world)
+        page = web(made)
+        assert page.get("/api/1/live").json() == {"card": None, "labels": None}
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        for item in list(made.session.items.values()):
+            mine = events[events["recording"] == item.recording]
+            said = float((np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)).max() > 0.35)
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        live = page.get("/api/1/live").json()["labels"]
+        made.export()
+        folder = tmp_path / "c" / "labels"
+        batch = wk.infer(
+            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=world.annotator, recording_length=12.0,
+            draws=20, rng=0,
+        )  # fmt: skip
+        active = pd.read_csv(folder / "active.csv")
+        np.testing.assert_allclose(active["active"], batch.active["active"], atol=1e-12)
+        assert live["n_events"] == pytest.approx(batch.overall["n_events"].sum(), abs=1e-9)
+        p = batch.active["active"]
+        by_hand = (np.minimum(p, 1 - p) * (batch.active["offset"] - batch.active["onset"])).sum() / 2
+        assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
+        assert live["met"] is True
+        assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)

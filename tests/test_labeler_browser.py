@@ -1,0 +1,282 @@
+"""Labeling in a real browser: a segment sounds, a key answers, and what was pressed is what the store holds."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from weakly.audio import soundscape
+
+NASTY = "<img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recordings")
+    for k in range(2):
+        soundscape(4.5, n_events=1, event_length=0.8, rng=k).write(folder / f"night_{k}.wav")
+    return folder
+
+
+@pytest.fixture
+def label(recordings, tmp_path):
+    """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
+    running = []
+
+    def start(*arguments, lines=1):
+        command = [
+            sys.executable,
+            "-m",
+            "weakly",
+            "label",
+            *arguments,
+            "--out",
+            str(tmp_path / "c"),
+            "--port",
+            "0",
+            "--no-open",
+        ]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return [running[-1].stderr.readline().strip() for _ in range(lines)]
+
+    yield start
+    for process in running:
+        process.terminate()
+        assert "Traceback" not in process.stderr.read()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.fixture
+def desk(browser, tmp_path):
+    """The person in front of the browser; afterwards the console is clean and nothing was asked of anybody else."""
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    desk = Desk(browser, tmp_path / "c" / "campaign.db")
+    yield desk
+    first = browser.window_handles[0]
+    for handle in browser.window_handles[1:]:
+        browser.switch_to.window(handle)
+        browser.close()
+    browser.switch_to.window(first)
+    complaints = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    assert [each for each in complaints if " 401 " not in each and " 403 " not in each] == []
+    events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    assert [
+        url
+        for url in asked
+        if not url.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:"))
+    ] == []
+    browser.get("about:blank")
+
+
+class Desk:
+    """What a person does and sees."""
+
+    def __init__(self, browser, store):
+        self.browser, self.store = browser, store
+
+    def open(self, address, new_tab=False):
+        if new_tab:
+            self.browser.switch_to.new_window("tab")
+        self.browser.get(address)
+        return self.browser.current_window_handle
+
+    def until(self, condition, seconds=30):
+        try:
+            return WebDriverWait(self.browser, seconds, 0.02).until(lambda _: condition())
+        except Exception as error:
+            raise AssertionError(
+                f"{self.text('problem')!r}, {self.text('progress')!r}, {self.text('written')!r}"
+            ) from error
+
+    def text(self, id):
+        return self.browser.find_element(By.ID, id).get_attribute("textContent")
+
+    def shows(self, id):
+        return self.browser.find_element(By.ID, id).is_displayed()
+
+    def sound(self):
+        script = """const s = document.getElementById('sound');
+            return [s.duration || 0, s.currentTime, s.webkitAudioDecodedByteCount, s.src]"""
+        return self.browser.execute_script(script)
+
+    def press(self, key):
+        ActionChains(self.browser).send_keys(key).perform()
+
+    def answered(self):
+        return int(re.match(r"\d+", self.text("progress"))[0])
+
+    def ready(self):
+        """A segment that has just begun to play."""
+        self.until(
+            lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, ".screen.loading")
+        )
+        self.until(lambda: self.sound()[1] > 0.1 or self.shows("start"))
+
+    def answer(self, key):
+        self.ready()
+        before, source = self.answered(), self.sound()[3]
+        self.press(key)
+        self.until(lambda: self.shows("finished") or (self.answered() == before + 1 and self.sound()[3] != source))
+
+    def held(self, table="answers"):
+        with sqlite3.connect(self.store) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute(f"select * from {table} order by number")]
+
+
+def address_of(line):
+    return re.search(r"http://\S+", line)[0]
+
+
+def test_a_whole_campaign_by_keyboard(label, recordings, desk):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    here = address_of(line)
+    one = desk.open(here)
+    desk.ready()
+    desk.press(" ")  # the first touch, without which browsers stay silent
+    desk.until(lambda: desk.sound()[1] > 0.3)
+    duration, _, decoded, _ = desk.sound()
+    assert duration == pytest.approx(1.5, abs=0.01)
+    assert decoded > 0
+    desk.until(lambda: desk.sound()[1] > 1.4)  # to its end
+    assert desk.browser.execute_script(
+        "const i = document.getElementById('picture'); return i.complete && i.naturalWidth > 100"
+    )
+    marks = desk.browser.execute_script("return [...document.querySelectorAll('.axis span')].map((s) => s.textContent)")
+    assert "kHz" in marks
+    assert any(mark.endswith(" s") for mark in marks)
+
+    desk.answer("p")
+    assert desk.sound()[1] < 1.4  # the next one plays by itself
+    desk.answer("a")
+    desk.answer("u")
+    desk.ready()
+    desk.press("z")
+    desk.until(lambda: desk.answered() == 2)
+    desk.ready()
+    desk.press("c")
+    desk.until(lambda: desk.sound()[0] > 2)
+    desk.press("s")
+    desk.press("b")
+    desk.until(lambda: desk.shows("note"))
+    desk.browser.find_element(By.ID, "note").send_keys(f"a {NASTY}", Keys.ENTER)  # letters that are keys elsewhere
+    desk.until(lambda: not desk.shows("note"))
+    desk.answer("1")
+    assert desk.answered() == 3
+
+    desk.browser.refresh()  # in the middle: the same state, and the same segment
+    desk.ready()
+    assert desk.answered() == 3
+    question = desk.text("question")
+
+    two = desk.open(here, new_tab=True)
+    desk.ready()
+    assert desk.text("question") == question
+    desk.answer("0")
+    desk.browser.switch_to.window(one)
+    desk.press("p")  # the same segment, in the tab that does not know yet
+    desk.until(lambda: "already" in desk.text("toast"))
+    desk.until(lambda: desk.answered() == 4)
+    desk.browser.switch_to.window(two)
+    desk.answer("p")
+    desk.ready()
+    desk.browser.find_element(By.ID, "present").click()
+    desk.until(lambda: desk.shows("finished"))
+    assert "Everything is answered" in desk.text("thanks")
+
+    rows = desk.held()
+    taken_back = rows[2]
+    assert [row["present"] for row in rows] == [1, 0, None, 1, 0, 1, 1]
+    assert rows[3]["query"] == taken_back["query"]
+    assert len({row["query"] for row in rows}) == 6
+    assert all(0 < row["seconds"] < 60 for row in rows)
+    acts = {(row["kind"], row["detail"]) for row in desk.held("actions")}
+    assert {("undo", taken_back["answer"]), ("bookmark", f"a {NASTY}"), ("context", "shown"), ("speed", "1.5")} <= acts
+
+    desk.until(lambda: desk.shows("export"))
+    desk.browser.find_element(By.ID, "export").click()
+    desk.until(lambda: "strong.tsv" in desk.text("written"))
+    assert desk.browser.title != "owned"
+
+
+def test_two_annotators_and_the_owner(label, recordings, desk):
+    lines = label(
+        str(recordings), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3
+    )
+    links = {line.partition(":")[0]: address_of(line) for line in lines}
+    assert set(links) == {"ana", "ben", "owner"}
+    for name, keys in (("ana", "papa"), ("ben", "ppaa")):
+        desk.open(links[name], new_tab=True)
+        desk.ready()
+        assert "token" not in desk.browser.current_url
+        assert NASTY in desk.text("question")
+        desk.press(" ")
+        for key in keys:
+            desk.answer(key)
+        desk.until(lambda: desk.shows("finished"))
+        assert not desk.shows("export")
+    rows = desk.held()
+    assert [(row["annotator"], row["present"]) for row in rows] == [
+        *(("ana", x) for x in (1, 0, 1, 0)), *(("ben", x) for x in (1, 1, 0, 0)),
+    ]  # fmt: skip
+    desk.open(links["owner"], new_tab=True)
+    desk.until(lambda: "agree" in desk.text("agreement"))
+    assert "50 %" in desk.text("agreement")
+    assert "ana" in desk.text("team")
+    desk.open(links["owner"].partition("#")[0], new_tab=True)
+    desk.until(lambda: "token" in desk.text("problem"))
+    assert desk.browser.title != "owned"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone(label, recordings, desk, scheme):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "2.5")
+    desk.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    )
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    desk.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    desk.open(address_of(line))
+    desk.ready()
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
+    script = """return [...document.querySelectorAll('button')].filter((b) => b.offsetParent)
+        .map((b) => [b.offsetHeight, b.textContent.trim() || b.getAttribute('aria-label')])"""
+    sizes = desk.browser.execute_script(script)
+    assert all(height >= 40 and name for height, name in sizes)
+    back = desk.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark")
+    desk.browser.find_element(By.ID, "start").click()
+    desk.until(lambda: desk.sound()[1] > 0.2)
+    desk.browser.find_element(By.ID, "absent").click()
+    desk.until(lambda: desk.answered() == 1)
+    assert "absent" in desk.text("announce") or "Segment 2" in desk.text("announce")
+
+
+def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_path):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    here = address_of(line)
+    desk.open(here)
+    desk.ready()
+    desk.press(" ")
+    desk.answer("p")
+    desk.ready()
+    desk.browser.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    desk.browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    desk.press("a")
+    desk.until(lambda: "not saved" in desk.text("saved"))
+    desk.browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**offline, "offline": False})
+    desk.until(lambda: desk.answered() == 2)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+    desk.browser.get_log("browser")  # the browser tells of requests that found nobody
