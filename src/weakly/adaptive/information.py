@@ -110,7 +110,7 @@ class Information(Method):
             onsets = np.minimum(onsets, max(0.0, recording.length - length))
             found.append(np.column_stack((onsets, np.minimum(onsets + length, recording.length))))
             length *= 2
-        return np.round(np.concatenate(found), 6)
+        return np.asarray(np.round(np.concatenate(found), 6), dtype=np.float64)
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The one segment that tells most for its cost; none when the target is met."""
