@@ -365,6 +365,13 @@ class TestTeam:
         with pytest.raises(InvalidInput, match="--annotators ana,ben"):
             serve(opened(recordings, tmp_path / "c"), host="0.0.0.0", open_browser=False)
 
+    def test_a_team_of_one_has_a_token_too(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", tokens=True)
+        assert set(made.access.links("http://h/")) == {"ana", "owner"}
+        assert web(made).get("/api/1/ask").status_code == 401
+        with pytest.raises(InvalidInput, match="told apart by their tokens"):
+            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], tokens=False)
+
     @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
     def test_names_are_refused(self, recordings, tmp_path, names):
         with pytest.raises(InvalidInput, match="annotators must have different names"):
