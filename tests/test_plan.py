@@ -1,4 +1,4 @@
-"""The plan: what it recommends, with budgets, targets, pilots and several classes; verified by brute force."""
+"""The plan: what it recommends and why, with budgets, targets, pilots and several classes."""
 
 import itertools
 import json
@@ -7,21 +7,20 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
 import weakly as wk
-from weakly.planning.pilot import kaplan_meier
-from weakly.planning.targets import targets
-from weakly.theory import longest_segment_length
+from weakly.planning.classes import group
+from weakly.planning.decision import Target, choose, targets
+from weakly.planning.pilot import kaplan_meier, within
+from weakly.planning.rows import Design, Row
+from weakly.planning.uncertainty import Spread
 
 PAPER = {"presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
-LEAN = {"methods": "fixed,bisection,oracle"}
+WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
 
 
-def row(plan, name):
-    return next(made for made in plan.rows if made["name"].startswith(name))
+def row(plan, method):
+    return next(made for made in plan.rows if made.method == method)
 
 
 @pytest.fixture(scope="module")
@@ -42,146 +41,193 @@ def pilot():
     return wk.Events.from_frame(frame, recording_length={f"r{k}": 60.0 for k in range(32)})
 
 
-class TestClosedForm:
-    def test_the_paper(self, paper):
-        """Theorems 2 to 4 for a unit event; numbers of the reference table."""
-        assert paper.segment_length == pytest.approx(0.8090169944, abs=1e-9)
-        assert paper.overlap_accuracy == pytest.approx(0.7639320225, abs=1e-9)
-        assert paper.n_queries == np.ceil(123.6067977500)
-        assert paper.event_recall == 1
-        assert row(paper, "oracle, s = 8")["n_queries"] == 24  # s (2 M + 1), E16
+class TestDecision:
+    def test_practically_equal_lengths_and_the_fewest_queries(self):
+        made = wk.plan(1.0, methods="fixed", **PAPER)
+        low, high = made.equal_range
+        assert made.segment_length == high  # the longest asks least
+        assert low < np.sqrt(0.5) < high  # E7
+        least = min(each.wrong_time for each in made.pool if each.asks)
+        assert made.wrong_time <= 1.05 * least
+        assert f"from {low:g} to {high:g} s are practically equal" in made.answer
 
-    def test_the_whole_recording_has_another_optimum(self):  # E7
-        made = wk.plan(1.0, objective="recording", **PAPER)
-        assert made.segment_length == pytest.approx(0.7071067812, abs=1e-9)
-        assert made.recording_accuracy == pytest.approx(0.9958578644, abs=1e-9)
+    def test_the_paper_stays_a_named_row_and_an_objective(self, paper):
+        named = next(each for each in paper.rows if "Theorem 2" in each.note)
+        assert named.segment_length == pytest.approx(0.8090169944, abs=1e-9)
+        made = wk.plan(1.0, objective="overlap", **PAPER)
+        assert made.recommended.segment_length == pytest.approx(0.8090169944, abs=1e-9)
+        assert made.overlap_accuracy == pytest.approx(0.7639320225, abs=1e-3)  # the last segment is cut
+        assert made.n_queries == 124
 
-    def test_bisection_starts_where_it_is_cheapest(self):
-        """Reference: T = 102.4, l = 0.8, r = 0.5, M = 1: from 16 segments 22 queries, 1.11 T, cost 67.8."""
-        from weakly.planning.methods import bisection
+    def test_any_method_may_be_the_answer(self, paper):
+        assert paper.method == "windows"
+        assert paper.wrong_time < 0.2 < row(paper, "fixed").wrong_time
+        assert "Plain 0.8 s segments cost" in paper.answer
+        assert wk.plan(1.0, methods="fixed,bisection", **PAPER).method == "bisection"
 
-        task = wk.plan(1.0, presence_criterion=0.5, recording_length=102.4, n_events=1).task
-        made = bisection(task, [0.8])[0]
-        assert made["settings"]["start_length"] == pytest.approx(6.4)
-        assert made["n_queries"] == pytest.approx(22, abs=0.1)
-        assert made["listened"] / 102.4 == pytest.approx(1.11, abs=0.005)
-        assert made["cost"] == pytest.approx(67.8, abs=0.1)
+    def test_labelling_nothing_and_everything_are_rows(self, paper):
+        nothing, everything = row(paper, "nothing"), row(paper, "everything")
+        assert (nothing.wrong_time, nothing.event_recall, nothing.cost) == (1, 0, 0)
+        assert (everything.wrong_time, everything.event_recall, everything.cost) == (99, 1, 0)
 
-    def test_bisection_gives_the_labels_of_fixed_segments(self, paper):
-        fixed, halved = row(paper, "fixed"), row(paper, "bisection")
-        for word in ("overlap_accuracy", "event_recall", "wrong_time", "precision"):
-            assert halved[word] == fixed[word]
-        assert halved["cost"] < fixed["cost"]
+    def test_where_events_fill_the_time_nobody_is_asked(self):
+        made = wk.plan(9.9, presence_criterion=0.9, recording_length=10.0, methods="fixed")
+        assert made.method == "everything"
+        assert made.answer.startswith("Asking does not pay here")
 
-    def test_windows_use_the_threshold_that_is_best(self, paper):
-        made = row(paper, "windows")
-        hop, votes = made["settings"]["hop"], made["settings"]["votes_needed"]
-        from weakly.theory.windows import overlapping_wrong_time
+    def test_ninety_percent_out_of_reach_is_said_first(self):
+        who = wk.Annotator(presence_criterion=0.9, lapse_rate=0.5)
+        made = wk.plan(5.0, annotator=who, recording_length=20.0, methods="fixed")
+        assert made.event_recall < 0.9
+        assert made.answer.startswith("No way that was compared finds 90 % of events")
+        assert "strong labels" in made.answer
 
-        kw = {"event_length": 1.0, "presence_criterion": 0.5}
-        grid = [
-            overlapping_wrong_time(segment_length=2 * each, hop=each, votes=k, **kw)
-            for each in np.geomspace(0.05, 3, 400)
-            for k in (1, 2)
-        ]
-        assert made["wrong_time"] <= min(grid) + 1e-4
-        assert made["wrong_time"] == pytest.approx(
-            overlapping_wrong_time(segment_length=2 * hop, hop=hop, votes=votes, **kw), abs=1e-9
+    def test_nothing_dominated_is_chosen(self):
+        one = Row("a", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, 10.0)
+        cheap = Row("b", "fixed", 2.0, None, None, None, 0.5, 0.97, 0.5, 0.5, 0.9, 1.0, 5, 10, 5.0)
+        nothing = Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 3.0, 0, 0, 0.0)
+        assert cheap.dominates(one)
+        assert not one.dominates(cheap)
+        assert choose([one, cheap, nothing], objective="wrong_time", wanted=(), budget=None).row is cheap
+
+    def test_break_even_as_in_the_paper(self, paper):
+        values = [round(paper.break_even["n_events"][s], 2) for s in (1, 2, 4, 8)]
+        assert values == [61.30, 30.40, 14.95, 7.23]
+        assert paper.to_dict()["break_even"]["n_events"]["8"] == pytest.approx(7.2254, abs=1e-4)
+
+
+class TestWrongAnswersOfThePast:
+    """Each was given once, by name."""
+
+    def test_the_seed_does_not_choose_the_length(self, pilot):
+        made = [wk.plan(pilot, presence_criterion=0.3, label="song", rng=seed).recommended for seed in range(3)]
+        assert made[0] == made[1] == made[2]
+
+    def test_a_rare_class_does_not_crash(self):
+        rng = np.random.default_rng(0)
+        rows = [(f"r{k % 40}", float(x), float(x) + 1.0, "common") for k, x in enumerate(rng.uniform(0, 50, 400))]
+        rows += [(f"r{k}", 5.0, 6.0, f"rare {k}") for k in range(12)]
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+        events = wk.Events.from_frame(frame, recording_length={f"r{k}": 60.0 for k in range(60)})
+        made = wk.plan(events, presence_criterion=0.3, methods="fixed", rng=5)
+        assert len(made.classes.per_class) == 13
+
+    def test_the_demo_beats_labelling_nothing(self):
+        from weakly.example import pilot
+
+        made = wk.plan(pilot(), presence_criterion=0.4, total_hours=20)
+        assert made.wrong_time < 0.9 * made.task.event_time
+        assert made.event_recall >= 0.9
+
+    def test_bisection_knows_lapses(self):
+        """recall .70 and event recall .85 were promised where running it gives .37 and .54."""
+        who = wk.Annotator(presence_criterion=0.3, lapse_rate=0.15)
+        made = wk.plan(1.0, presence_criterion=who, recording_length=600, n_events=3, methods="bisection")
+        halves = made.task.row(Design("bisection", 0.5, start_length=16.0))
+        assert 0.3 < halves.recall < 0.45
+        assert 0.45 < halves.event_recall < 0.62
+
+    def test_two_votes_need_two_windows(self):
+        work = {"presence_criterion": 0.5, "recording_length": 10, "n_events": 1, "target": "wrong_time<=2.6"}
+        made = wk.plan(5.0, objective="recording", **work)
+        if made.method == "windows":
+            assert made.n_queries >= made.recommended.votes
+        assert made.wrong_time <= 2.6
+
+    def test_accuracy_stays_a_share(self):
+        made = wk.plan(1.0, presence_criterion=0.3, recording_length=3600, n_events=3, budget=1801)
+        assert all(0 <= each.recording_accuracy <= 1 for each in (*made.rows, *made.pool))
+
+    def test_a_target_is_met_by_the_number_shown(self):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=20, target="wrong_time<=5")
+        assert made.reachable
+        assert made.wrong_time <= 5
+        assert not Target("wrong_time", 5.0).met(Row(**{**vars(made.recommended), "wrong_time": 5.013}))
+
+    def test_finding_events_alone_is_no_aim(self):
+        made = wk.plan(1.0, target="event_recall>=0.95", **PAPER)
+        assert made.event_recall >= 0.95
+        assert made.wrong_time < 0.5
+        assert made.segment_length < 2
+
+    def test_fewer_events_found_are_not_hidden(self):
+        made = wk.plan([0.3, 8.0], presence_criterion=0.9, recording_length=60)
+        assert f"{100 * made.event_recall:.0f} %" in made.answer or made.event_recall == 1
+
+    def test_long_events_get_a_rule_in_seconds(self):
+        made = wk.plan(60.0, presence_criterion=0.5, recording_length=600.0, methods="fixed")
+        assert "--rule seconds:1" in made.answer
+        assert made.other_rule["segment_length"] < made.segment_length / 4
+        told = wk.plan(60.0, rule="seconds:1", recording_length=600.0, methods="fixed")
+        assert told.segment_length == made.other_rule["segment_length"]
+
+    def test_touching_frames_are_counted_and_said(self):
+        rows = [("a", float(k), k + 1.0, "x") for k in range(20)] + [("a", 30.0, 31.0, "x")]
+        events = wk.Events.from_frame(
+            pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]), recording_length=60.0
         )
+        made = wk.plan(events, presence_criterion=0.5, methods="fixed")
+        assert any("19 of 21 events overlap or touch" in each and "19 begin" in each for each in made.warnings)
+        assert any("--rule seconds:1" in each for each in made.warnings)
 
-    def test_notes_say_where_a_method_stops(self):
-        made = wk.plan([0.5, 8.0], presence_criterion=0.8, recording_length=1000)
-        assert "no segment holds enough" in row(made, "fixed 1 s")["note"]
-        assert "can lose it" in row(made, "bisection")["note"]
-        assert "true boundaries" in row(made, "oracle")["note"]
-        assert "modelled as the oracle" in row(made, "change points")["note"]
-        assert any("never labelled present" in each for each in made.warnings)
+    def test_only_what_was_examined_is_work(self, pilot):
+        part = {f"r{k}": [(0.0, 20.0), (30.0, 40.0)] for k in range(5)}
+        made = wk.plan(pilot, presence_criterion=0.3, methods="fixed", examined=part)
+        assert made.listened == 150
+        with pytest.raises(wk.InvalidInput, match="no recording 'nobody'"):
+            wk.plan(pilot, presence_criterion=0.3, examined={"nobody": [(0, 1)]})
 
-    @given(length=st.floats(0.05, 20), gamma=st.floats(0.05, 1), factor=st.floats(0.1, 100))
-    @settings(max_examples=10)
-    def test_time_has_no_unit(self, length, gamma, factor):
-        """All lengths times a factor: the same accuracies, the same queries, the length times the factor."""
-        one, other = (
-            wk.plan(x * length, presence_criterion=gamma, recording_length=x * 60 * length, methods="fixed")
-            for x in (1.0, factor)
-        )
-        assert other.segment_length == pytest.approx(factor * one.segment_length)
-        assert other.overlap_accuracy == pytest.approx(one.overlap_accuracy)
-        assert other.n_queries == one.n_queries
+    def test_change_points_are_not_promised(self, paper):
+        known = {"fixed", "windows", "bisection", "nothing", "everything", "oracle"}
+        assert {each.method for each in paper.rows} <= known
+        assert sum(each.method == "oracle" for each in paper.rows) == 1
+        with pytest.raises(wk.InvalidInput, match="methods must be one of"):
+            wk.plan(1.0, methods="fixed,change-point", **PAPER)
 
-    def test_laws_of_lengths_and_of_criteria(self):
-        made = wk.plan("gamma:0.8,loc=0.5", presence_criterion=stats.beta(2, 3), recording_length=1000)
-        best = [
-            wk.overlap_accuracy(
-                event_length=wk.Lengths.parse("gamma:0.8,loc=0.5"),
-                segment_length=q,
-                annotator=wk.Annotator(presence_criterion=stats.beta(2, 3)),
-                weighting="segment",
-            )
-            for q in made.segment_length * np.array([0.9, 1.0, 1.1])
-        ]
-        assert made.overlap_accuracy == pytest.approx(best[1], abs=2e-3)
-        assert best[1] >= max(best) - 1e-4
-        assert "overlap_accuracy_low" in made.curve[0]
+    def test_an_unknown_criterion_is_planned_for(self):
+        made = wk.plan(1.0, recording_length=100, methods="fixed")
+        assert [each["presence_criterion"] for each in made.by_criterion] == [0.3, 0.5, 0.7]
+        known = wk.plan(1.0, recording_length=100, methods="fixed", presence_criterion=0.7)
+        assert made.by_criterion[2]["segment_length"] == known.segment_length
+        assert "weakly audit" in made.answer
+
+    def test_no_segment_is_called_zero_seconds(self):
+        made = wk.plan(0.1, presence_criterion=0.001, recording_length=20, methods="fixed")
+        assert re.match(r"Label 0\.0*[1-9]\d* s segments", made.answer)
 
 
 class TestBudgetsAndTargets:
     def test_budget(self):
-        """Reference table: at a cost of 80 the best accuracy is 0.6375, with 60 queries."""
-        made = wk.plan(1.0, budget=80, methods="fixed", **PAPER)
+        made = wk.plan(1.0, budget=80, methods="fixed", objective="overlap", **PAPER)
         assert made.reachable
-        assert made.overlap_accuracy == pytest.approx(0.6375, abs=2e-4)
+        assert made.overlap_accuracy == pytest.approx(0.6375, abs=3e-3)  # reference table, without the cut segment
         assert made.n_queries == 60
         assert made.cost == 80
 
-    @given(
-        budget=st.floats(52, 400), gamma=st.floats(0.1, 1), lengths=st.lists(st.floats(0.3, 4), min_size=1, max_size=3)
-    )
-    @settings(max_examples=15)
-    def test_nothing_affordable_is_better(self, budget, gamma, lengths):
-        kw = {"presence_criterion": gamma, "recording_length": 100.0}
-        made = wk.plan(lengths, budget=budget, methods="fixed", **kw)
-        grid = np.unique(np.r_[np.geomspace(0.02, 100, 2000), 100 / np.arange(1, 701)])
-        cost = 50 + 0.5 * np.ceil(100 / grid - 1e-9)
-        accuracy = wk.overlap_accuracy(
-            event_length=wk.Lengths.sample(lengths),
-            segment_length=grid[cost <= budget],
-            presence_criterion=gamma,
-            weighting="segment",
-        )
-        assert made.cost <= budget
-        assert made.overlap_accuracy >= accuracy.max() - 2e-3
-
     def test_target(self):
         made = wk.plan(1.0, target="overlap_accuracy>=0.7", methods="fixed", **PAPER)
-        longest = longest_segment_length(event_length=1, presence_criterion=0.5, overlap_accuracy=0.7)
-        assert made.overlap_accuracy >= 0.7 - 1e-9
-        assert made.segment_length == pytest.approx(longest, rel=1e-3)
-        assert made.cost == pytest.approx(88.0741759643, abs=0.5)  # reference table; a query more is 0.5
+        assert made.overlap_accuracy >= 0.7
+        assert made.cost == pytest.approx(88.0741759643, abs=1.0)  # reference table
 
     def test_halving_is_the_cheaper_way_to_a_target(self):
         made = wk.plan(1.0, target={"overlap_accuracy": 0.7}, **PAPER)
         assert made.method == "bisection"
         assert made.cost < 68
 
-    def test_overlapping_windows_reach_what_fixed_segments_cannot(self):
+    def test_windows_reach_what_fixed_segments_cannot(self):
         made = wk.plan(1.0, target="wrong_time<=0.2", **PAPER)
         assert made.method == "windows"
-        assert made.wrong_time <= 0.2
         alone = wk.plan(1.0, target="wrong_time<=0.2", methods="fixed", **PAPER)
         assert not alone.reachable
-        assert alone.wrong_time == pytest.approx(2 * (np.sqrt(2) - 1) * 0.5, abs=1e-4)  # E7
+        assert alone.wrong_time == pytest.approx(2 * (np.sqrt(2) - 1) * 0.5, abs=5e-3)  # E7
 
     def test_what_cannot_be_had_is_said(self):
-        made = wk.plan(1.0, target="overlap_accuracy>=0.9", **PAPER)
+        made = wk.plan(1.0, target="overlap_accuracy>=0.99", methods="fixed", **PAPER)
         assert not made.reachable
-        assert made.answer.startswith("Not reachable: overlap_accuracy>=0.9. The best is overlap_accuracy 76 %.")
+        assert made.answer.startswith("Not reachable: accuracy near events at least 99 %")
         broke = wk.plan(1.0, budget=10, **PAPER)
         assert not broke.reachable
         assert "nothing can be labelled" in broke.answer
-        both = wk.plan(1.0, target="overlap_accuracy>=0.76", budget=60, **PAPER)
-        assert not both.reachable
-        assert "within 60 cost units" in both.answer
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -197,21 +243,30 @@ class TestBudgetsAndTargets:
         with pytest.raises(wk.InvalidInput, match=message):
             targets(text)
 
+    def test_of_two_that_fail_the_nearer_and_of_two_as_near_the_cheaper(self):
+        def made(name, wrong, cost):
+            return Row(name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 10, 10, cost)
+
+        rows = [made("far", 4.0, 1.0), made("near", 2.0, 9.0), made("near and cheap", 2.0, 5.0)]
+        rows.append(Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
+        found = choose(rows, objective="wrong_time", wanted=targets("wrong_time<=1"), budget=None)
+        assert (found.row.name, found.reachable, found.limit) == ("near and cheap", False, "target")
+
     def test_frontier(self, paper):
         table = paper.frontier()
         front = table[table["on_frontier"]]
         assert (np.diff(front["cost"]) > 0).all()
-        assert (np.diff(front["overlap_accuracy"]) > 0).all()
-        best = table[(table["method"] != "windows")].groupby("cost")["overlap_accuracy"].max().cummax()
-        for cost, value in best.items():
-            assert front[front["cost"] <= cost]["overlap_accuracy"].max() == pytest.approx(value)
+        assert (np.diff(front["wrong_time"]) < 0).all()
+        shown = paper.to_frame().set_index("name")["wrong_time"]
+        same = table[table["name"].isin(shown.index)].groupby("name")["wrong_time"].first()
+        assert same.to_dict() == {name: shown[name] for name in same.index}  # one number for one row
 
     def test_money_and_hours(self):
         cost = wk.Cost(per_second=0.01, per_query=0.1, currency="EUR", annotators=2)
-        made = wk.plan(1.0, cost=cost, total_hours=10, **PAPER)
-        assert made.n_queries == 124 * 360
-        assert made.listened == 36_000
-        assert made.cost == pytest.approx(2 * (360 + 4464))
+        made = wk.plan(1.0, cost=cost, total_hours=10, methods="fixed", **PAPER)
+        assert made.n_queries == pytest.approx(125 * 360)
+        assert made.listened == pytest.approx(36_000)
+        assert made.cost == pytest.approx(2 * (360 + 4500))
         assert "EUR" in made.answer
         assert "10 hours" in made.answer
 
@@ -222,6 +277,7 @@ class TestDoor:
         [
             ({"presence_criterion": 0.5}, "recording_length must be given"),
             ({**PAPER, "presence_criterion": 50}, "percentage"),
+            ({**PAPER, "rule": "any"}, "not several"),
             ({**PAPER, "event_rate": 0.1}, "not both"),
             ({**PAPER, "n_events": 0}, "nothing to find"),
             ({**PAPER, "recording_length": 0.5}, "longer than an event"),
@@ -231,6 +287,7 @@ class TestDoor:
             ({**PAPER, "objective": "all"}, "objective must be one of"),
             ({**PAPER, "label": "dog"}, "label needs pilot"),
             ({**PAPER, "family": "lognorm"}, "family needs pilot"),
+            ({**PAPER, "examined": {}}, "examined needs pilot"),
             ({**PAPER, "cost": 5}, "cost must be a Cost"),
             ({**PAPER, "budget": -1}, "budget must be >= 0"),
         ],
@@ -239,20 +296,13 @@ class TestDoor:
         with pytest.raises(wk.InvalidInput, match=message):
             wk.plan(1.0, **kw)
 
-    def test_same_seed_same_plan(self):
-        one, other = (wk.plan([0.5, 1, 4.0], **PAPER, rng=5).to_dict() for _ in range(2))
-        assert one == other
-        json.dumps(one, allow_nan=False)
-
     def test_dictionary(self, paper):
         made = paper.to_dict()
-        assert set(made) == {
-            "answer", "recommended", "reachable", "objective", "rows", "curve", "frontier", "sensitivity",
-            "uncertainty", "classes", "example", "assumptions", "warnings", "inputs",
-        }  # fmt: skip
-        assert made["recommended"]["event_recall"] == 1
+        assert made["recommended"]["event_recall"] == pytest.approx(1)
         for each in (*made["rows"], *made["curve"], *made["frontier"], *made["sensitivity"]):
             assert "event_recall" in each  # accuracy given overlap never stands alone
+        json.dumps(made, allow_nan=False)
+        assert made["rows"][0] == made["recommended"]
 
     def test_frame(self, paper):
         table = paper.to_frame()
@@ -260,227 +310,161 @@ class TestDoor:
         assert list(table.columns)[3:5] == ["overlap_accuracy", "event_recall"]
 
 
-class TestUncertainty:
-    def test_regret_is_nothing_where_the_criterion_is_right(self, paper):
-        for each in paper.sensitivity:
-            assert each["regret"] >= 0
-            if each["presence_criterion"] == 0.5:
-                assert each["regret"] == pytest.approx(0, abs=1e-9)
-        far = paper.sensitivity[0]
-        best = wk.best_overlap_accuracy(presence_criterion=0.05)
-        there = wk.overlap_accuracy(event_length=1, segment_length=paper.segment_length, presence_criterion=0.05)
-        assert far["regret"] == pytest.approx(best - there, abs=1e-9)
-
-    def test_more_events_narrow_the_bands(self):
-        rng = np.random.default_rng(1)
-        widths = []
-        for n in (100, 10_000):
-            made = wk.plan(rng.lognormal(0, 0.5, n), presence_criterion=0.4, recording_length=1000, methods="fixed")
-            low, high = made.uncertainty["segment_length_ci"]
-            assert low <= made.segment_length <= high
-            worse, better = made.uncertainty["overlap_accuracy_ci"]
-            assert worse <= made.overlap_accuracy
-            widths.append(better - worse)
-        assert widths[1] < widths[0] / 3
-
-    def test_bands_cover_the_truth(self):
-        """The accuracy at the chosen length, in the whole population, lies in about 90 % of the bands."""
-        rng = np.random.default_rng(2)
-        law = wk.Lengths.law(stats.lognorm(s=0.5))
-        covered = 0
-        for k in range(40):
-            made = wk.plan(law.draw(60, rng), presence_criterion=0.4, recording_length=1000, methods="fixed", rng=k)
-            low, high = made.uncertainty["overlap_accuracy_ci"]
-            truth = wk.overlap_accuracy(
-                event_length=law, segment_length=made.segment_length, presence_criterion=0.4, weighting="segment"
-            )
-            covered += low <= truth <= high
-        assert 29 <= covered <= 40
-
-    def test_how_many_pilot_events_are_enough(self):
-        narrow, wide = (
-            wk.plan(f"lognorm:s={s},scale=1", presence_criterion=0.5, recording_length=1000, methods="fixed")
-            for s in (0.1, 1.2)
-        )
-        assert narrow.uncertainty["enough"] < (wide.uncertainty["enough"] or 10_000)
-        losses = [each["mean_loss"] for each in wide.uncertainty["by_size"]]
-        assert losses[0] > losses[-1] >= 0
-        assert wk.plan(1.0, **PAPER).uncertainty is None
-
-
-def partitions(items):
-    """Every way to put items into groups."""
-    if not items:
-        yield []
-        return
-    first, *rest = items
-    for smaller in partitions(rest):
-        yield [[first], *smaller]
-        for k in range(len(smaller)):
-            yield [*smaller[:k], [first, *smaller[k]], *smaller[k + 1 :]]
-
-
 class TestPilot:
-    def test_is_the_exact_evaluation(self, pilot):
-        made = wk.plan(pilot, presence_criterion=0.3, label="song", **LEAN)
-        found = wk.evaluate(pilot, segment_length=made.segment_length, presence_criterion=0.3, label="song")
-        for word in ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time"):
-            assert made.recommended[word] == pytest.approx(getattr(found, word), abs=1e-9)
-        assert made.n_queries == found.n_queries
-        assert made.listened == pytest.approx(32 * 60)
+    @pytest.mark.parametrize("methods", ["fixed", "windows"])
+    def test_is_the_evaluation(self, pilot, methods):
+        made = wk.plan(pilot, presence_criterion=0.3, methods=methods)
+        one = made.recommended
+        how = {"hop": one.hop, "votes": one.votes} if methods == "windows" else {}
+        found = wk.evaluate(pilot, segment_length=one.segment_length, presence_criterion=0.3, phase=0, **how).overall
+        for word in WORDS:
+            assert getattr(made, word) == pytest.approx(getattr(found, word), abs=1e-9), word
+        assert made.n_queries == pytest.approx(3 * found.n_queries)  # each class is asked about every segment
+        assert made.listened == pytest.approx(found.listened)
 
-    def test_no_other_length_is_better(self, pilot):
-        made = wk.plan(pilot, presence_criterion=0.3, label="drum", **LEAN)
-        widths = np.geomspace(0.05, 60, 400)
-        found = wk.evaluate(pilot, segment_length=widths, presence_criterion=0.3, label="drum")
-        assert made.overlap_accuracy >= found.overlap_accuracy.max() - 2e-3
+    def test_lengths_of_the_cut(self, pilot):
+        assert kaplan_meier(np.array([1.0, 2.0, 3.0]), np.zeros(3, bool)).tolist() == pytest.approx([1 / 3] * 3)
 
-    def test_more_hours_of_the_same(self, pilot):
-        one, more = (wk.plan(pilot, presence_criterion=0.3, label="song", total_hours=h, **LEAN) for h in (None, 160))
-        assert more.n_queries == pytest.approx(300 * one.n_queries)
-        assert more.overlap_accuracy == one.overlap_accuracy
-
-    def test_classes_together_are_pooled(self, pilot):
-        made = wk.plan(pilot, presence_criterion=0.3, **LEAN)
-        found = wk.evaluate(pilot, segment_length=made.segment_length, presence_criterion=0.3).overall
-        assert made.overlap_accuracy == pytest.approx(found.overlap_accuracy, abs=1e-9)
-        assert made.event_recall == pytest.approx(found.event_recall, abs=1e-9)
-        assert made.n_queries == found.n_queries
-
-    @pytest.mark.parametrize("objective", ["overlap", "recording"])
-    def test_passes_are_the_best_grouping(self, pilot, objective):
-        made = wk.plan(pilot, presence_criterion=0.3, objective=objective, **LEAN)
-        rows = {each["n_passes"]: each for each in made.classes["passes"]}
-        assert rows[1]["cost"] < rows[3]["cost"]
-        widths = np.geomspace(0.1, 12, 26)
-        found = {
-            label: wk.evaluate(pilot, segment_length=widths, presence_criterion=0.3, label=label)
-            for label in pilot.labels
-        }
-        tallies = {label: each.tallies[label] for label, each in found.items()}
-        best = {}
-        for groups in partitions(pilot.labels):
-            for picks in itertools.product(range(len(widths)), repeat=len(groups)) if len(groups) < 3 else []:
-                chosen = [(tallies[label], k) for group, k in zip(groups, picks) for label in group]
-                if objective == "overlap":
-                    right, near = (
-                        sum(getattr(t, n)[k].item() for t, k in chosen) for n in ("right_time", "overlap_time")
-                    )
-                    score = right / near
-                else:
-                    score = -sum(t.wrong_seconds[k].item() for t, k in chosen) / 32
-                best[len(groups)] = max(best.get(len(groups), -np.inf), score)
-        for n, score in best.items():
-            mine = rows[n]["overlap_accuracy"] if objective == "overlap" else -rows[n]["wrong_time"]
-            assert mine >= score - 0.004 * abs(score)
-
-    def test_cut_events_count_as_longer(self):
-        rng = np.random.default_rng(4)
-        rows = []
-        for k in range(400):
-            start, length = rng.uniform(-6, 10), rng.exponential(4.0)
-            if start + length > 0:
-                rows.append((f"r{k}", max(start, 0), min(start + length, 10), "a"))
-        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
-        events = wk.Events.from_frame(frame, recording_length=10.0)
-        made = wk.plan(events, presence_criterion=0.3, **LEAN)
-        assert made.inputs["pilot"]["n_censored"] > 100
-        assert any("cut by the ends" in each for each in made.warnings)
-        seen = float((frame["offset"] - frame["onset"]).mean())
-        assert made.inputs["event_length_mean"] > seen + 0.5
-
-    def test_kaplan_meier(self):
-        """Against scipy's estimate."""
-        rng = np.random.default_rng(5)
-        values, cut = rng.exponential(size=200), rng.random(200) < 0.3
+    @pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
+    def test_an_event_that_ends_where_another_is_cut(self, order):
+        """At 2 s one event ends and one is cut: the cut one was still at risk, so the end weighs a third."""
+        values, cut = np.array([2.0, 2.0, 5.0])[order], np.array([False, True, False])[order]
         weights = kaplan_meier(values, cut)
-        ecdf = stats.ecdf(stats.CensoredData.right_censored(values, cut))
-        for x in (0.1, 0.5, 1.0, 2.0):
-            assert weights[values <= x].sum() == pytest.approx(float(ecdf.cdf.evaluate(x)), abs=1e-9)
+        assert weights[np.flatnonzero(~cut & (values == 2.0))[0]] == pytest.approx(1 / 3)
+        assert weights[np.flatnonzero(cut)[0]] == 0
 
-    def test_other_recordings_than_the_pilots(self, pilot):
-        made = wk.plan(pilot, presence_criterion=0.3, label="song", recording_length=600, family="lognorm", **LEAN)
-        assert made.inputs["recording_length"] == 600
-        assert made.inputs["model"] == "exact"  # about 20 songs in each: too dense for the sparse rule
-        rate = len(pilot.timelines("song").bounds) / (32 * 60)
-        assert made.inputs["n_events_placed"] == pytest.approx(rate * 600)
-        assert made.inputs["n_events"] < rate * 600  # some overlap
+    def test_segments_of_a_whole_number_are_counted_whole(self):
+        """60 / 0.1 is 599.9999999999999 or 600.0000000000001 in floating point: 600 segments either way."""
+        frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["x"]})
+        for total, width, count in ((60.0, 0.1, 600), (0.3 * 3, 0.3, 3), (1.1 * 7, 1.1, 7)):
+            events = wk.Events.from_frame(frame.assign(offset=[0.5], onset=[0.1]), recording_length=total)
+            task = wk.plan(events, presence_criterion=0.5, methods="fixed").task
+            assert task.row(Design("fixed", width)).n_queries == count
 
-    def test_unknown_lengths(self):
+    def test_examined_stretches_are_recordings(self, pilot):
+        cut = within(pilot, {"r0": [(5.0, 15.0), (10.0, 20.0)], "r31": [(0.0, 60.0)]})
+        assert cut.recordings["length"][cut.recordings["annotated"]].tolist() == [15.0, 60.0]
+        frame = pilot.to_frame()
+        mine = frame[(frame["recording"] == "r0") & (frame["onset"] < 20) & (frame["offset"] > 5)]
+        assert len(cut) == len(mine)
+
+    def test_a_family_smooths_the_pilot(self, pilot):
+        made = wk.plan(pilot, presence_criterion=0.3, label="song", family="lognorm", methods="fixed")
+        assert made.settings["lengths"].startswith("lognorm")
+        assert made.recommended.wrong_time_se > 0  # drawn, and it says so
+
+    def test_the_pilots_own_length_is_no_other_work(self, pilot):
+        told, own = (
+            wk.plan(pilot, presence_criterion=0.3, methods="fixed", **kw) for kw in ({"recording_length": 60}, {})
+        )
+        assert told.recommended == own.recommended
+
+    def test_unknown_lengths_are_said(self):
         frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 2.0], "offset": [2.0, 4.0], "label": "x"})
         events = wk.Events.from_frame(frame)
-        assert any("unknown" in each for each in wk.plan(events, presence_criterion=0.3, **LEAN).warnings)
-        told = wk.plan(events, presence_criterion=0.3, recording_length=30, **LEAN)
-        assert told.warnings == ()
+        made = wk.plan(events, presence_criterion=0.3, methods="fixed")
+        assert any("unknown" in each for each in made.warnings)
+        told = wk.plan(events, presence_criterion=0.3, recording_length=30, methods="fixed")
         assert told.listened == 60
         with pytest.raises(wk.InvalidInput, match="must reach the last event"):
             wk.plan(events, presence_criterion=0.3, recording_length=3)
 
-    def test_a_large_pilot_is_searched_in_part_and_shown_in_full(self):
-        rng = np.random.default_rng(6)
-        n = 12_000
-        onset = rng.uniform(0, 55, n)
-        frame = pd.DataFrame({"recording": rng.integers(0, 3000, n).astype(str), "onset": onset, "label": "x"})
-        frame["offset"] = onset + rng.lognormal(0, 0.4, n)
-        events = wk.Events.from_frame(frame, recording_length=60.0)
-        made = wk.plan(events, presence_criterion=0.3, **LEAN)
-        found = wk.evaluate(events, segment_length=made.segment_length, presence_criterion=0.3)
-        assert made.overlap_accuracy == pytest.approx(found.overlap_accuracy, abs=1e-9)
-        low, high = made.uncertainty["overlap_accuracy_ci"]
-        assert high - low < 0.03
-        assert made.task.n_recordings == len(events.recordings)
+
+class TestUncertainty:
+    def test_optimism_is_taken_off(self, pilot):
+        """What looks best on few recordings is worse on others: the promise is below what the pilot shows."""
+        few = within(pilot, {f"r{k}": [(0.0, 60.0)] for k in range(9)})
+        made = wk.plan(few, presence_criterion=0.3, methods="fixed")
+        assert made.uncertainty["wrong_time"] > made.wrong_time
+        low, high = made.uncertainty["wrong_time_ci"]
+        assert low < made.uncertainty["wrong_time"] < high
+        assert "New recordings will have" in made.answer
+
+    def test_the_optimism_is_that_of_the_choice(self, pilot):
+        """With one way to choose from there is nothing to be optimistic about."""
+        made = wk.plan(pilot, presence_criterion=0.3, label="song", methods="fixed")
+        from weakly.planning.uncertainty import how_sure
+
+        spread = Spread.of(made.task, [made.recommended])
+        alone = how_sure(made.task, spread, made.recommended, n_events=60)
+        phases = [made.segment_length * k / 8 for k in range(8)]
+        there = [
+            wk.evaluate(
+                pilot, segment_length=made.segment_length, presence_criterion=0.3, label="song", phase=phase
+            ).wrong_time
+            for phase in phases
+        ]
+        assert alone["wrong_time"] == pytest.approx(np.mean(there), abs=1e-9)
+        assert made.uncertainty["wrong_time"] > alone["wrong_time"] - 1e-9
+
+    def test_more_recordings_narrow_the_bands(self, pilot):
+        widths = []
+        for n in (8, 30):
+            part = within(pilot, {f"r{k}": [(0.0, 60.0)] for k in range(n)})
+            low, high = wk.plan(part, presence_criterion=0.3, methods="fixed").uncertainty["wrong_time_ci"]
+            widths.append(high - low)
+        assert widths[1] < widths[0]
+
+    def test_noise_is_that_of_paired_differences(self, pilot):
+        made = wk.plan(pilot, presence_criterion=0.3, label="song", methods="fixed")
+        spread = Spread.of(made.task, list(made.pool))
+        wrong = spread.parts[:, :2, 0]
+        assert spread.noise[0, 1] == pytest.approx((wrong[:, 0] - wrong[:, 1]).std(ddof=1) / np.sqrt(len(wrong)))
+
+    def test_other_criteria(self, paper):
+        at = {each["presence_criterion"]: each for each in paper.sensitivity}
+        assert at[0.5]["wrong_time"] == pytest.approx(paper.wrong_time, abs=1e-9)
+        assert at[0.9]["wrong_time"] > at[0.5]["wrong_time"]
 
 
-class TestDense:
-    def test_the_sparse_rule_is_not_used(self):
+def partitions(items):
+    """Every way to cut a list into stretches."""
+    if not items:
+        yield []
+        return
+    for k in range(1, len(items) + 1):
+        for rest in partitions(items[k:]):
+            yield [items[:k], *rest]
+
+
+class TestClasses:
+    def test_the_grouping_is_the_best_of_all(self):
+        rng = np.random.default_rng(0)
+        loss = rng.random((5, 4))
+        for n in range(1, 6):
+            picks, cuts = group(loss, n)
+            mine = sum(loss[i:j, k].sum() for k, (i, j) in zip(picks, itertools.pairwise(cuts)))
+            every = [
+                sum(min(loss[part, k].sum() for k in range(4)) for part in parts)
+                for parts in partitions(list(range(5)))
+                if len(parts) == n
+            ]
+            assert mine == pytest.approx(min(every))
+
+    def test_passes(self, pilot):
+        made = wk.plan(pilot, presence_criterion=0.3, methods="fixed").classes
+        one, each = made.passes[0], made.passes[-1]
+        assert sorted(label for part in each.labels for label in part) == ["call", "drum", "song"]
+        assert each.wrong_time < one.wrong_time
+        assert each.listened == 3 * one.listened
+        assert "3 passes" in made.words
+        widths = {row.label: row.segment_length for row in made.per_class}
+        assert widths["call"] < widths["drum"] < widths["song"]
+
+
+class TestDrawn:
+    def test_dense_recordings(self):
         """Thirty unit events in 100 s: reference 0.711772 with 88 segments; the sparse rule promises 0.764 (E24)."""
-        made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=30, **LEAN)
-        assert made.inputs["model"] == "exact"
-        assert made.overlap_accuracy == pytest.approx(0.7118, abs=0.004)
-        assert 0.95 < made.segment_length < 1.25
+        work = {"presence_criterion": 0.5, "recording_length": 100, "n_events": 30}
+        made = wk.plan(1.0, methods="fixed", objective="overlap", **work)
+        assert made.overlap_accuracy == pytest.approx(0.7118, abs=0.005)
+        assert 0.9 < made.segment_length < 1.3
+        assert "drawn recordings" in " ".join(made.assumptions)
 
-    def test_the_boolean_model(self):
-        from weakly.theory.dense import dense_recordings
-
-        made = wk.plan(1.0, presence_criterion=0.5, recording_length=400, event_rate=0.3, **LEAN)
-        expected = dense_recordings(
-            event_length=1, event_rate=0.3, segment_length=made.segment_length, presence_criterion=0.5
-        )
-        for word in ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy"):
-            assert made.recommended[word] == pytest.approx(getattr(expected, word), abs=0.01)
-
-
-SETTINGS = [
-    (gamma, m, total, law)
-    for (gamma, m), (total, law) in zip(
-        itertools.product((0.2, 0.5, 0.7, 0.95), (1, 2, 8, 20, 40)),
-        itertools.cycle(
-            [(100.0, "1"), (200.0, "0.5,1,4"), (150.0, "gamma:0.8,loc=0.5"), (120.0, "lognorm:s=0.4,scale=2")]
-        ),
-    )
-]
-
-
-@pytest.mark.parametrize(("gamma", "m", "total", "law"), SETTINGS)
-def test_the_plan_holds_in_simulation(gamma, m, total, law):
-    """Twenty settings: what the plan expects is what fresh recordings give, within their standard error."""
-    rng = np.random.default_rng([m, int(100 * gamma)])
-    total *= rng.uniform(0.8, 1.2)
-    made = wk.plan(law, presence_criterion=gamma, recording_length=total, n_events=m, methods="fixed")
-    count = max(300, 12_000 // m)
-    found = wk.simulate(
-        wk.Lengths.parse(law),
-        n_events=m,
-        recording_length=total,
-        segment_length=made.segment_length,
-        presence_criterion=gamma,
-        n_recordings=count,
-        rng=rng,
-    )
-    drawn = 0.0 if made.inputs["model"] == "closed form" else np.sqrt(count * m / 30_000)
-    for word in ("overlap_accuracy", "event_recall", "wrong_time", "recall"):
-        error = getattr(found, f"{word}_se") * np.sqrt(1 + drawn**2)
-        assert abs(getattr(found, word) - made.recommended[word]) <= 3.5 * error + 1e-9, word
+    def test_rare_events_are_drawn_where_they_are(self):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, event_rate=1e-4, methods="fixed")
+        assert made.task.n_events == pytest.approx(0.01, rel=0.01)
+        assert made.n_queries == pytest.approx(np.ceil(100 / made.segment_length))
 
 
 class TestReport:
@@ -490,35 +474,33 @@ class TestReport:
         assert paper.answer in text
         assert "weakly plan --event-length 1" in text
         assert text.count("<figure") == 4
-        outside = re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text)
-        assert not outside
+        assert "61.3 events" in text
+        assert 'title="accuracy of the segments that meet an event">accuracy near events' in text
+        assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text)
 
     def test_labels_are_escaped(self, tmp_path):
         frame = pd.DataFrame(
-            {
-                "recording": list("abcdefghij"),
-                "onset": 1.0,
-                "offset": np.linspace(2, 4, 10),
-                "label": "<script>x</script>",
-            }
+            {"recording": list("abcdefghij"), "onset": 1.0, "offset": np.linspace(2, 4, 10), "label": "<script>x"}
         )
         events = wk.Events.from_frame(frame, recording_length=20.0)
-        made = wk.plan(events, presence_criterion=0.3, label="<script>x</script>", **LEAN)
+        made = wk.plan(events, presence_criterion=0.3, label="<script>x", methods="fixed")
         assert "<script>" not in made.report(tmp_path / "plan.html").read_text()
 
-    def test_figures(self, paper):
-        assert set(paper.figures()) == {"frontier", "lengths", "cost", "timeline"}
-        ax = paper.plot()
-        assert ax.get_xlabel().startswith("segment length")
+    def test_the_frontier_says_what_its_dots_are(self, paper):
+        figures = paper.figures()
+        assert set(figures) == {"frontier", "lengths", "cost", "timeline"}
+        texts = " ".join(each.get_text() for each in figures["frontier"].axes[0].texts)
+        assert "recommended" in texts
+        assert "paper's optimum" in texts
+        assert "label nothing" in texts
 
     def test_the_timeline_labels_by_the_definition(self, paper):
         shown = paper.example
-        events = shown["events"]
         for each in shown["rows"]:
             if not each["name"].startswith("fixed"):
                 continue
             for (start, end), present in zip(each["segments"], each["present"]):
-                overlaps = [min(end, b) - max(start, a) >= 0.5 * (b - a) * (1 - 1e-9) for a, b in events]
+                overlaps = [min(end, b) - max(start, a) >= 0.5 * (b - a) * (1 - 1e-9) for a, b in shown["events"]]
                 assert present == any(overlaps)
 
 
@@ -526,18 +508,4 @@ def test_the_bundled_example_is_what_its_generator_writes():
     from weakly import example
 
     assert example.PILOT.read_text() == example.text()
-    events = example.pilot()
-    assert len(events.recordings) == 40
-    assert (events.recordings["length"] == 60).all()
-
-
-def test_windows_are_counted_until_one_reaches_the_end():
-    made = wk.plan(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1, methods="fixed,windows")
-    rows = [row for row in made.rows if row["method"] == "windows"]
-    assert rows
-    for row in rows:
-        hop, per_cell = row["settings"]["hop"], row["settings"]["windows_per_cell"]
-        count = 1
-        while (count - 1 + per_cell) * hop < 100.0 * (1 - 1e-9):
-            count += 1
-        assert row["n_queries"] == count
+    assert len(example.pilot().recordings) == 40

@@ -11,6 +11,7 @@ from typing import Any
 from .files import atomic_write
 from .plot import style
 from .results import show
+from .symbols import definition, plain_name
 
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
@@ -77,8 +78,10 @@ class Report:
     def table(self, frame: Any) -> Report:
         """A table with the house's number formats; headers are the house's words."""
         first = frame.iloc[0].tolist() if len(frame) else [None] * len(frame.columns)
-        heads = ((str(name).replace("_", " "), value) for name, value in zip(frame.columns, first))
-        head = "".join(f"<th{_words(value)}>{escape(name)}</th>" for name, value in heads)
+        head = "".join(
+            f'<th{_words(value)} title="{escape(definition(str(name)))}">{escape(plain_name(str(name)))}</th>'
+            for name, value in zip(frame.columns, first)
+        )
         rows = (
             "".join(f"<td{_words(value)}>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
             for row in frame.itertuples(index=False, name=None)

@@ -24,6 +24,7 @@ class Symbol:
     domain: str  # an interval such as "(0, 1]"
     typical: tuple[float, float]
     meaning: str
+    plain: str = ""  # what people call it in tables, pictures and answers
 
     @property
     def low(self) -> float:
@@ -58,17 +59,41 @@ class Symbol:
 SYMBOLS = {
     symbol.name: symbol
     for symbol in (
-        Symbol("event_length", "d_e", "s", "(0, inf)", (0.05, 60), "length of an event"),
-        Symbol("segment_length", "d_q", "s", "(0, inf)", (0.1, 60), "length of a query segment"),
-        Symbol("presence_criterion", r"\gamma", "", "(0, 1]", (0.05, 1), "least share of an event that is noticed"),
+        Symbol("event_length", "d_e", "s", "(0, inf)", (0.05, 60), "length of an event", "event length"),
+        Symbol("segment_length", "d_q", "s", "(0, inf)", (0.1, 60), "length of a query segment", "segment length"),
+        Symbol(
+            "presence_criterion",
+            r"\gamma",
+            "",
+            "(0, 1]",
+            (0.05, 1),
+            "least share of an event that is noticed",
+            "presence criterion",
+        ),
         Symbol("event_fraction", "h", "", "[0, 1]", (0, 1), "share of an event that lies in a segment"),
         Symbol("segment_accuracy", "F", "", "[0, 1]", (0, 1), "share of a segment's time that its label gets right"),
-        Symbol("overlap_accuracy", "f", "", "[0, 1]", (0, 1), "accuracy of the segments that meet an event"),
-        Symbol("recording_accuracy", "f_T", "", "[0, 1]", (0, 1), "share of a recording that is labelled right"),
+        Symbol(
+            "overlap_accuracy",
+            "f",
+            "",
+            "[0, 1]",
+            (0, 1),
+            "accuracy of the segments that meet an event",
+            "accuracy near events",
+        ),
+        Symbol(
+            "recording_accuracy",
+            "f_T",
+            "",
+            "[0, 1]",
+            (0, 1),
+            "share of a recording that is labelled right",
+            "time labelled right",
+        ),
         Symbol("length_ratio", r"\delta", "", "(0, inf)", (0.05, 20), "segment length over event length"),
-        Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording"),
-        Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording"),
-        Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers"),
+        Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording", "recording length"),
+        Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording", "events per recording"),
+        Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers", "queries"),
         Symbol("query_cost_share", "r", "", "[0, 1]", (0, 1), "cost of one query, if one second heard costs 1 - r"),
         Symbol("flip_rate", r"\rho", "", "[0, 1]", (0, 0.3), "chance that a label is flipped"),
         Symbol("guess_rate", "g_0", "", "[0, 1]", (0, 0.3), "chance of a present where the rule says absent"),
@@ -76,14 +101,66 @@ SYMBOLS = {
         Symbol("overestimation", "s", "", "[1, inf)", (1, 8), "queries asked over queries needed"),
         Symbol("hop", r"\eta", "s", "(0, inf)", (0.1, 10), "time from one window's start to the next"),
         Symbol("event_rate", r"\lambda", "1/s", "[0, inf)", (0, 2), "event starts per second"),
-        Symbol("precision", "P", "", "[0, 1]", (0, 1), "share of the time labelled present that is event time"),
-        Symbol("recall", "R", "", "[0, 1]", (0, 1), "share of event time that is labelled present"),
-        Symbol("event_recall", "R_e", "", "[0, 1]", (0, 1), "share of events noticed in at least one segment"),
-        Symbol("wrong_time", r"\epsilon", "s", "[0, inf)", (0, 100), "seconds with the wrong label"),
-        Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears"),
-        Symbol("cost", "C", "", "[0, inf)", (0, 1e6), "cost of labeling"),
+        Symbol(
+            "precision",
+            "P",
+            "",
+            "[0, 1]",
+            (0, 1),
+            "share of the time labelled present that is event time",
+            "labelled time that is right",
+        ),
+        Symbol(
+            "recall", "R", "", "[0, 1]", (0, 1), "share of event time that is labelled present", "event time labelled"
+        ),
+        Symbol(
+            "event_recall",
+            "R_e",
+            "",
+            "[0, 1]",
+            (0, 1),
+            "share of events noticed in at least one segment",
+            "events found",
+        ),
+        Symbol(
+            "wrong_time",
+            r"\epsilon",
+            "s",
+            "[0, inf)",
+            (0, 100),
+            "seconds with the wrong label",
+            "wrong time per recording",
+        ),
+        Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears", "listening"),
+        Symbol("cost", "C", "", "[0, inf)", (0, 1e6), "cost of labeling", "cost"),
     )
 }
+
+
+def plain_name(word: str) -> str:
+    """A word of results as people say it; code names stay in JSON, Python and CSV.
+
+    >>> plain_name("overlap_accuracy"), plain_name("event_recall_common"), plain_name("name")
+    ('accuracy near events', 'events found, common', 'name')
+    """
+    if word in SYMBOLS:
+        return SYMBOLS[word].plain or word.replace("_", " ")
+    known = next((name for name in SYMBOLS if word.startswith(f"{name}_")), None)
+    if known is not None:
+        return f"{plain_name(known)}, {word[len(known) + 1 :].replace('_', ' ')}"
+    after = next((name for name in SYMBOLS if word.endswith(f"_{name}") and SYMBOLS[name].plain), None)
+    if after is not None:
+        return f"{word[: -len(after) - 1].replace('_', ' ')} {plain_name(after)}"
+    return word.replace("_", " ")
+
+
+def definition(word: str) -> str:
+    """What a word of results means, for a glossary or a hover; empty for other words.
+
+    >>> definition("event_recall")
+    'share of events noticed in at least one segment'
+    """
+    return SYMBOLS[word].meaning if word in SYMBOLS else ""
 
 
 def _slip(symbol: Symbol, value: float) -> str:

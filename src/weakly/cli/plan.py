@@ -8,9 +8,9 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_rows, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrote
 
-_HELP = """Plan labeling: segment length, accuracy, events found, queries, hours, cost; fixed segments and better ways.
+_HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
 Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads.
 
@@ -18,21 +18,14 @@ Examples:
 
   weakly plan --event-length 1 --presence-criterion 0.5 --recording-length 100 --events 1
 
-  weakly plan --event-length 0.5,1,4 --presence-criterion 0.3,0.5 --recording-length 600 --budget 900 --report plan.html
+  weakly plan --event-length 0.5,1,4 --recording-length 600 --budget 900 --report plan.html
+
+  weakly plan --event-length 30 --rule seconds:1 --recording-length 600
 """
 _PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns.")
 
-_SHOWN = (
-    "name",
-    "overlap_accuracy",
-    "event_recall",
-    "precision",
-    "recall",
-    "wrong_time",
-    "n_queries",
-    "listened",
-    "cost",
-)
+#: The columns of the terminal's table: the word, how wide a heading may be, how a value is said.
+_SHOWN = ("name", "wrong_time", "event_recall", "overlap_accuracy", "n_queries", "cost")
 
 
 @app.command("plan", help=_HELP)
@@ -42,8 +35,11 @@ def plan(
         None, "--event-length", help="Seconds; several (0.5,1,4); or a law (gamma:0.8,loc=0.5)."
     ),
     presence_criterion: str = typer.Option(
-        ..., "--presence-criterion", help="Share of an event that is noticed: 0.5; several 0.3,0.5; a law beta:2,3."
+        None,
+        "--presence-criterion",
+        help="Share of an event that is noticed: 0.5; several 0.3,0.5; a law beta:2,3. Left out: 0.3, 0.5 and 0.7.",
     ),
+    rule: str = typer.Option(None, "--rule", help="A presence rule instead: seconds:1, coverage:0.5, any, birdnet."),
     recording_length: str = selection.RECORDING_LENGTH,
     events: float = typer.Option(None, "--events", help="Events per recording (1 unless told)."),
     event_rate: float = typer.Option(None, "--event-rate", help="Events per second, instead of --events."),
@@ -62,9 +58,11 @@ def plan(
     budget: float = typer.Option(None, "--budget", help="The most that the whole work may cost."),
     target: str = typer.Option(None, "--target", help="Such as 'overlap_accuracy>=0.7,event_recall>=0.9'."),
     objective: str = typer.Option(
-        "overlap", "--objective", help="overlap (near events) or recording (least wrong time)."
+        "wrong_time",
+        "--objective",
+        help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,change-point,oracle."),
+    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,oracle."),
     query_cost_share: float = typer.Option(
         None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
     ),
@@ -72,7 +70,8 @@ def plan(
     per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
-    seed: int = typer.Option(0, "--seed", min=0, help="For the bootstrap and drawn recordings."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Kept for old scripts: the answer does not depend on it."),
+    verbose: bool = typer.Option(False, "--verbose", help="Every row, every note, what it rests on, break-evens."),
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
@@ -94,7 +93,8 @@ def plan(
         given, seconds = selection.pilot([str(path) for path in pilot], how, examined=examined)
     made = make(
         given,
-        presence_criterion=_criterion(presence_criterion),
+        presence_criterion=None if presence_criterion is None else _criterion(presence_criterion),
+        rule=rule,
         recording_length=seconds,
         n_events=events,
         event_rate=event_rate,
@@ -114,7 +114,7 @@ def plan(
         family=family,
         rng=seed,
     )
-    deliver(made, json=json, out=out, report=report, command=command_line())
+    deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
 
 
 def _criterion(text: str) -> Any:
@@ -126,12 +126,14 @@ def _criterion(text: str) -> Any:
     return numbers(text, name="--presence-criterion")
 
 
-def deliver(made: Any, *, json: bool, out: Path | None, report: Path | None, command: str) -> None:
+def deliver(
+    made: Any, *, json: bool, out: Path | None, report: Path | None, command: str, verbose: bool = False
+) -> None:
     """Print the plan, or its JSON, and write what was asked for."""
     if json:
         print_json(made)
     else:
-        show(made)
+        show(made, verbose=verbose)
     if out is not None:
         from .. import plot
         from ..files import atomic_write
@@ -149,19 +151,102 @@ def deliver(made: Any, *, json: bool, out: Path | None, report: Path | None, com
         wrote(made.report(report, command=command))
 
 
-def show(made: Any) -> None:
-    """The plan as text: the answer, the table, notes, what it rests on."""
-    from ..planning.words import notes
+def show(made: Any, *, verbose: bool = False) -> None:
+    """The plan as text: the answer, the rows that matter with the pick in bold, and with ``verbose`` all the rest."""
+    from rich.console import Console
+    from rich.text import Text
 
-    typer.echo(made.answer)
-    typer.echo()
-    print_rows(list(_SHOWN), [tuple(row[name] for name in _SHOWN) for row in made.rows])
+    screen = Console(highlight=False)
+    width = screen.width if screen.is_terminal else 10_000
+    screen.print(Text(wrapped(made.answer, width)), soft_wrap=True)
+    screen.print()
+    rows = list(made.rows) if verbose else _few(made)
+    screen.print(_table(made, rows))
+    if not verbose:
+        for line in made.warnings:
+            screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
+        screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
+        return
+    from ..planning.figures import break_even_words
+    from ..planning.summary import notes
+
     for heading, lines in (
         ("Mind", made.warnings),
-        ("Where a method stops making sense", notes(made.rows)),
+        ("Where a way stops making sense", notes(made.rows)),
+        ("Following the events instead", break_even_words(made)),
         ("This rests on", made.assumptions),
     ):
         if lines:
-            typer.echo(f"\n{heading}:")
+            screen.print(Text(f"\n{heading}:"))
             for line in lines:
-                typer.echo(f"  - {line}")
+                screen.print(Text(wrapped(f"  - {line}", width, indent="    ")), soft_wrap=True)
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """The text in lines of at most this width; a number stays with its unit.
+
+    >>> wrapped("takes 12 s or 3 hours", 9)
+    'takes\\n12 s or\\n3 hours'
+    """
+    import re
+    import textwrap
+
+    glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
+    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def _few(made: Any) -> list[Any]:
+    """The five rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
+    rows = [made.recommended]
+    for row in made.rows:
+        fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note
+        if fresh and row.design not in {each.design for each in rows} and row.method != "oracle":
+            rows.append(row)
+    kept = [row for row in rows if row.method != "everything" or row is made.recommended]
+    return sorted(kept[:5] if len(kept) > 5 else kept, key=lambda row: row.wrong_time)
+
+
+def _table(made: Any, rows: list[Any]) -> Any:
+    """A table that fits 80 columns: short headings on two lines, numbers as people say them."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..planning.rows import digits, percent, seconds
+
+    heads = {
+        "name": "way to label",
+        "wrong_time": "wrong time\n(s/recording)",
+        "event_recall": "events\nfound",
+        "overlap_accuracy": "accuracy\nnear events",
+        "n_queries": "queries",
+        "cost": f"cost\n({made.task.cost.currency or 'units'})",
+    }
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for word in _SHOWN:
+        table.add_column(
+            Text(heads[word]), justify="left" if word == "name" else "right", no_wrap=word != "name", overflow="fold"
+        )
+    for row in rows:
+        share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
+        cells = [
+            _name(row, seconds),
+            digits(row.wrong_time),
+            *(percent(value) if value == value else "–" for value in share.values()),
+            f"{row.n_queries:,.0f}",
+            f"{row.cost:,.0f}" if row.cost >= 100 else digits(row.cost),
+        ]
+        style = "bold" if row.design == made.recommended.design else ""
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table
+
+
+def _name(row: Any, seconds: Any) -> str:
+    if row.method == "windows":
+        return f"{seconds(row.segment_length)} windows every {seconds(row.hop)}"
+    if row.method == "bisection":
+        return f"halving {seconds(row.start_length)} to {seconds(row.segment_length)}"
+    if row.method == "fixed":
+        paper = " (paper)" if "Theorem 2" in row.note else ""
+        return f"{seconds(row.segment_length)} segments{paper}"
+    return str(row.name)

@@ -11,6 +11,7 @@ divides by the width of cells cut at the recording's ends, and laws of criteria 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,8 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
 def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
     """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
     present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
-    from scipy.stats import binom
-
-    k, votes = grid[0], grid[3]
-    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
-    table, low, high = np.zeros((k + 1, k + 1)), who.low, who.high
-    for i in range(k + 1):  # windows over the cell, of which j meet the criterion
-        for j in range(i + 1):
-            met, unmet = binom.pmf(np.arange(j + 1), j, high), binom.pmf(np.arange(i - j + 1), i - j, low)
-            table[i, j] = np.convolve(met, unmet)[needed[i] :].sum()
-    tails = np.array([binom.sf(v - 1, np.arange(64 * k + 1), high) for v in range(k + 1)])  # of windows that notice
+    k, votes, low, high = grid[0], grid[3], who.low, who.high
+    needed, table, tails = _vote_tables(k, votes, low, high)
     if who.rule is not None or who.single is not None:
         law = (np.empty(0), np.empty((0, 0)), np.empty(0))
         return who.required_overlap(d, w), (needed, table, tails, low, high), law
@@ -94,6 +87,21 @@ def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, 
     smooth = who.annotator.panels
     law = (smooth.edges, smooth.table(who.annotator.criterion_cdf), who.annotator.label_chances)
     return np.zeros(len(d)), (needed, table, tails, low, high), law
+
+
+@lru_cache(maxsize=256)
+def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
+    """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of those that notice."""
+    from scipy.stats import binom
+
+    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
+    table = np.zeros((k + 1, k + 1))
+    for i in range(k + 1):  # windows over the cell, of which j meet the criterion
+        for j in range(i + 1):
+            met, unmet = binom.pmf(np.arange(j + 1), j, high), binom.pmf(np.arange(i - j + 1), i - j, low)
+            table[i, j] = np.convolve(met, unmet)[needed[i] :].sum()
+    tails = np.array([binom.sf(v - 1, np.arange(64 * k + 1), high) for v in range(k + 1)])  # of windows that notice
+    return needed, table, tails
 
 
 @kernel

@@ -2,5 +2,6 @@
 
 from .plan import plan
 from .result import Plan
+from .rows import Row
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "Row", "plan"]

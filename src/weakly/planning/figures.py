@@ -1,4 +1,4 @@
-"""The pictures of a plan: the frontier, accuracy over segment length, the cost of each method, a labelled timeline."""
+"""The pictures of a plan, and its report: one page for a colleague or a grant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import plot
-from .methods import COMMON, percent, seconds
+from ..report import Report
+from ..symbols import plain_name
+from .rows import COLUMNS, Row, digits, percent, seconds
+from .summary import notes
+from .task import COMMON
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,13 +20,12 @@ if TYPE_CHECKING:
     from .result import Plan
 
 CAPTIONS = {
-    "frontier": "What more cost buys. Every dot is a way to work; the large one is recommended.",
-    "lengths": "Accuracy near events and the share of events found over the segment length. The line marks the "
-    "recommended length, dots the lengths that people use.",
-    "cost": "What each method costs for the same work, and the wrong time that it leaves.",
-    "timeline": "Events (green) and the segments that each method labels present (orange): the first row is the truth.",
+    "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
+    "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
+    "cost": "What each way costs for the same work, and the wrong time that it leaves.",
+    "timeline": "Events (green) and the segments that each way labels present (orange): the first row is the truth.",
 }
-_METHOD = {"fixed": 0, "windows": 2, "bisection": 1, "change-point": 3, "oracle": 6}
+_METHOD = {"fixed": 0, "windows": 2, "bisection": 1, "nothing": 6, "everything": 6, "oracle": 6}
 
 
 def _colour(method: str) -> str:
@@ -30,76 +33,87 @@ def _colour(method: str) -> str:
 
 
 def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Accuracy and event recall over segment length."""
+    """Wrong time (left) and the share of events found (right) over the segment length."""
     ax = plot.axes(ax)
-    x = np.array([each["segment_length"] for each in plan.curve])
-    for word, colour, name in (
-        ("overlap_accuracy", plot.COLOURS[0], "accuracy near events"),
-        ("event_recall", plot.COLOURS[2], "events found"),
-    ):
-        y = np.array([each[word] for each in plan.curve], dtype=float)
-        ax.plot(x, y, color=colour, label=name)
-        if f"{word}_low" in plan.curve[0]:
-            low, high = (
-                np.array([each[f"{word}_{end}"] for each in plan.curve], dtype=float) for end in ("low", "high")
-            )
-            ax.fill_between(x, np.minimum(low, high), np.maximum(low, high), color=colour, alpha=0.15, linewidth=0)
-        for usual in COMMON:
-            if x[0] <= usual <= x[-1]:
-                ax.plot(usual, np.interp(usual, x, y), "o", color=colour, markersize=5)
-    width = plan.segment_length
-    if width is not None:
-        ax.axvline(width, color="#444444", linestyle="--", linewidth=1)
-        ax.annotate(seconds(width), (width, 0.02), xytext=(4, 0), textcoords="offset points", fontsize=9)
-    ax.set(xscale="log", ylim=(0, 1.03), xlabel=plot.label("segment_length"), ylabel="share")
+    rows = plan.curve
+    x = np.array([row.segment_length for row in rows], dtype=float)
+    wrong = np.array([row.wrong_time for row in rows])
+    found = np.array([row.event_recall for row in rows])
+    (left,) = ax.plot(x, wrong, color=plot.COLOURS[0], label=plain_name("wrong_time"))
+    usual = [k for k, width in enumerate(x) if width in COMMON]
+    ax.plot(x[usual], wrong[usual], "o", color=plot.COLOURS[0], markersize=5)
+    ax.axhline(plan.task.event_time, color="#888888", linewidth=1, linestyle=":")
+    _beside(ax, "label nothing", (1.0, plan.task.event_time), xycoords=("axes fraction", "data"), ha="right")
+    other = ax.twinx()
+    (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
+    other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
+    other.grid(visible=False)
+    if plan.equal_range is not None and plan.recommended.method == "fixed":
+        ax.axvspan(*plan.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
+    if plan.recommended.method == "fixed" and plan.segment_length is not None:
+        ax.axvline(plan.segment_length, color="#444444", linestyle="--", linewidth=1)
+        _beside(ax, seconds(plan.segment_length), (plan.segment_length, 0.0))
+    top = 2.0 * max(plan.task.event_time, plan.recommended.wrong_time)
+    ax.set(xscale="log", ylim=(0, top), xlabel=plot.label("segment_length"), ylabel="wrong time per recording (s)")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.legend(loc="best")
+    ax.legend(handles=[left, right], loc="best")
     return ax
 
 
+def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
+    ax.annotate(text, at, **{"xytext": (4, 3), "textcoords": "offset points", "fontsize": 8, "color": "#444444", **how})
+
+
+def _named(plan: Plan) -> dict[str, Row]:
+    """The few rows that a picture names: the pick, the paper's optimum, the best of the other methods."""
+    made = {"recommended: " + plan.recommended.name: plan.recommended}
+    for row in plan.rows:
+        if row.design == plan.recommended.design:
+            continue
+        if "Theorem 2" in row.note:
+            made[f"paper's optimum: {row.name}"] = row
+        elif row.asks and row.method not in {each.method for each in made.values()}:
+            made[row.name] = row
+    return made
+
+
 def _frontier(plan: Plan) -> Figure:
-    ax = plot.axes()
+    ax = plot.axes(size=(7.2, 4.4))
     for method in ("fixed", "windows", "bisection"):
-        part = [each for each in plan.pool if each["method"] == method and each["event_recall"] > 0]
+        part = [row for row in plan.pool if row.method == method]
         if part:
-            x, y = (np.array([each[word] for each in part]) for word in ("cost", "wrong_time"))
-            order = np.argsort(x)
-            ax.plot(x[order], y[order], ".", color=_colour(method), markersize=4, label=method, alpha=0.8)
-    for each in plan.rows:
-        if each["method"] in ("change-point", "oracle"):
-            ax.plot(each["cost"], each["wrong_time"], "^", color=_colour(each["method"]), markersize=5)
-    oracle = any(each["method"] == "oracle" for each in plan.rows)
-    if oracle:
-        ax.plot([], [], "^", color=_colour("oracle"), markersize=5, label="oracle (limit)")
-    chosen = plan.recommended
+            x, y = (np.array([getattr(row, word) for row in part]) for word in ("cost", "wrong_time"))
+            ax.plot(x, y, ".", color=_colour(method), markersize=4, label=method, alpha=0.8)
+    named = _named(plan)
+    nothing = next(row for row in plan.rows if row.method == "nothing")
+    top = 1.6 * max(nothing.wrong_time, plan.recommended.wrong_time)
+    asked = [row for row in plan.pool if row.asks]
+    left = 0.8 * min(row.cost for row in asked)
+    right = 1.6 * max([row.cost for row in named.values()] + [row.cost for row in asked if row.wrong_time < top])
+    front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in ("nothing", "everything")]
     ax.plot(
-        chosen["cost"],
-        chosen["wrong_time"],
-        "o",
-        color=_colour(chosen["method"]),
-        markersize=10,
-        markeredgecolor="black",
+        [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
     )
-    ax.annotate(
-        "recommended", (chosen["cost"], chosen["wrong_time"]), xytext=(10, 8), textcoords="offset points", fontsize=9
-    )
-    # What is far worse than labelling nothing would only squeeze the rest.
-    top = 1.6 * max(plan.task.event_time, chosen["wrong_time"])
-    right = 4 * max([chosen["cost"], *(each["cost"] for each in plan.rows if each["method"] == "windows")])
-    left = 0.9 * min(each["cost"] for each in (*plan.pool, *plan.rows))
-    ax.axhline(plan.task.event_time, color="#888888", linewidth=1, linestyle=":")
-    ax.annotate(
-        "nothing labelled present", (1, plan.task.event_time), xycoords=("axes fraction", "data"), xytext=(-4, 3),
-        textcoords="offset points", ha="right", fontsize=8, color="#666666",
-    )  # fmt: skip
-    ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
+    taken: list[float] = []
+    for k, (name, row) in enumerate(named.items()):
+        if row.wrong_time > top:
+            continue
+        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row.method), markersize=10 if k == 0 else 7,
+                markeredgecolor="black")  # fmt: skip
+        lift = 8 + 11 * sum(abs(row.wrong_time - each) < 0.06 * top for each in taken)
+        late = np.log(row.cost / left) > 0.55 * np.log(right / left)
+        _beside(ax, name, (row.cost, row.wrong_time), xytext=(-6 if late else 6, lift), ha="right" if late else "left")
+        taken.append(row.wrong_time)
+    ax.axhline(nothing.wrong_time, color="#888888", linewidth=1, linestyle=":")
+    _beside(ax, "label nothing", (1.0, nothing.wrong_time), xycoords=("axes fraction", "data"), ha="right")
     unit = plan.task.cost.currency
+    ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
     ax.set(xlabel=f"cost{f' ({unit})' if unit else ''}", ylabel="wrong time per recording (s)")
     from matplotlib.ticker import NullFormatter
 
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     if right / left < 30:
-        ax.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+        ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in "25" else "")
     else:
         ax.xaxis.set_minor_formatter(NullFormatter())
     ax.legend(loc="upper right")
@@ -107,27 +121,25 @@ def _frontier(plan: Plan) -> Figure:
 
 
 def _cost(plan: Plan) -> Figure:
-    rows = list(reversed(plan.rows))
+    rows = [row for row in reversed(plan.rows) if row.method not in ("nothing", "everything")]
     from matplotlib.figure import Figure
 
     with plot.style():
         figure = Figure(figsize=(8.0, 0.9 + 0.34 * len(rows)))
         left, right = figure.subplots(1, 2, sharey=True)
-    names = [each["name"] for each in rows]
     for ax, word, text in (
         (left, "cost", f"cost ({plan.task.cost.currency})" if plan.task.cost.currency else "cost"),
         (right, "wrong_time", "wrong time per recording (s)"),
     ):
-        values = np.array([each[word] for each in rows], dtype=float)
-        ax.barh(range(len(rows)), values, color=[_colour(each["method"]) for each in rows], height=0.7)
+        values = np.array([getattr(row, word) for row in rows], dtype=float)
+        ax.barh(range(len(rows)), values, color=[_colour(row.method) for row in rows], height=0.7)
         for k, value in enumerate(values):
-            label = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-            ax.annotate(label, (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
-        ax.set(xlabel=text, xlim=(0, 1.2 * max(values.max(), 1e-9)))
+            ax.annotate(digits(value), (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.set(xlabel=text, xlim=(0, 1.25 * max(values.max(), 1e-9)))
         ax.grid(visible=False, axis="y")
-    left.set_yticks(range(len(rows)), names, fontsize=9)
-    for tick, each in zip(left.get_yticklabels(), rows):
-        if each["name"] == plan.recommended["name"]:
+    left.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=9)
+    for tick, row in zip(left.get_yticklabels(), rows):
+        if row.design == plan.recommended.design:
             tick.set_fontweight("bold")
     return figure
 
@@ -152,12 +164,67 @@ def draw(plan: Plan) -> dict[str, Any]:
         }
 
 
-def caption(plan: Plan, name: str) -> str:
-    """The caption of a figure, with what it shows in this plan."""
-    if name == "lengths" and plan.segment_length is not None:
-        best = plan.recommended
-        return (
-            f"{CAPTIONS[name]} Here: {seconds(plan.segment_length)}, {percent(best['overlap_accuracy'])} accuracy near "
-            f"events with {percent(best['event_recall'])} of events found."
-        )
-    return CAPTIONS[name]
+def page(plan: Plan, *, command: str | None = None) -> Report:
+    """The report, ready to be written."""
+    import pandas as pd
+
+    figures = draw(plan)
+    label = plan.settings["label"]
+    report = Report("Labeling plan" + (f": {label}" if label else ""))
+    report.answer(plan.answer)
+    if plan.warnings:
+        report.items(list(plan.warnings))
+    for name, heading in (
+        ("timeline", ""),
+        ("lengths", "How long a segment should be"),
+        ("frontier", "What more cost buys"),
+        ("cost", "The ways to label on the same work"),
+    ):
+        if heading:
+            report.heading(heading)
+        report.figure(figures[name], CAPTIONS[name], name=name)
+    table, work = plan.to_frame(), ["name", "n_queries", "listened", "cost"]
+    report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
+    report.table(table[work])
+    report.text("Wrong time in seconds per recording; the second table is for the whole work, listening in seconds.")
+    if said := notes(plan.rows):
+        report.heading("Where a way stops making sense").items(said)
+    if plan.uncertainty:
+        report.heading("What new recordings will give").text(plan.uncertainty["words"])
+    if plan.by_criterion:
+        report.heading("What an unknown criterion changes").table(pd.DataFrame(plan.by_criterion)[
+            ["name", "presence_criterion", "wrong_time", "event_recall", "n_queries", "cost"]
+        ])  # fmt: skip
+    if plan.classes:
+        report.heading("Several classes").text(plan.classes.words)
+        report.table(pd.DataFrame([vars(row) for row in plan.classes.per_class]))
+        passes = pd.DataFrame([vars(row) for row in plan.classes.passes]).drop(columns="labels")
+        passes["segment_lengths"] = [", ".join(map(digits, row)) for row in passes["segment_lengths"]]
+        report.table(passes)
+    if plan.sensitivity:
+        report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
+    report.heading("Following the events instead").items(break_even_words(plan))
+    report.heading("What this rests on").items(list(plan.assumptions))
+    if command:
+        report.heading("The command that made it").code(command)
+    return report
+
+
+def break_even_words(plan: Plan) -> list[str]:
+    """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
+    even = plan.break_even
+    counts = [f"{value:.1f} events with {s} times the queries that are needed" for s, value in even["n_events"].items()]
+    return [
+        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), "
+        "segments that begin and end with the events would cost less up to "
+        f"{', '.join(counts[:-1])} and {counts[-1]}, per recording.",
+        f"With {digits(plan.task.n_events)} events per recording they would up to {digits(even['overestimation'])} "
+        "times the queries that are needed.",
+        f"If boundaries were known, {percent(_oracle_share(plan))} of the recommended way's queries would do.",
+    ]
+
+
+def _oracle_share(plan: Plan) -> float:
+    from .rows import Design
+
+    return min(1.0, plan.task.row(Design("oracle")).n_queries / max(plan.recommended.n_queries, 1e-9))

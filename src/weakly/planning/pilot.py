@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput
+from ..events import Events, Timelines
+from ..intervals import as_intervals
 from ..lengths import Lengths
 
 Floats = NDArray[np.float64]
@@ -18,24 +21,27 @@ Floats = NDArray[np.float64]
 class Pilot:
     """The timelines of every class, and the lengths of all their events."""
 
-    timelines: dict[str, Any]
+    timelines: dict[str, Timelines]
     values: Floats
     censored: NDArray[np.bool_]
     n_unknown: int  # recordings whose length the annotations do not say
+    n_joined: int  # events that touch or overlap one of their class, and became one with it
+    n_touching: int  # of these, those that begin where another ends
 
     @classmethod
-    def of(cls, events: Any, label: str | None, recording_length: float | None = None) -> Pilot:
+    def of(cls, events: Events, label: str | None, recording_length: float | None = None) -> Pilot:
         """The pilot from Events, of one class or of all; ``recording_length`` where they do not say it."""
-        if recording_length is not None and events.recordings["length"].isna().any():
+        if recording_length is not None and unknown_lengths(events):
             events = _with_length(events, recording_length)
         chosen = events.select(label)
         if len(chosen) == 0:
             raise InvalidInput("the pilot must hold at least one event, got none")
         timelines = events.by_label(label)  # of all events: other classes tell how long a recording is at least
-        unknown = int(events.recordings["length"].isna().sum())
+        unknown = unknown_lengths(events)
         values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
         censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
-        return cls(timelines, values, censored, unknown)
+        joined = len(chosen) - len(values)
+        return cls(timelines, values, censored, unknown, joined, _touching(chosen) if joined else 0)
 
     @property
     def extents(self) -> Floats:
@@ -44,7 +50,7 @@ class Pilot:
 
     @property
     def n_events(self) -> int:
-        """Events, all classes together."""
+        """Events, all classes together, what touches or overlaps as one."""
         return int(self.values.size)
 
     def lengths(self, family: str | None) -> Lengths:
@@ -56,27 +62,23 @@ class Pilot:
         noun = "pilot event" if self.n_events == 1 else f"{self.n_events:,} pilot events"
         return Lengths.sample(self.values, weights=weights, name=noun + (f" ({cut:,} cut by an edge)" if cut else ""))
 
-    def part(self, most: int, rng: np.random.Generator) -> dict[str, Any] | None:
-        """The timelines of some recordings, drawn at random, with about so many events; None if there are not more."""
-        from ..events import Timelines
 
-        count = len(self.extents)
-        if self.n_events <= most or count < 20:
-            return None
-        kept = np.zeros(count, dtype=bool)
-        kept[rng.permutation(count)[: max(10, int(count * most / self.n_events))]] = True
-        found = {}
-        for name, each in self.timelines.items():
-            numbers = each.counts
-            starts = np.concatenate(([0], np.cumsum(numbers[kept]))).astype(np.int64)
-            found[name] = Timelines(each.bounds[np.repeat(kept, numbers)], starts, each.lengths[kept])
-        return found
+def unknown_lengths(events: Events) -> int:
+    """How many annotated recordings do not say how long they are."""
+    return int((events.recordings["length"].isna() & events.recordings["annotated"]).sum())
 
 
-def _with_length(events: Any, recording_length: float) -> Any:
-    from ..events import Events
+def _touching(events: Events) -> int:
+    """How many events begin exactly where another of their class and recording ends."""
+    frame = events.to_frame()
+    group = frame.groupby(["recording", "label"], sort=False, observed=True).ngroup().to_numpy()
+    ends, begins = (np.column_stack((group, frame[name].to_numpy().round(6))) for name in ("offset", "onset"))
+    both = np.concatenate((np.unique(ends, axis=0), np.unique(begins, axis=0)))
+    return len(both) - len(np.unique(both, axis=0))
 
-    last = events.extents[events.recordings["length"].isna()]
+
+def _with_length(events: Events, recording_length: float) -> Events:
+    last = events.extents[events.recordings["length"].isna() & events.recordings["annotated"]]
     if (last > recording_length * (1 + 1e-9)).any():
         name = last.idxmax()
         raise InvalidInput(
@@ -86,6 +88,30 @@ def _with_length(events: Any, recording_length: float) -> Any:
         )
     known = events.recordings.assign(length=events.recordings["length"].fillna(recording_length))
     return Events(events.to_frame(), known)
+
+
+def within(events: Events, examined: Any) -> Events:
+    """The events of the examined stretches alone, each a recording of its own: {recording: intervals}, or a table with
+    the columns recording, onset, offset; left out, what the events themselves say was examined.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [4.0], "offset": [8.0], "label": ["x"]})
+    >>> cut = within(Events.from_frame(frame, recording_length=100.0), {"a": [(5.0, 15.0)]})
+    >>> cut.to_frame()[["onset", "offset"]].values.tolist(), cut.recordings["length"].tolist()
+    ([[0.0, 3.0]], [10.0])
+    """
+    if not isinstance(examined, Mapping):
+        return events.within(examined)
+    import pandas as pd
+
+    rows = [
+        (str(name), *stretch)
+        for name, stretches in examined.items()
+        for stretch in as_intervals(stretches, name=f"examined of {name!r}").tolist()
+    ]
+    if not rows:
+        raise InvalidInput("examined must hold at least one stretch of time, got none")
+    return events.within(pd.DataFrame(rows, columns=["recording", "onset", "offset"]))
 
 
 def kaplan_meier(values: Floats, censored: NDArray[np.bool_]) -> Floats:

@@ -1,42 +1,53 @@
-"""The door of planning: arguments in, a :class:`Plan` out."""
+"""Lengths or a pilot, who answers and a price in; a :class:`Plan` out."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..annotator import PresenceRule
 from ..cost import Cost
 from ..errors import InvalidInput
+from ..events import Events
 from ..lengths import Lengths
+from ..simulation import World
 from ..symbols import check, choice
-from . import words
+from ..theory import break_even_events, break_even_overestimation
+from . import summary
 from .classes import classes
-from .criteria import Criteria
-from .methods import METHODS, compare, percent
-from .pilot import Pilot
+from .criteria import UNKNOWN, Criteria
+from .decision import Choice, Target, choose, on_the_edge, targets
+from .model import Model, OneEvent, Recordings
+from .pilot import Pilot, unknown_lengths, within
 from .result import Plan
-from .start import Brief, Start, again, drawn_if_dense, from_lengths, from_pilot
-from .stretch import example
-from .targets import choose, targets
-from .task import Row, Task
-from .uncertainty import advice, how_sure, sensitivity
+from .rows import METHODS, Design, Row
+from .task import COMMON, Task
+from .timeline import example
+from .uncertainty import Spread, how_sure
+
+OBJECTIVES = ("wrong_time", "overlap", "recording")
+_DRAWN = 15_000  # events in drawn recordings
+_LONG = 10.0  # seconds: of longer events nobody waits for a share
 
 
 def plan(
     lengths_or_events: Any,
     *,
-    presence_criterion: Any,
+    presence_criterion: Any = None,
+    rule: Any = None,
+    annotator: Any = None,
     recording_length: float | None = None,
     n_events: float | None = None,
     event_rate: float | None = None,
     total_hours: float | None = None,
+    examined: Any = None,
     cost: Cost | None = None,
     budget: float | None = None,
     target: Any = None,
     methods: Any = None,
-    objective: str = "overlap",
+    objective: str = "wrong_time",
     label: str | None = None,
     family: str | None = None,
     rng: Any = None,
@@ -47,101 +58,116 @@ def plan(
     ----------
     lengths_or_events : an event length in seconds, several, a :class:`Lengths` or text such as ``gamma:0.8,loc=0.5``;
         or pilot annotations (:class:`Events`), of which recording lengths and event counts are taken as well.
-    presence_criterion : :math:`\gamma` in (0, 1]; several plausible values; a frozen scipy law; an :class:`Annotator`.
+    presence_criterion, rule, annotator : at most one of them: :math:`\gamma` in (0, 1], several plausible values or a
+        frozen scipy law; a :class:`PresenceRule` or its text (``seconds:1``); an :class:`Annotator`. Left out,
+        :math:`\gamma` is taken to be 0.3, 0.5 or 0.7, and the plan shows what each would change.
     recording_length : T in seconds. With a pilot, the length of the recordings whose length it does not say; if it says
         all, the length of other recordings to plan for.
     n_events, event_rate : events per recording (1 if neither is given), or event starts per second.
     total_hours : the whole work in hours; left out, one recording, or the pilot's own recordings.
+    examined : which parts of a pilot were annotated, {recording: intervals in seconds} or a table; the rest is not.
     cost : a :class:`Cost`; left out, the paper's with :math:`r = 0.5`.
     budget : the most that the whole work may cost.
     target : such as ``"overlap_accuracy>=0.7"``, ``"event_recall>=0.9,wrong_time<=2"``; wrong_time in s per recording.
-    methods : some of fixed, windows, bisection, change-point, oracle; left out, all.
-    objective : ``overlap`` for the best accuracy near events (Theorem 2), ``recording`` for the least wrong time (E7).
+    methods : some of fixed, windows, bisection, oracle; left out, all.
+    objective : ``wrong_time``: the least wrong time among ways that find 90 % of events, and the cheapest of those that
+        are practically as good; ``overlap``: the best accuracy near events (Theorem 2); ``recording``: the least wrong
+        time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
-    rng : seed or generator for the bootstrap and for drawn recordings; left out, 0, so that a plan is repeatable.
+    rng : accepted for old scripts; nothing here is left to chance, and the answer does not depend on it.
 
     Notes
     -----
-    One event per recording, or events far apart: Theorems 1 to 5 of the paper, corrected (E6, E7), for any law of
-    lengths. A pilot is scored exactly on its own events, over every phase of the grid. Where events come close to each
-    other (E24), recordings are drawn with that density and scored exactly. Accuracy near events is pooled over all
-    segments that meet an event and never stands without the share of events found (E32).
+    Every row is exact on what will be asked: segments start at 0 and the last one is cut, on all events of a pilot, or
+    over all places of one event in a recording of the given length. Several events in a recording are drawn (with a
+    fixed seed, those that overlap become one), and the row says its standard error.
 
     Examples
     --------
-    >>> made = plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
-    >>> round(made.segment_length, 4), round(made.overlap_accuracy, 4), made.n_queries
-    (0.809, 0.7639, 124.0)
-    >>> made.answer[:23]
-    'Label 0.81 s segments: '
+    >>> made = plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1, methods="fixed")
+    >>> made.recommended.segment_length, made.n_queries, made.equal_range
+    (0.8, 125.0, (0.6, 0.8))
+    >>> round(plan(1.0, presence_criterion=0.5, recording_length=100, objective="overlap").segment_length, 4)
+    0.809
     """
-    criteria = Criteria.of(presence_criterion)
-    objective = choice("objective", objective, ("overlap", "recording"))
-    used = _methods(methods)
-    wanted = targets(target)
+    criteria = Criteria.of(presence_criterion, rule, annotator)
+    objective = choice("objective", objective, OBJECTIVES)
+    used, wanted = _methods(methods), targets(target)
     limit = None if budget is None else float(check("cost", budget, called="budget"))
-    generator = np.random.default_rng(0 if rng is None else rng)
     price = cost or Cost()
     if not isinstance(price, Cost):
         raise InvalidInput(f"cost must be a Cost, such as Cost(per_second=0.01, per_query=0.05), got {cost!r}")
     brief = Brief.of(
-        recording_length=recording_length,
-        n_events=n_events,
-        event_rate=event_rate,
-        total_hours=total_hours,
-        criteria=criteria,
-        cost=price,
-        objective=objective,
+        recording_length=recording_length, n_events=n_events, event_rate=event_rate, total_hours=total_hours
     )
     warned: list[str] = []
-    start = _start(lengths_or_events, brief, label=label, family=family, rng=generator, warned=warned)
-    task, pilot = start.task, start.pilot
-    rows = compare(task, used)
-    chosen = choose(task, rows, methods=used, wanted=wanted, budget=limit)
-    if start.shown is not task:
-        rows = [again(start.shown, made) for made in rows]
-        chosen = replace(chosen, row=again(start.shown, chosen.row))
-    inputs = _inputs(task, pilot, label, criteria, limit, wanted, total_hours, used)
-    width = chosen.row["segment_length"] or task.optimum
-    sure = how_sure(start, lengths_or_events, generator, width)
-    several = classes(task, start.models) if len(start.models) > 1 else None
-    _warn(task, chosen.row, warned)
-    stretch = None if pilot is None else max(pilot.timelines.values(), key=lambda each: len(each.bounds))
-    return Plan(
-        answer=words.answer(task, chosen, rows, wanted=wanted, budget=limit, advice=advice(sure, several)),
-        recommended=chosen.row,
-        reachable=chosen.reachable,
+    task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
+    best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
+    pool = [*task.candidates(used), *(task.row(Design(each)) for each in ("nothing", "everything"))]
+    if "fixed" in used and objective == "overlap":
+        pool.append(best)
+    pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)
+    spread = Spread.of(task, pool) if pilot is not None or np.ndim(lengths_or_events) == 1 else None
+    asked: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": limit}
+    picked = choose(pool, noise=None if spread is None or pilot is None else spread.margin, **asked)
+    sure = None
+    if spread is not None:
+        count = pilot.n_events if pilot is not None else int(np.size(lengths_or_events))
+        sure = how_sure(task, spread, picked.row, n_events=count)
+    several = None
+    if task.n_classes > 1:
+        several = classes(task, _fixed_part(picked.row, pool, asked))
+    other = _other_rule(task, used, asked)
+    by_criterion = _by_criterion(task, used, asked) if criteria.kind == "unknown" else ()
+    settings = _settings(task, brief, pilot, label, wanted, limit, used, objective)
+    rows = _shown(task, pool, picked, best, used)
+    made = Plan(
+        answer="",
+        recommended=picked.row,
+        reachable=picked.reachable,
+        equal_range=_range(picked),
         rows=tuple(rows),
         objective=objective,
-        assumptions=tuple(words.assumptions(task, inputs=inputs, wanted=wanted)),
-        warnings=tuple(warned),
-        inputs=inputs,
-        curve=tuple(_curve(task)),
-        sensitivity=tuple(sensitivity(task, width)),
+        assumptions=tuple(summary.assumptions(task, objective=objective)),
+        warnings=(),
+        settings=settings,
+        by_criterion=tuple(by_criterion),
+        other_rule=other,
         uncertainty=sure,
         classes=several,
-        example=example(task, rows, chosen.row, stretch, generator),
+        break_even=_break_even(task, float(best.segment_length or 0.0)),
+        example=example(task, rows, picked.row, pilot),
         task=task,
-        pool=tuple(chosen.pool),
+        pool=tuple(pool),
     )
+    warned += summary.warnings(task, picked.row)
+    return replace(made, answer=summary.answer(made, picked, wanted=wanted, budget=limit), warnings=tuple(warned))
 
 
-def _start(
-    given: Any, brief: Brief, *, label: str | None, family: str | None, rng: np.random.Generator, warned: list[str]
-) -> Start:
-    """The work, from pilot annotations or from event lengths."""
-    if hasattr(given, "timelines"):
-        pilot = Pilot.of(given, label, brief.recording_length)
-        if given.recordings["length"].isna().any():  # then the length given is that of the pilot's own recordings
-            brief = replace(brief, recording_length=None)
-        return from_pilot(pilot, brief, family=family, rng=rng, warned=warned)
-    if label is not None:
-        raise InvalidInput("label needs pilot annotations with classes, got event lengths")
-    if family is not None:
-        raise InvalidInput("family needs pilot annotations to fit, got event lengths; give Lengths.fit(values)")
-    lengths = Lengths.parse(given) if isinstance(given, str) else Lengths.of(given)
-    return drawn_if_dense(from_lengths(lengths, brief), poisson=brief.event_rate is not None, rng=rng)
+@dataclass(frozen=True)
+class Brief:
+    """What is known of the work besides event lengths, checked."""
+
+    recording_length: float | None
+    n_events: float | None
+    event_rate: float | None
+    total_hours: float | None
+
+    @classmethod
+    def of(cls, **given: Any) -> Brief:
+        """The brief from the arguments of a public function."""
+        if given["n_events"] is not None and given["event_rate"] is not None:
+            raise InvalidInput("give n_events (per recording) or event_rate (per second), not both")
+        made: dict[str, Any] = {}
+        for name, value in given.items():
+            symbol = "recording_length" if name == "total_hours" else name
+            made[name] = None if value is None else float(check(symbol, value, called=name))
+            if value is not None and not np.isfinite(made[name]):
+                raise InvalidInput(f"{name} must be finite, got {value}")
+        if made["n_events"] == 0 or made["event_rate"] == 0:
+            raise InvalidInput("n_events must be > 0: without events there is nothing to find")
+        return cls(**made)
 
 
 def _methods(methods: Any) -> tuple[str, ...]:
@@ -154,31 +180,191 @@ def _methods(methods: Any) -> tuple[str, ...]:
     return used
 
 
-def _inputs(
-    task: Task,
-    pilot: Pilot | None,
-    label: str | None,
-    criteria: Criteria,
-    budget: float | None,
-    wanted: tuple[Any, ...],
-    total_hours: float | None,
-    used: tuple[str, ...],
-) -> dict[str, Any]:
-    low, high = criteria.plausible
+def _task(
+    given: Any, brief: Brief, criteria: Criteria, cost: Cost, label: str | None, family: str | None, examined: Any,
+    warned: list[str],
+) -> tuple[Task, Pilot | None]:  # fmt: skip
+    """The work, from pilot annotations or from event lengths."""
+    if isinstance(given, Events):
+        events = within(given, examined)
+        known = not unknown_lengths(events)
+        pilot = Pilot.of(events, label, brief.recording_length)
+        same = brief.recording_length is not None and np.allclose(pilot.extents, brief.recording_length, rtol=1e-9)
+        if same or not known:  # then the length given is that of the pilot's own recordings
+            brief = replace(brief, recording_length=None)
+        warned += summary.pilot_warnings(pilot)
+        return _of_pilot(pilot, brief, criteria, cost, family), pilot
+    for name, value in (("label", label), ("family", family), ("examined", examined)):
+        if value is not None:
+            raise InvalidInput(f"{name} needs pilot annotations, got event lengths")
+    lengths = Lengths.parse(given) if isinstance(given, str) else Lengths.of(given)
+    return _of_lengths(lengths, brief, criteria, cost), None
+
+
+def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) -> Task:
+    """Events with these lengths that fall anywhere in recordings of one length."""
+    total = brief.recording_length
+    if total is None:
+        if brief.total_hours is None:
+            raise InvalidInput("recording_length must be given in seconds (or total_hours, or pilot annotations)")
+        total = brief.total_hours * 3600.0
+    count = brief.event_rate * total if brief.event_rate is not None else brief.n_events or 1.0
+    recordings = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / total
+    if lengths.mean > total:
+        raise InvalidInput(
+            f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s"
+        )
+    if count <= 1 and brief.event_rate is None:
+        model: Model = OneEvent(lengths, total, share=count)
+    else:
+        model = _drawn(lengths, total, count, poisson=brief.event_rate is not None)
+    return Task({"event": model}, criteria, cost, lengths, scale=recordings / model.count)
+
+
+class _SomeEvents:
+    """A Poisson law of counts, given that there is an event."""
+
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Any:
+        from scipy.stats import poisson
+
+        low = np.exp(-self.mean)
+        drawn = poisson.ppf(low + (1 - low) * random_state.random(size), self.mean)
+        return np.maximum(drawn, 1).astype(np.int64)
+
+
+def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Recordings:
+    """Recordings with events placed anywhere; what overlaps is one event. A count that is not whole is Poisson's."""
+    steady = float(count).is_integer() and not poisson
+    some = 1.0 if steady else 1 - np.exp(-count)
+    n = int(np.clip(_DRAWN * some / count, 100, 20_000))
+    world = World(lengths, int(count) if steady else _SomeEvents(count), total, "uniform", 0.0)
+    timelines, _ = world.draw(n, np.random.default_rng(0))
+    described = (
+        f"{n:,} drawn recordings with {count:.3g} events anywhere in each (those that overlap are one), scored with "
+        "segments from 0 to the end"
+    )
+    return Recordings.of(timelines, described, drawn=True, silent=n / some - n)
+
+
+def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family: str | None) -> Task:
+    """More work like the pilot's, scored on the pilot's own events unless another work is described."""
+    lengths, extents = pilot.lengths(family), pilot.extents
+    if not (family is brief.recording_length is brief.n_events is brief.event_rate is None):
+        density = brief.n_events is not None or brief.event_rate is not None
+        rate = brief.event_rate if density else pilot.n_events / float(extents.sum())
+        other = replace(brief, recording_length=brief.recording_length or float(extents.mean()), event_rate=rate)
+        return _of_lengths(lengths, other, criteria, cost)
+    described = (
+        f"all {pilot.n_events:,} events of the pilot, scored as weakly evaluate does with segments from 0 to the end "
+        "of every recording"
+    )
+    scale = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / float(extents.sum())
+    models: dict[str, Model] = {name: Recordings.of(each, described) for name, each in pilot.timelines.items()}
+    return Task(models, criteria, cost, lengths, scale=scale)
+
+
+def _fixed_part(picked: Row, pool: list[Row], asked: dict[str, Any]) -> float:
+    """The segment length that all classes share: the recommended one, or that of the best fixed segments."""
+    if picked.method == "fixed" and picked.segment_length is not None:
+        return picked.segment_length
+    fixed = [row for row in pool if row.method in ("fixed", "nothing", "everything")]
+    if any(row.asks for row in fixed):
+        found = choose(fixed, objective=asked["objective"], wanted=(), budget=None).row.segment_length
+        if found is not None:
+            return found
+    return float(next(row.segment_length for row in pool if row.segment_length is not None) or 1.0)
+
+
+def _range(picked: Choice) -> tuple[float, float] | None:
+    """From the shortest to the longest segment of the recommended method that is practically as good."""
+    row = picked.row
+    same = [
+        float(each.segment_length or 0.0)
+        for each in (*picked.equal, row)
+        if each.method == row.method and each.design.windows_per_cell == row.design.windows_per_cell
+    ]
+    return (min(same), max(same)) if row.segment_length is not None else None
+
+
+def _shown(task: Task, pool: list[Row], picked: Choice, best: Row, used: tuple[str, ...]) -> list[Row]:
+    """The rows of the comparison: the pick, the best of every method, what people use, and the limits."""
+    asked: dict[str, Any] = {"objective": "wrong_time", "wanted": (), "budget": None}
+    unasked = [row for row in pool if row.method in ("nothing", "everything")]
+    rows = [picked.row] if picked.row.asks else []
+    for method in ("fixed", "windows", "bisection"):
+        own = [row for row in pool if row.method == method]
+        if own:
+            rows.append(choose([*own, *unasked], **asked).row)
+    if "fixed" in used:
+        rows.append(best)
+        usual = [row for row in task.fixed_rows if row.segment_length in COMMON]
+        rows += usual
+    rows += unasked
+    if "oracle" in used:
+        rows.append(task.row(Design("oracle")))
+    shown: dict[Design, Row] = {}
+    for row in rows:
+        shown.setdefault(row.design, row)
+    return list(shown.values())
+
+
+def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """What would be recommended if the criterion were known to be this."""
+    made = []
+    for value in UNKNOWN:
+        own = replace(task, criteria=Criteria.of(value))
+        pool = [*own.candidates(used), *(own.row(Design(each)) for each in ("nothing", "everything"))]
+        row = choose(pool, **asked).row
+        made.append({"presence_criterion": value, **row.to_dict()})
+    return made
+
+
+def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dict[str, Any] | None:
+    """For long events, what a rule in seconds would make of the plan: nobody waits for a share of a long event."""
+    if task.criteria.kind == "rule" or task.lengths.mean <= _LONG:
+        return None
+    own = replace(task, criteria=Criteria.of(rule=PresenceRule.seconds(1.0)))
+    pool = [*own.candidates(tuple(each for each in used if each != "bisection") or used)]
+    pool += [own.row(Design(each)) for each in ("nothing", "everything")]
+    row = choose(pool, **asked).row
+    return {"rule": "seconds:1", **row.to_dict()}
+
+
+def _break_even(task: Task, segment_length: float) -> dict[str, Any]:
+    """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
+    where: dict[str, Any] = {"recording_length": task.recording_length, "segment_length": segment_length}
     return {
-        "lengths": task.lengths.name,
-        "event_length_mean": task.lengths.mean,
-        "event_length_std": task.lengths.std,
-        "event_length_quartiles": [task.lengths.quantile(p) for p in (0.25, 0.5, 0.75)],
-        "presence_criterion": criteria.values.tolist() if criteria.kind != "law" else criteria.middle,
-        "presence_criterion_name": criteria.name,
+        "segment_length": segment_length,
+        "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
+        "overestimation": float(break_even_overestimation(n_events=task.n_events, **where)),
+    }
+
+
+def _settings(
+    task: Task, brief: Brief, pilot: Pilot | None, label: str | None, wanted: tuple[Target, ...], budget: float | None,
+    used: tuple[str, ...], objective: str,
+) -> dict[str, Any]:  # fmt: skip
+    low, high = task.criteria.plausible
+    values = task.criteria.who.criteria
+    lengths = task.lengths
+    return {
+        "lengths": lengths.name,
+        "event_length_mean": lengths.mean,
+        "event_length_std": lengths.std,
+        "event_length_quartiles": [lengths.quantile(p) for p in (0.25, 0.5, 0.75)],
+        "presence_criterion": task.criteria.middle if values is None else values.tolist(),
+        "presence_criterion_name": task.criteria.name,
         "presence_criterion_plausible": [low, high],
+        "rule": task.criteria.name if task.criteria.kind == "rule" else None,
         "recording_length": task.recording_length,
         "n_recordings": task.n_recordings,
         "n_events": task.n_events,
-        "n_events_placed": task.n_placed,
+        "event_time": task.event_time,
         "total_seconds": task.total,
-        "total_hours": total_hours,
+        "total_hours": brief.total_hours,
         "pilot": None
         if pilot is None
         else {
@@ -186,9 +372,10 @@ def _inputs(
             "n_recordings": len(pilot.extents),
             "n_censored": int(pilot.censored.sum()),
             "n_unknown_lengths": pilot.n_unknown,
+            "n_joined": pilot.n_joined,
         },
         "label": label,
-        "labels": list(task.labels),
+        "labels": list(task.models) if pilot is not None else [],
         "cost": {
             "query_cost_share": task.cost.query_cost_share,
             "per_second": task.cost.per_second,
@@ -198,42 +385,7 @@ def _inputs(
         },
         "budget": budget,
         "target": [each.text for each in wanted],
+        "objective": objective,
         "methods": list(used),
-        "model": task.model.name,
+        "model": {OneEvent: "one event", Recordings: "recordings"}[type(task.model)],  # type: ignore[index]
     }
-
-
-def _curve(task: Task) -> list[Row]:
-    """Quality and cost over segment length, for drawing; with a band where the criterion is not one known value."""
-    inside = (task.grid >= task.optimum / 30) & (task.grid <= max(30 * task.optimum, 12.0))
-    found = task.on_grid.words()
-    queries = task.segments(task.grid) * task.n_classes
-    low, high = task.criteria.plausible
-    bands = {}
-    if task.criteria.kind != "known":
-        bands = {
-            end: task.model.fixed(task.grid[inside], task.criteria.only(g)).words()
-            for end, g in (("low", low), ("high", high))
-        }
-    rows = []
-    for n, k in enumerate(np.flatnonzero(inside)):
-        row: Row = {"segment_length": float(task.grid[k]), **{word: float(each[k]) for word, each in found.items()}}
-        row["n_queries"] = float(queries[k])
-        row["cost"] = float(task.cost.of(listened=task.total, n_queries=queries[k]))
-        for end, each in bands.items():
-            row |= {f"{word}_{end}": float(each[word][n]) for word in ("overlap_accuracy", "event_recall")}
-        rows.append(row)
-    return rows
-
-
-def _warn(task: Task, chosen: Row, warned: list[str]) -> None:
-    if chosen["event_recall"] < 0.9:
-        warned.append(
-            f"Accuracy near events hides lost events: {percent(1 - chosen['event_recall'])} of events are never "
-            "labelled present."
-        )
-    if chosen["wrong_time"] >= task.event_time * (1 - 1e-9):
-        warned.append("These labels hold as much wrong time as labelling nothing present would.")
-    top = float(task.recordings.max())
-    if chosen["method"] == "fixed" and chosen["segment_length"] >= 0.5 * top:
-        warned.append("The segment is about as long as a recording: events fill most of it, and little else matters.")

@@ -2,100 +2,131 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..results import WORDS, plain
-from .methods import mark_frontier
-from .task import Row, Task
+from .classes import Classes
+from .decision import FOUND
+from .rows import COLUMNS, Design, Row
+from .task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = ("name", "method", "segment_length", *WORDS, "n_queries", "listened", "cost", "note")
-
 
 @dataclass(frozen=True)
 class Plan:
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
-    ``answer`` is the plan in words, ``recommended`` the row it speaks of, ``rows`` the comparison of methods,
-    ``reachable`` whether budget and targets can be met. ``wrong_time`` is in seconds per recording, all classes
-    together; ``n_queries``, ``listened`` and ``cost`` are for the whole work.
+    ``answer`` is the plan in words, ``recommended`` the :class:`Row` it speaks of, ``equal_range`` the segment lengths
+    that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
+    ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
+    them, ``by_criterion`` what other criteria would change where none was given. The words of ``recommended`` are
+    attributes of the plan too.
     """
 
     answer: str
     recommended: Row
     reachable: bool
+    equal_range: tuple[float, float] | None
     rows: tuple[Row, ...]
     objective: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
-    inputs: dict[str, Any]
-    curve: tuple[Row, ...]
-    sensitivity: tuple[Row, ...]
+    settings: dict[str, Any]
+    by_criterion: tuple[dict[str, Any], ...]
+    other_rule: dict[str, Any] | None
     uncertainty: dict[str, Any] | None
-    classes: dict[str, Any] | None
+    classes: Classes | None
+    break_even: dict[str, Any]
     example: dict[str, Any]
     task: Task = field(repr=False, compare=False)
     pool: tuple[Row, ...] = field(repr=False, compare=False)
 
     @property
     def segment_length(self) -> float | None:
-        """The recommended segment length in seconds; None for a method without one."""
-        return self.recommended["segment_length"]  # type: ignore[no-any-return]
+        """The recommended segment length in seconds; None for a way without one."""
+        return self.recommended.segment_length
 
     def __getattr__(self, name: str) -> Any:
         if name in (*WORDS, "n_queries", "listened", "cost", "method"):
-            return self.recommended[name]
-        raise AttributeError(name)
+            return getattr(self.recommended, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @cached_property
+    def curve(self) -> list[Row]:
+        """Fixed segments over their length, from the same rows as the comparison."""
+        centre = self.segment_length or self.break_even["segment_length"]
+        near = [row for row in self.task.fixed_rows if centre / 30 <= (row.segment_length or 0.0) <= 30 * centre]
+        return near or self.task.fixed_rows
+
+    @cached_property
+    def sensitivity(self) -> list[dict[str, Any]]:
+        """What the recommended way gives if the criterion is another one, and the fixed segments best for that one."""
+        task, picked = self.task, self.recommended
+        if task.criteria.kind == "rule" or not picked.asks:
+            return []
+        low, high = task.criteria.plausible
+        widths = task.grid[:: max(1, task.grid.size // 30)]
+        made = []
+        for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
+            own = replace(task, criteria=task.criteria.only(float(value)))
+            here = own.row(picked.design)
+            rows = own.rows([Design("fixed", float(width)) for width in widths])
+            best = min(rows, key=lambda row: (row.event_recall < FOUND, row.wrong_time))
+            words = ("wrong_time", "event_recall", "overlap_accuracy")
+            made.append(
+                {
+                    "presence_criterion": float(value),
+                    **{word: getattr(here, word) for word in words},
+                    "best_segment_length": best.segment_length,
+                    **{f"best_{word}": getattr(best, word) for word in words},
+                    "plausible": bool(low - 1e-9 <= value <= high + 1e-9),
+                }
+            )
+        return made
+
+    def _frontier(self) -> list[dict[str, Any]]:
+        """Every way that was looked at, by cost, each told whether no cheaper one has as little wrong time."""
+        unique = {row.design: row for row in (*self.pool, *self.rows) if row.attainable}
+        made, best = [], float("inf")
+        for row in sorted(unique.values(), key=lambda each: (each.cost, each.wrong_time)):
+            made.append({**row.to_dict(), "on_frontier": row.wrong_time < best - 1e-12})
+            best = min(best, row.wrong_time)
+        return made
+
+    def frontier(self) -> pd.DataFrame:
+        """Every way that was looked at, by cost; ``on_frontier`` where no cheaper way has as little wrong time."""
+        import pandas as pd
+
+        return pd.DataFrame(self._frontier()).drop(columns=["note"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and words; the same for the CLI, the report and the page."""
-        made = {
-            "answer": self.answer,
-            "recommended": self.recommended,
-            "reachable": self.reachable,
-            "objective": self.objective,
-            "rows": self.rows,
-            "curve": self.curve,
-            "frontier": [_slim(each) for each in self._frontier_rows()],
-            "sensitivity": self.sensitivity,
-            "uncertainty": self.uncertainty,
-            "classes": self.classes,
-            "example": self.example,
-            "assumptions": self.assumptions,
-            "warnings": self.warnings,
-            "inputs": self.inputs,
-        }
-        return plain(made)  # type: ignore[no-any-return]
+        names = (
+            "answer", "recommended", "reachable", "equal_range", "objective", "rows", "curve", "sensitivity",
+            "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
+            "settings",
+        )  # fmt: skip
+        return dict(plain({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per method, in the words of results."""
+        """One row per way of the comparison, in the words of results."""
         import pandas as pd
 
-        return pd.DataFrame([{name: made[name] for name in COLUMNS} for made in self.rows], columns=list(COLUMNS))
-
-    def _frontier_rows(self) -> list[Row]:
-        word = "overlap_accuracy" if self.objective == "overlap" else "wrong_time"
-        if word == "overlap_accuracy":  # cells of windows are other segments, so they do not compare by it
-            rest = [each for each in self.pool if each["method"] == "windows"]
-            same = mark_frontier([each for each in self.pool if each["method"] != "windows"], better=word)
-            return same + [{**each, "on_frontier": False} for each in rest]
-        return mark_frontier(list(self.pool), better=word)
-
-    def frontier(self) -> pd.DataFrame:
-        """Every way to work that was looked at, by cost; ``on_frontier`` where no cheaper way is as good."""
-        import pandas as pd
-
-        rows = [_slim(each) for each in self._frontier_rows()]
-        return pd.DataFrame(rows).sort_values("cost", kind="stable", ignore_index=True)
+        return pd.DataFrame(
+            [{name: getattr(row, name) for name in COLUMNS} for row in self.rows], columns=list(COLUMNS)
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Accuracy over segment length, with the optimum and the lengths people use."""
+        """Wrong time and events found over the segment length, with the pick and the lengths people use."""
         from .figures import over_lengths
 
         return over_lengths(self, ax)
@@ -108,14 +139,9 @@ class Plan:
 
     def report(self, path: str | Path, *, command: str | None = None) -> Path:
         """The path of the written report: one HTML file with answer, figures, tables and assumptions."""
-        from .pages import page
+        from .figures import page
 
         return page(self, command=command).write(path)
 
     def __repr__(self) -> str:
         return f"<Plan: {self.answer}>"
-
-
-def _slim(made: Row) -> Row:
-    kept = (*(name for name in COLUMNS if name != "note"), "on_frontier")
-    return {name: made[name] for name in kept}

@@ -1,150 +1,375 @@
-"""The work to plan: how much there is to hear, at what price, and the model that says how good labels become."""
+"""The work to plan: recordings of every class, who answers, at what price; and each way to label it as a row."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cost import Cost
 from ..lengths import Lengths
+from ..parallel import in_order, threads
+from ..results import WORDS
+from ..tally import BASE, RAW, Tally
 from .criteria import Criteria
-from .sums import Sums
+from .halving import FIELDS
+from .model import B, Floats, Measured, Model, R, Recordings, depth_of
+from .rows import UNASKED, Design, Row, percent, seconds
 
-Floats = NDArray[np.float64]
-Row = dict[str, Any]
+T = TypeVar("T")
+COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
+PER_CELL = (2, 4)  # windows over each moment
+#: Two digits that people like, about 7 % apart: lengths are chosen among them.
+_ROUND = np.array([*range(10, 20), 20, 22, 24, 25, 26, 28, 30, 32, 35, 38, 40, 42, 45, 48, *range(50, 100, 5)])
+_MOST = 120  # lengths of fixed segments that are looked at
+_DRAFT = 4_000  # events on which windows are searched where there are many more
+_FULL = 8  # windows that are then worked out on all events
+_WORTH_THREADS = 20_000  # events from which threads pay
+_TOUCHED = 5e6  # leaves that events may meet
+_CELLS = 2e6  # hops that events may last, all together: finer windows would take long
+_HOPS = 12  # hops of windows that are looked at
 
 
-class Model(Protocol):
-    """What says how right labels become; every entry of a result belongs to one candidate."""
+def round_lengths(low: float, high: float, most: int) -> Floats:
+    """Lengths from low to high with two digits, thinned evenly to at most so many.
 
-    name: str
-    described: str
-
-    def fixed(self, segment_lengths: Any, criteria: Criteria) -> Sums:
-        """Fixed segments of each of these lengths."""
-
-    def windows(self, hops: Any, per_cell: int, needed: int, criteria: Criteria) -> Sums:
-        """Overlapping windows with each of these hops."""
-
-    def split(self, widths: Any, criteria: Criteria) -> Floats:
-        """Present nodes of a bisection per recording, for each of these widths."""
+    >>> round_lengths(0.9, 1.25, 10).tolist()
+    [0.9, 0.95, 1.0, 1.1, 1.2]
+    """
+    decades = np.arange(np.floor(np.log10(low)) - 1, np.ceil(np.log10(high)) + 1)
+    # Powers of ten below one are divided by, as 9e-1 is not 0.9.
+    values = np.array([mark * 10.0**k if k >= 0 else mark / 10.0**-k for k in decades for mark in _ROUND])
+    values = values[(values >= low * (1 - 1e-9)) & (values <= high * (1 + 1e-9))]
+    if values.size > most:
+        values = values[np.unique(np.linspace(0, values.size - 1, most).round().astype(int))]
+    return values
 
 
 @dataclass(frozen=True)
 class Task:
-    """Everything that the methods are compared on."""
+    """Everything that the ways to label are compared on."""
 
-    model: Model
-    lengths: Lengths
+    models: dict[str, Model]
     criteria: Criteria
     cost: Cost
-    objective: str
-    recordings: Floats  # the different lengths of recordings, in seconds
-    counts: Floats  # how many there are of each in the whole work
-    n_events: float  # per recording, all classes together, what overlaps as one
-    n_placed: float  # per recording, before what overlaps was joined
-    labels: tuple[str, ...]
+    lengths: Lengths
+    scale: float = 1.0  # the whole work over what the models hold
+
+    @property
+    def model(self) -> Model:
+        """The model of the first class: what all of them share."""
+        return next(iter(self.models.values()))
 
     @property
     def n_classes(self) -> int:
         """How many classes are asked for in one pass."""
-        return max(1, len(self.labels))
+        return len(self.models)
 
     @property
     def n_recordings(self) -> float:
         """Recordings in the whole work."""
-        return float(self.counts.sum())
+        return self.model.count * self.scale
 
     @property
     def total(self) -> float:
         """Seconds in the whole work."""
-        return float(self.recordings @ self.counts)
+        return self.model.time * self.scale
 
     @property
     def recording_length(self) -> float:
         """The mean length of a recording."""
-        return self.total / self.n_recordings
+        return self.model.time / self.model.count
+
+    @cached_property
+    def _ground(self) -> Floats:
+        """The sums that no design changes, all classes together."""
+        parts = self.measured(Design("fixed", self.model.longest))
+        return np.asarray(sum(each.sums[1] for each in parts))
+
+    @property
+    def n_events(self) -> float:
+        """Events per recording, all classes together, what overlaps as one."""
+        return float(self._ground[B["n_events"]]) / self.model.count
 
     @property
     def event_time(self) -> float:
         """Seconds of event per recording, all classes together."""
-        return self.n_events * self.lengths.mean
+        return float(self._ground[B["event_time"]]) / self.model.count
 
-    def segments(self, width: Any) -> Floats:
-        """How many segments of this length the whole work has; the last of a recording may be shorter."""
-        widths = np.atleast_1d(np.asarray(width, dtype=np.float64))
-        return np.ceil(self.recordings / widths[:, None] * (1 - 1e-12) - 1e-9) @ self.counts
+    def only(self, label: str) -> Task:
+        """The same work for one class."""
+        return replace(self, models={label: self.models[label]})
 
-    def score(self, sums: Sums) -> Floats:
-        """What the objective maximises."""
-        words = sums.words()
-        return words["overlap_accuracy"] if self.objective == "overlap" else words["recording_accuracy"]
+    # --- rows ------------------------------------------------------------------------------------------------------
+
+    def measured(self, design: Design) -> list[Measured]:
+        """The measures of every class on a design of fixed segments or windows."""
+        return [model.measure(design, self.criteria) for model in self.models.values()]
+
+    def row(self, design: Design, *, note: str = "") -> Row:
+        """One way to label, as it will be asked."""
+        if design.method in (*UNASKED, "oracle"):
+            return self._limit(design)
+        if design.method == "bisection":
+            made = self.halving(float(design.segment_length or 0.0), start_length=design.start_length)
+            assert made is not None
+            return made
+        (row,) = self.rows([design])
+        return replace(row, note="; ".join(each for each in (note, row.note) if each))
+
+    def rows(self, designs: Iterable[Design]) -> list[Row]:
+        """Several ways of fixed segments or windows, worked out side by side."""
+        designs = list(designs)
+        return self._rows(designs, self._each(self._sums, designs))
+
+    def _sums(self, design: Design) -> tuple[Floats, Floats, float, float]:
+        """The sums of one design, the seconds heard in one pass for all classes, and the error of the wrong time."""
+        parts = self.measured(design)
+        raw, base = (sum(each.sums[k] for each in parts) for k in (0, 1))
+        error = _error(parts[0]) if getattr(self.model, "drawn", False) else 0.0
+        return raw, base, float(base[B["listened"]]) / self.n_classes, error  # type: ignore[index, return-value]
+
+    def _each(self, function: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
+        """The function of every item; on all processors where the recordings are many."""
+        if self._ground[B["n_events"]] < _WORTH_THREADS:
+            return [function(item) for item in items]
+        with threads() as workers:
+            return list(in_order(function, [(item,) for item in items], executor=workers))
+
+    def halving(self, leaf: float, *, start_length: float | None = None) -> Row | None:
+        """Halving down to a leaf, from a starting length or where it is cheapest; None where nothing can be halved."""
+        depth = depth_of(self.model, leaf)
+        if depth == 0:
+            return None
+        lines: Any = 0.0
+        raw: Any = 0.0
+        base: Any = 0.0
+        for model in self.models.values():
+            each, measured = model.halved(leaf, depth, self.criteria)
+            lines = lines + np.tensordot(measured.weight, each, axes=1)
+            raw, base = raw + measured.sums[0], base + measured.sums[1]
+        heard, asked = lines[:, FIELDS.index("listened")], lines[:, FIELDS.index("n_queries")]
+        if start_length is None:
+            level = 1 + int(np.argmin(self.cost.of(listened=heard, n_queries=asked)[1:]))
+        else:
+            level = min(depth, max(1, round(float(np.log2(start_length / leaf)))))
+        raw, base = np.array(raw), np.array(base)
+        for name in ("tp", "fp", "fp_elsewhere", "n_found"):
+            raw[R[name]] = lines[level, FIELDS.index(name)]
+        base[B["n_segments"]] = asked[level]
+        design = Design("bisection", leaf, start_length=leaf * 2.0**level)
+        return self._rows([design], [(raw, base, float(heard[level]), 0.0)])[0]
+
+    def _rows(self, designs: list[Design], sums: list[tuple[Floats, Floats, float, float]]) -> list[Row]:
+        """Rows from sums, by the one tally of the house."""
+        tally = Tally.empty(np.array([each.segment_length for each in designs], dtype=np.float64), ("plan",))
+        for k, (raw, base, _, _) in enumerate(sums):
+            tally.fold(k, np.asarray(raw).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
+        words = tally.metrics()
+        made = []
+        for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
+            values: dict[str, Any] = {word: float(words[word][k, 0]) for word in WORDS}
+            values["wrong_time"] *= self.n_classes  # per recording, all classes together
+            queries, listened = _tidy(float(base[B["n_segments"]]) * self.scale), _tidy(heard * self.scale)
+            row = Row(
+                name=design.name,
+                **{each: getattr(design, each) for each in design.__dataclass_fields__},
+                **values,
+                n_queries=queries,
+                listened=listened,
+                cost=float(self.cost.of(listened=listened, n_queries=queries)),
+                wrong_time_se=error,
+            )
+            made.append(replace(row, note="; ".join(self._notes(row))))
+        return made
+
+    def _notes(self, made: Row) -> list[str]:
+        notes = []
+        high = self.criteria.plausible[1]
+        if made.segment_length is not None and self.criteria.kind != "rule":
+            limit = made.segment_length / high * (1 + 1e-9)
+            beyond = 1 - float(self.lengths.partial_moments(limit)[0])
+            if beyond > 0.005:
+                notes.append(f"{percent(beyond)} of events are longer than {seconds(limit)}: no segment holds enough")
+        if made.method == "windows":
+            times = {2: "twice", 4: "four times"}
+            notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
+        if made.event_recall < 0.9:
+            notes.append(f"misses {percent(1 - made.event_recall)} of events")
+        if made.wrong_time >= self.event_time * (1 - 1e-9):
+            notes.append("as much wrong time as if nothing were labelled present, or more")
+        return notes
+
+    def _limit(self, design: Design) -> Row:
+        """Nothing or everything labelled present without asking; or the true boundaries, which nobody knows."""
+        base, count = self._ground, self.model.count
+        time, event = self.model.time * self.n_classes, float(base[B["event_time"]])
+        events = float(base[B["n_events"]])
+        said = {"nothing": 0.0, "everything": time, "oracle": event}[design.method]
+        true = min(said, event)
+        wrong = said + event - 2 * true
+        asked = (2 * events + count * self.n_classes) * self.scale if design.method == "oracle" else 0.0
+        heard = self.total if design.method == "oracle" else 0.0
+        return Row(
+            name=design.name,
+            method=design.method,
+            segment_length=None,
+            hop=None,
+            votes=None,
+            start_length=None,
+            overlap_accuracy=1.0 if design.method == "oracle" else float("nan"),
+            event_recall=0.0 if design.method == "nothing" else 1.0,
+            precision=true / said if said else float("nan"),
+            recall=true / event if event else float("nan"),
+            recording_accuracy=1 - wrong / time,
+            wrong_time=wrong / count,
+            n_queries=asked,
+            listened=heard,
+            cost=float(self.cost.of(listened=heard, n_queries=asked)),
+            attainable=design.method != "oracle",
+            note={
+                "nothing": "nobody is asked: what any labels must beat",
+                "everything": "nobody is asked: what any labels must beat",
+                "oracle": "needs the true boundaries: a limit, not a way to work",
+            }[design.method],
+        )
+
+    # --- what is worth a look --------------------------------------------------------------------------------------
 
     @cached_property
     def grid(self) -> Floats:
-        """Segment lengths worth a look, from far too short to the longest recording; eight to the octave.
-
-        Halving a length of the grid gives another one, so bisections share their levels with it.
-        """
-        low = 0.25 * float(self.criteria.values.min()) * max(self.lengths.quantile(0.02), 1e-3 * self.lengths.mean)
-        high = float(self.recordings.max())
-        low = min(max(low, 1e-4 * self.lengths.mean), high / 2)
-        steps = min(8.0, 160 / np.log2(high / low))
-        if steps == 8.0:
-            return np.append(low * 2 ** (np.arange(np.floor(8 * np.log2(high / low) - 1e-6) + 1) / 8), high)
-        return np.geomspace(low, high, 161)
+        """Segment lengths worth a look, from far too short to the longest recording."""
+        high = self.model.longest
+        low = self.criteria.plausible[0] if self.criteria.kind != "rule" else 0.2
+        shortest = 0.3 * max(low, 1e-3) * max(float(self.lengths.quantile(0.02)), 1e-3 * self.lengths.mean)
+        low = min(max(shortest, 1e-4 * self.lengths.mean, 2e-6, 1e-7 * high), high / 2)
+        usual = [each for each in COMMON if each <= high]
+        even = high / np.arange(1, 7)  # a recording in whole parts
+        return np.unique(np.concatenate((round_lengths(low, high, _MOST), usual, even[even >= low])))
 
     @cached_property
-    def on_grid(self) -> Sums:
+    def fixed_rows(self) -> list[Row]:
         """Fixed segments at every length of the grid."""
-        return self.model.fixed(self.grid, self.criteria)
+        return self.rows([Design("fixed", float(width)) for width in self.grid])
 
-    @cached_property
-    def optimum(self) -> float:
-        """The segment length with the best score."""
-        return self.best_length(self.criteria)
-
-    def best_length(self, criteria: Criteria) -> float:
-        """The segment length with the best score for these criteria: exact where a closed form exists."""
-        if self.model.name == "closed form" and criteria.single is not None:
+    def best_overlap(self) -> float:
+        """The segment length with the best accuracy near events: Theorem 2 where it applies, else from the grid."""
+        single = self.criteria.single
+        if single is not None and self.n_classes == 1:
             from ..theory import optimal_segment_length
 
-            exact = float(
-                optimal_segment_length(
-                    event_length=self.lengths, presence_criterion=criteria.single, objective=self.objective
-                )
-            )
-            if exact <= self.recordings.max():
-                return exact
-        scores = self._scores(criteria)
-        best = int(np.nanargmax(scores))
-        low, top = self.grid[max(best - 1, 0)], self.grid[min(best + 1, self.grid.size - 1)]
-        found, value = float(self.grid[best]), scores[best]
-        for _ in range(3):
-            fine = np.geomspace(low, top, 11)
-            values = self.score(self.model.fixed(fine, criteria))
-            k = int(np.nanargmax(values))
-            if values[k] >= value:
-                found, value = float(fine[k]), values[k]
-            low, top = fine[max(k - 1, 0)], fine[min(k + 1, fine.size - 1)]
-        return found
+            best = float(optimal_segment_length(event_length=self.lengths, presence_criterion=single))
+            if best <= self.model.longest and not getattr(self.model, "drawn", False):
+                return best
+        values = np.array([row.overlap_accuracy for row in self.fixed_rows])
+        k = int(np.nanargmax(values))
+        low, high = self.grid[max(k - 1, 0)], self.grid[min(k + 1, self.grid.size - 1)]
+        fine = self.rows([Design("fixed", float(width)) for width in np.geomspace(low, high, 9)])
+        return float(max([*fine, self.fixed_rows[k]], key=lambda row: row.overlap_accuracy).segment_length or 0.0)
 
-    def quick_length(self, criteria: Criteria) -> float:
-        """Nearly the same from the grid alone: the top of a parabola through the best length and its neighbours."""
-        if self.model.name == "closed form" and criteria.single is not None and self.lengths.values is not None:
-            return self.best_length(criteria)
-        scores = self._scores(criteria)
-        k = int(np.nanargmax(scores))
-        if not 0 < k < scores.size - 1:
-            return float(self.grid[k])
-        left, middle, right = scores[k - 1 : k + 2]
-        bend = left - 2 * middle + right
-        shift = 0.5 * (left - right) / bend if bend < 0 else 0.0
-        return float(self.grid[k] * (self.grid[k + 1] / self.grid[k]) ** shift)
+    def window_designs(self) -> list[Design]:
+        """Overlapping windows around the hops at which their edges fall on the event's."""
+        least = [row for row in self.fixed_rows if row.event_recall >= 0.9] or self.fixed_rows
+        centre = float(min(least, key=lambda row: row.wrong_time).segment_length or 1.0)
+        made = []
+        for per_cell in PER_CELL:
+            hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
+            hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / _CELLS)]
+            most = _HOPS // 3 if self.criteria.smooth else _HOPS  # laws of criteria take long
+            if hops.size > most:
+                hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
+            made += [
+                Design("windows", float(hop * per_cell), hop=float(hop), votes=votes)
+                for hop in hops
+                for votes in range(1, per_cell + 1)
+            ]
+        return made
 
-    def _scores(self, criteria: Criteria) -> Floats:
-        return self.score(self.on_grid if criteria is self.criteria else self.model.fixed(self.grid, criteria))
+    def candidates(self, methods: tuple[str, ...]) -> list[Row]:
+        """Every way to label that can be chosen."""
+        rows: list[Row] = []
+        if "fixed" in methods:
+            rows += self.fixed_rows
+        if "windows" in methods:
+            rows += self.window_rows()
+        if "bisection" in methods:
+            rows += [made for made in self._each(self.halving, self._leaves()) if made is not None]
+        return rows
+
+    def window_rows(self) -> list[Row]:
+        """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
+        look; what is shown is worked out on all of them."""
+        designs = self.window_designs()
+        step = int(self._ground[B["n_events"]] // _DRAFT)
+        if step < 2 or not all(isinstance(model, Recordings) for model in self.models.values()):
+            return _best_votes(self.rows(designs))
+        few = {label: model.part(step) for label, model in self.models.items() if isinstance(model, Recordings)}
+        draft = _best_votes(replace(self, models=dict(few)).rows(designs))
+        draft.sort(key=_order)
+        return self.rows([row.design for row in draft[:_FULL]])
+
+    def _leaves(self) -> list[float]:
+        """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
+        ordered = sorted(self.fixed_rows, key=_order)
+        near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
+        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS or self.criteria.smooth else 7
+        near = near[:: max(1, len(near) // few)]
+        wide = self.grid[:: max(1, self.grid.size // few)]
+        leaves = sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
+        least = float(self._ground[B["event_time"]]) / _TOUCHED  # finer leaves would take long
+        return [leaf for leaf in leaves if leaf >= least] or leaves[-1:]
+
+
+def _best_votes(rows: list[Row]) -> list[Row]:
+    """Of windows that differ only in the votes needed, the one with the least wrong time among those that find most."""
+    best: dict[tuple[Any, Any], Row] = {}
+    for row in rows:
+        key = row.segment_length, row.hop
+        if key not in best or _order(row) < _order(best[key]):
+            best[key] = row
+    return list(best.values())
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    return row.event_recall < 0.9 - 1e-9, row.wrong_time
+
+
+def wrong_seconds(raw: Floats, base: Floats) -> Floats:
+    """Seconds with the wrong label, per unit."""
+    said = raw[:, R["tp"]] + raw[:, R["fp"]] + raw[:, R["fp_elsewhere"]]
+    return np.asarray(said + base[:, B["event_time"]] - 2 * raw[:, R["tp"]])
+
+
+def _tidy(value: float) -> float:
+    """The number without what rounding left of a sum of weights: whole counts stay whole."""
+    return round(value) + 0.0 if abs(value - round(value)) <= 1e-9 * max(1.0, value) else value
+
+
+def _error(part: Measured) -> float:
+    """The standard error of the mean wrong time over drawn recordings."""
+    wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
+    mean = part.weight @ wrong / count
+    return float(np.sqrt(part.weight @ (wrong - mean) ** 2) / count)
+
+
+def in_recordings(task: Task, design: Design, phase: float = 0.0) -> NDArray[np.float64]:
+    """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones."""
+    total: Any = 0.0
+    for model in task.models.values():
+        assert isinstance(model, Recordings)
+        part = model.measure(design, task.criteria, phase)
+        raw, base = part.raw, part.base
+        right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
+        columns = (
+            wrong_seconds(raw, base),
+            right,
+            base[:, B["overlap_time"]],
+            raw[:, R["n_found"]],
+            base[:, B["n_events"]],
+        )
+        total = total + np.column_stack(columns)[model.unit]
+    return np.asarray(total)

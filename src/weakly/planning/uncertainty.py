@@ -1,187 +1,210 @@
-"""How sure the plan is: bands from a pilot, how many pilot events are enough, the price of a wrong criterion."""
+r"""How sure a pilot makes a plan: what its recordings tell apart, what new ones will give, how many more to hear.
+
+The way that looks best on a pilot looks better there than it is. So every recording is scored by the choice that the
+others make (cross-fitting), and with its events elsewhere on the grid, as in new recordings: what comes out is what the
+choice is worth where it had no say. The band around it is Student's, from a jackknife over the recordings.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..lengths import Lengths
-from .criteria import Criteria, probes
-from .methods import seconds
-from .sparse import nodes
-from .start import Start
-from .task import Floats, Row, Task
+from .decision import EQUAL, FOUND
+from .model import B, Floats, OneEvent, R, Recordings
+from .rows import Design, Row, percent, seconds
+from .task import Task, in_recordings, wrong_seconds
 
-SIZES = (3, 10, 30, 100, 300, 1000)
-ENOUGH = 0.01  # a pilot is enough if 9 of 10 such pilots lose less accuracy than this
-_REPLICATES = 200
-
-
-class Resampled:
-    """Scores of fixed segments over a grid of lengths, for many reweighted samples of event lengths at once."""
-
-    def __init__(self, lengths: Lengths, criteria: Criteria, grid: Floats) -> None:
-        self.values, self.shares = nodes(lengths, 400)
-        self.criteria, self.grid = criteria, grid
-        limits = grid[None, :] / criteria.values[:, None] * (1 + 1e-9)
-        self.index = np.searchsorted(self.values, limits, side="right")
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """The shares of the lengths in pilots of n events, one pilot per row."""
-        return rng.multinomial(n, self.shares / self.shares.sum(), size=_REPLICATES) / n
-
-    def scores(self, weights: Floats, objective: str) -> Floats:
-        """The score at every length of the grid, for each row of weights."""
-        d, q, g = self.values, self.grid, self.criteria
-        zero = np.zeros((weights.shape[0], 1))
-        p0, m1, m2 = (np.concatenate((zero, np.cumsum(weights * d**k, axis=1)), axis=1) for k in range(3))
-        mean = m1[:, -1:]
-        wrong = np.zeros((weights.shape[0], q.size))
-        for gamma, weight, index in zip(g.values, g.weights, self.index):
-            true = m1[:, index] - gamma**2 * m2[:, index] / q
-            present = (1 - 2 * gamma) * m1[:, index] + q * p0[:, index]
-            wrong += weight * (present + mean - 2 * true)
-        wrong += g.always * q + g.never * mean
-        return -wrong / mean if objective == "recording" else 1 - wrong / (mean + q)
+_MANY = 20_000  # recordings beyond which there is nothing left to correct
+_MOVED = 200_000  # events times phases
+_WAYS = 48  # ways that are compared on every resample
+_WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
 
-def pilot_sizes(task: Task, rng: np.random.Generator) -> dict[str, Any]:
-    """What pilots of so many events would lose: they choose a length, and the whole law says how good it is."""
-    grid = task.optimum * np.geomspace(0.1, 10, 81)
-    tool = Resampled(task.lengths, task.criteria.few(), grid)
-    truth = tool.scores(tool.shares[None, :], task.objective)[0]
-    rows: list[Row] = []
-    for n in SIZES:
-        chosen = np.argmax(tool.scores(tool.draw(n, rng), task.objective), axis=1)
-        loss = truth.max() - truth[chosen]
-        low, high = np.quantile(grid[chosen], (0.05, 0.95))
-        rows.append(
-            {
-                "n_events": n,
-                "mean_loss": float(loss.mean()),
-                "loss_in_9_of_10": float(np.quantile(loss, 0.9)),
-                "segment_length_ci": [float(low), float(high)],
-            }
-        )
-    enough = next((each["n_events"] for each in rows if each["loss_in_9_of_10"] < ENOUGH), None)
-    return {"enough": enough, "by_size": rows}
+@dataclass(frozen=True)
+class Spread:
+    """What each recording (or event) of a pilot contributes to each of a few ways: (units, ways, 5)."""
 
+    parts: Floats
+    ways: tuple[Row, ...]
+    unit: str
 
-def bands_from_lengths(task: Task, n: int, rng: np.random.Generator, width: float) -> dict[str, Any]:
-    """90 % bands on the best segment length and its accuracy, from resampling a pilot of n events."""
-    grid = np.append(task.optimum * np.geomspace(0.2, 5, 121), width)
-    tool = Resampled(task.lengths, task.criteria.few(), grid)
-    drawn = tool.draw(n, rng)
-    accuracy = tool.scores(drawn, "overlap")
-    score = accuracy if task.objective == "overlap" else tool.scores(drawn, "recording")
-    here = tool.scores(tool.shares[None, :], "overlap")[0]
-    best = np.argmax(score[:, :-1], axis=1)
-    return {
-        "how": f"bootstrap over {n:,} event lengths",
-        "n_events": n,
-        "segment_length_ci": _band(grid[best]),
-        "overlap_accuracy_ci": _band(accuracy[:, -1] - _optimism(accuracy, here, best)),
-    }
-
-
-def _optimism(accuracy: Floats, here: Floats, best: Any) -> float:
-    """By how much a length looks better on the pilot that chose it than on another one."""
-    return float(np.mean(accuracy[np.arange(len(best)), best] - here[best]))
-
-
-def _band(values: Floats) -> list[float]:
-    low, high = np.nanquantile(values, (0.05, 0.95))
-    return [float(low), float(high)]
-
-
-def bands_from_recordings(start: Start, n: int, rng: np.random.Generator, width: float) -> dict[str, Any]:
-    """90 % bands from resampling whole recordings, whose events belong together, with the exact sums of each."""
-    task, model = start.task, start.task.model
-    grid = np.append(task.optimum * np.geomspace(0.3, 3.3, 25), width)
-    inside, overlap, wrong = model.per_recording(grid, task.criteria)  # type: ignore[attr-defined]
-    count = inside.shape[0]
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=_REPLICATES).astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy = 1 - (drawn @ inside) / (drawn @ overlap)
-        here = 1 - inside.sum(axis=0) / overlap.sum(axis=0)
-    score = accuracy if task.objective == "overlap" else -(drawn @ wrong)
-    usable = np.isfinite(score).all(axis=1)
-    best = np.argmax(score[usable][:, :-1], axis=1)
-    optimism = _optimism(accuracy[usable], here, best) * start.shrink**2
-    return {
-        "how": f"bootstrap over {start.shown.model.n_recordings:,} recordings",  # type: ignore[attr-defined]
-        "n_events": n,
-        # All recordings pin the values down better than those that were searched.
-        "segment_length_ci": _band(task.optimum * (grid[best] / task.optimum) ** start.shrink),
-        "overlap_accuracy_ci": _band(_closer(accuracy[usable][:, -1], start.shrink) - optimism),
-    }
-
-
-def _closer(values: Floats, factor: float) -> Floats:
-    middle = np.median(values)
-    return middle + factor * (values - middle)
-
-
-def sensitivity(task: Task, width: float) -> list[Row]:
-    """What the chosen length gives if the criterion is another one, and what the right length would have given."""
-    low, high = task.criteria.plausible
-    rows = []
-    for value in probes(task.criteria):
-        criteria = task.criteria.only(float(value))
-        best = task.quick_length(criteria)
-        sums = task.model.fixed([width, best], criteria)
-        words, scores = sums.words(), task.score(sums)
-        rows.append(
-            {
-                "presence_criterion": float(value),
-                "overlap_accuracy": float(words["overlap_accuracy"][0]),
-                "event_recall": float(words["event_recall"][0]),
-                "wrong_time": float(words["wrong_time"][0]),
-                "best_segment_length": best,
-                "best_overlap_accuracy": float(words["overlap_accuracy"][1]),
-                "best_event_recall": float(words["event_recall"][1]),
-                "best_wrong_time": float(words["wrong_time"][1]),
-                "regret": float(max(scores[1] - scores[0], 0.0)),
-                "plausible": bool(low - 1e-9 <= value <= high + 1e-9),
-            }
-        )
-    return rows
-
-
-def how_sure(start: Start, given: Any, rng: np.random.Generator, width: float) -> dict[str, Any] | None:
-    """Bands from the pilot and how many pilot events would be enough; None for one known event length."""
-    task, pilot = start.task, start.pilot
-    if task.lengths.values is not None and task.lengths.values.size == 1 and pilot is None:
+    @classmethod
+    def of(cls, task: Task, rows: list[Row]) -> Spread | None:
+        """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
+        model = task.model
+        ways = contenders(rows)
+        if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
+            parts = [in_recordings(task, labels_of(row)) for row in ways]
+            return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
+        values = model.lengths.values if isinstance(model, OneEvent) else None
+        if values is not None and values.size > 2:
+            parts = [_per_event(task, row) for row in ways]
+            return cls(np.stack(parts, axis=1), tuple(ways), "event") if parts else None
         return None
-    made: dict[str, Any] = {}
-    if pilot is not None and start.models and len(pilot.extents) >= 8:
-        made = bands_from_recordings(start, pilot.n_events, rng, width)
-    elif pilot is not None or np.ndim(given) == 1:
-        n = pilot.n_events if pilot is not None else int(np.size(given))
-        if n > 1:
-            made = bands_from_lengths(task, n, rng, width)
-    made |= pilot_sizes(task, rng)
-    enough = made["enough"]
-    made["words"] = (
-        f"{enough:,} pilot events are enough: nine of ten pilots of that size choose a length that loses less than a "
-        "hundredth of the score."
-        if enough is not None
-        else "Even 1,000 pilot events would not settle the segment length to within a hundredth of the score."
-    )
+
+    def moved(self, task: Task) -> Floats:
+        """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
+        if self.unit == "event":
+            return self.parts
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), 1.0), 1, 8))
+        made = []
+        for k, row in enumerate(self.ways):
+            way = labels_of(row)
+            hop = float(way.hop or way.segment_length or 0.0)
+            long = task.recording_length >= 5 * float(way.segment_length or 0.0)
+            phases = [hop * j / count for j in range(1, count)] if long else []
+            made.append(
+                (self.parts[:, k] + sum(in_recordings(task, way, phase) for phase in phases)) / (1 + len(phases))
+            )
+        return np.stack(made, axis=1)
+
+    def including(self, task: Task, row: Row) -> tuple[Spread, int]:
+        """The same with this way among the others, and where it stands."""
+        if row in self.ways:
+            return self, self.ways.index(row)
+        part = in_recordings(task, labels_of(row)) if self.unit == "recording" else _per_event(task, row)
+        return Spread(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(self.ways)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The standard error of the difference in mean wrong time between every two ways."""
+        wrong = self.parts[:, :, _WRONG]
+        both = np.cov(wrong, rowvar=False).reshape(wrong.shape[1], -1)
+        own = np.diag(both)
+        return np.asarray(np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * both, 0.0) / len(wrong)))
+
+    def margin(self, rows: list[Row], least: Row) -> Floats:
+        """By how much each row's wrong time may differ from the least by chance alone; 0 where that is not known."""
+        where = {row: k for k, row in enumerate(self.ways)}
+        if least not in where or self.unit != "recording":
+            return np.zeros(len(rows))
+        return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
+
+
+def labels_of(row: Row) -> Design:
+    """The design that gives the same labels at once: halving without wrong answers gives those of its leaves."""
+    return Design("fixed", row.segment_length) if row.method == "bisection" else row.design
+
+
+def _per_event(task: Task, row: Row) -> Floats:
+    """The same from the lengths of an observed sample: each event alone in a recording."""
+    model = task.model
+    assert isinstance(model, OneEvent)
+    part = OneEvent(model.lengths, model.longest).measure(labels_of(row), task.criteria)
+    times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
+    raw, base = part.raw, part.base
+    right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
+    columns = wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]]
+    return np.repeat(np.column_stack(columns), times, axis=0)
+
+
+def contenders(rows: list[Row]) -> list[Row]:
+    """The ways that a resampled pilot might choose: those near the best."""
+    finding = [row for row in rows if row.asks and row.event_recall >= FOUND - 0.1]
+    finding = sorted(finding or (row for row in rows if row.asks), key=lambda row: row.wrong_time)
+    finding = [row for row in finding if row.wrong_time <= 1.6 * finding[0].wrong_time]
+    return finding[:: max(1, -(-len(finding) // _WAYS))]
+
+
+def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
+    """The choice of the house on every resample (rows): find 90 %, least wrong time, cheapest of what is as good."""
+    usable = found >= FOUND - 1e-9
+    usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
+    least = np.where(usable, wrong, np.inf).argmin(axis=1)
+    best = np.take_along_axis(wrong, least[:, None], axis=1)
+    margin = np.maximum(EQUAL * best, noise[least])
+    equal = usable & (wrong - best <= margin + 1e-12)
+    return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
+
+
+def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
+    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
+    if known is None or not picked.asks or (picked.method == "bisection" and not task.criteria.certain):
+        return None
+    spread, own = known.including(task, picked)
+    ways = spread.ways
+    parts, there = spread.parts, spread.moved(task)
+    n = len(parts)
+    gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
+    cost = np.array([row.cost for row in ways])
+    others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(others[..., _FOUND] / others[..., _EVENTS])
+    chosen = _choose(others[..., _WRONG] / max(n - 1, 1), found, cost, gap)
+    held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
+    made: dict[str, Any] = {
+        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
+        "n_events": n_events,
+        f"n_{spread.unit}s": n,
+    }
+    for word in ("overlap_accuracy", "event_recall", "wrong_time"):
+        centre, error, tall = _promise(held, word)
+        each = np.array([_promise(there[:, k], word)[0] for k in range(len(ways))])[chosen]
+        error = float(
+            np.hypot(error, np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2)))
+        )  # the choice varies too
+        low, high = centre - tall * error, centre + tall * error
+        if word == "event_recall":  # where all were found, the next may still be lost
+            low, high = _widened(low, high, there[:, own])
+        if word != "wrong_time":
+            centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
+        made[word], made[f"{word}_ci"] = centre, [max(low, 0.0), high]
+    wrong = parts[..., _WRONG].mean(axis=0)
+    least = int(wrong.argmin())
+    close = wrong <= wrong[least] * (1 + EQUAL) + gap[least]
+    need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
+    enough = int(np.ceil(n_events * need**2))
+    made["enough"] = max(enough, 1)
+    made["more"] = max(0, enough - n_events)
+    made["words"] = _said(made)
     return made
 
 
-def advice(sure: dict[str, Any] | None, several: dict[str, Any] | None) -> list[str]:
-    """What the answer should add: that the pilot is too small, what several classes need."""
-    said = []
-    if sure and "segment_length_ci" in sure and (sure["enough"] is None or sure["n_events"] < sure["enough"]):
-        low, high = sure["segment_length_ci"]
-        more = f"; {sure['enough']:,} would be enough" if sure["enough"] is not None else ""
-        said.append(
-            f"The {sure['n_events']:,} pilot events leave the best length between {seconds(low)} and {seconds(high)}"
-            f"{more}."
-        )
-    if several:
-        said.append(several["words"])
-    return said
+def _promise(held: Floats, word: str) -> tuple[float, float, float]:
+    """A word over units, its jackknife standard error, and Student's factor for as many units as really count."""
+    from scipy.special import stdtrit
+
+    n = len(held)
+    above, below = {
+        "overlap_accuracy": (held[:, _RIGHT], held[:, _OVERLAP]),
+        "event_recall": (held[:, _FOUND], held[:, _EVENTS]),
+        "wrong_time": (held[:, _WRONG], np.ones(n)),
+    }[word]
+    total = max(float(below.sum()), 1e-300)
+    value = float(above.sum()) / total
+    without = (above.sum() - above) / np.maximum(total - below, 1e-12 * total)
+    error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
+    weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
+    count = float(weight.sum() ** 2 / np.sum(weight**2))
+    return value, error, float(stdtrit(max(count - 1, 1.0), 0.95))
+
+
+def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
+    """At least as wide as the exact limits of so many events found out of so many."""
+    from scipy.special import betaincinv
+
+    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
+    least = betaincinv(found, lost + 1, 0.05) if found > 0 else 0.0
+    most = betaincinv(found + 1, lost, 0.95) if lost > 1e-9 else 1.0
+    return min(low, float(least)), max(high, float(most))
+
+
+def _said(made: dict[str, Any]) -> str:
+    low, high = made["wrong_time_ci"]
+    worse, better = made["event_recall_ci"]
+    said = (
+        f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each ({seconds(low)} to "
+        f"{seconds(high)}), with {percent(worse)} to {percent(better)} of events found (90 % bands)"
+    )
+    if made["more"] <= 0:
+        return f"{said}; the {made['n_events']:,} pilot events settle the choice."
+    return f"{said}; about {_round(made['more']):,} more pilot events would settle the choice to within 5 %."
+
+
+def _round(value: int) -> int:
+    size = 10 ** max(0, len(str(value)) - 2)
+    return int(-(-value // size) * size)

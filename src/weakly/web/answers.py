@@ -95,6 +95,7 @@ def _plan(question: models.PlanQuestion, shelf: Shelf) -> Any:
     return plan(
         source,
         presence_criterion=criteria,
+        rule=asked.rule,
         recording_length=asked.recording_length,
         n_events=asked.n_events,
         total_hours=asked.total_hours,
@@ -199,11 +200,11 @@ def query_files(question: models.QueriesQuestion, state: State, job: Job) -> byt
     count, most = labels(question, state, job)["row"]["n_queries"], state.limits.queries
     if count > most:
         raise InvalidInput(f"segment_length gives {count:,.0f} queries; at most {most:,} here")
-    names = range(1, 1 + round(plan.inputs["n_recordings"]))
-    recordings: Any = {f"recording {k}": plan.inputs["recording_length"] for k in names}
+    names = range(1, 1 + round(plan.settings["n_recordings"]))
+    recordings: Any = {f"recording {k}": plan.settings["recording_length"] for k in names}
     if question.pilot is not None:
         recordings = state.shelf.get(question.pilot, kind="events", field="pilot")
-    asked = [question.label] if question.label is not None else plan.inputs["labels"] or ["event"]
+    asked = [question.label] if question.label is not None else plan.settings["labels"] or ["event"]
     made = queries(recordings, method="fixed", segment_length=question.segment_length, label=asked)
     archive = io.BytesIO()
     # Only formats whose file names do not come from the recordings' names are written here.

@@ -169,6 +169,7 @@ def create_app(
                 "domain": each.domain,
                 "typical": each.typical,
                 "meaning": each.meaning,
+                "plain": each.plain or name.replace("_", " "),
             }
             for name, each in SYMBOLS.items()
         }

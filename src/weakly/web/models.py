@@ -124,7 +124,8 @@ class PlanQuestion(Question):
     pilot: Key | None = None
     label: Label | None = None
     family: Literal["lognorm", "gamma", "weibull_min", "expon", "best"] | None = None
-    presence_criterion: Criteria | CriterionLaw = 0.5
+    presence_criterion: Criteria | CriterionLaw | None = None
+    rule: Rule | None = None
     recording_length: RecordingLength | None = None
     n_events: Annotated[float, Quantity("n_events", least=1e-6, most=1e6)] | None = None
     total_hours: Hours | None = None
@@ -135,7 +136,7 @@ class PlanQuestion(Question):
     annotators: Count = 1
     budget: Annotated[float, Quantity("cost", called="budget", most=1e15)] | None = None
     target: Annotated[str, Field(max_length=200, examples=["overlap_accuracy>=0.7,event_recall>=0.9"])] | None = None
-    objective: Literal["overlap", "recording"] = "overlap"
+    objective: Literal["wrong_time", "overlap", "recording"] = "wrong_time"
 
 
 class LabelsQuestion(PlanQuestion):

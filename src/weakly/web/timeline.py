@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..annotator import PresenceRule
 from ..intervals import complement, fixed_segments, intersect, merge
-from ..planning.methods import fixed, seconds
-from ..planning.result import Plan
-from ..planning.stretch import labels
-from ..results import plain, show
+from ..planning import Plan
+from ..planning.rows import Design, seconds
+from ..planning.timeline import labels
+from ..results import plain
 
 MOST = 2000  # segments that a strip can show
 
@@ -22,14 +23,10 @@ def at_length(plan: Plan, segment_length: float) -> dict[str, Any]:
     rows = [_strip(row["name"], row["segments"], row["present"], events, total) for row in shown["rows"][:1]]
     if total <= MOST * segment_length:
         segments = fixed_segments(recording_length=total, segment_length=segment_length)
-        present = labels(segments, events, shown["presence_criterion"])
+        rule = plan.task.criteria.rule or PresenceRule.fraction(shown["presence_criterion"])
+        present = labels(segments, events, rule)
         rows.append(_strip(f"fixed {seconds(segment_length)}", segments, present, events, total))
-    # The comparison is made on all of a pilot; other lengths are answered at once from the part that is searched.
-    near = show("segment_length", segment_length)
-    known = (
-        row for row in plan.rows if row["method"] == "fixed" and show("segment_length", row["segment_length"]) == near
-    )
-    made = next(known, None) or fixed(plan.task, [segment_length])[0]
+    made = plan.task.row(Design("fixed", segment_length))
     strip = {"recording_length": total, "events": events, "rows": rows}
     return dict(plain({"segment_length": segment_length, "row": made, "timeline": strip}))
 

@@ -36,7 +36,10 @@ export function show(name, value) {
 /** The numbers of a list such as "1, 3, 10"; what is no number becomes NaN, which the server refuses. */
 export const numbers = (text) => String(text).split(/[,;\s]+/).filter((part) => part !== "").map(Number);
 
-export const words = (name) => name.replace(/^n_/, "").replaceAll("_", " ");
+/** The words of results as people say them, with their definitions; filled once from the server. */
+export const vocabulary = {};
+
+export const words = (name) => vocabulary[name]?.plain ?? name.replace(/^n_/, "").replaceAll("_", " ");
 
 function cell(name, row) {
   const error = row[`${name}_se`];
@@ -49,7 +52,7 @@ export function table(rows, { columns = null, caption = null, chosen = () => fal
     rows.some((row) => typeof row[name] !== "object" || row[name] === null || Array.isArray(row[name])));
   const isWord = (name) => rows.every((row) => typeof row[name] !== "number" && row[name] !== null) || name === "label";
   const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : null]));
-  const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], text: words(name) })));
+  const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], title: vocabulary[name]?.meaning ?? null, text: words(name) })));
   const body = rows.slice(0, limit).map((row) =>
     el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name] ?? ""} ${name}`, text: cell(name, row) }))));
   const note = rows.length > limit ? el("p", { class: "help", text: `${limit} of ${rows.length} rows; the JSON has them all.` }) : null;

@@ -50,8 +50,8 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
         data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
       }
       data.push({
-        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.hover ?? undefined,
-        text: trace.texts?.map(literal), textposition: "top center", cliponaxis: false, textfont: { size: 11 },
+        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.labels ? "%{text}<br>%{x:,.4~g}, %{y:,.3~g}<extra></extra>" : trace.hover ?? undefined,
+        text: (trace.texts ?? trace.labels)?.map(literal), textposition: "top center", cliponaxis: false, textfont: { size: 11 },
         line: { color: colour, width: 2.5, dash: trace.dash }, marker: { color: colour, size: trace.size ?? 9, symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
       });
     });

@@ -1,5 +1,5 @@
 // The shell: tabs, the link that carries the settings, and the start.
-import { el, toast } from "./dom.js";
+import { el, toast, vocabulary } from "./dom.js";
 import { Panel } from "./panel.js";
 import { plan } from "./plan.js";
 import { audit, evaluate, simulate } from "./tools.js";
@@ -62,6 +62,7 @@ async function copyLink() {
 
 async function start() {
   const symbols = await (await fetch("api/symbols")).json();
+  Object.assign(vocabulary, symbols);
   const tabs = document.getElementById("tabs");
   for (const spec of [plan, evaluate, simulate, audit]) {
     const panel = new Panel(spec, symbols, remember);

@@ -18,7 +18,8 @@ const groups = (panel) => [
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
     { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
   { legend: "Annotators", fields: [
-    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; if unsure, several (0.3, 0.5) or a law (beta:2,3)." },
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; several (0.3, 0.5) or a law (beta:2,3); empty if nobody knows.", when: (values) => !values.rule },
+    { name: "rule", label: "Or a presence rule", kind: "text", value: "", placeholder: "a share of the event", help: "For long events: seconds:1, coverage:0.5, any." },
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
     { name: "price", label: "Priced", kind: "choice", value: "share", options: [["share", "as a share"], ["money", "in money or time"]] },
@@ -27,7 +28,7 @@ const groups = (panel) => [
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
   { legend: "Aim", fields: [
-    { name: "objective", label: "Best is", kind: "select", value: "overlap", options: [["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
+    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % of events found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
     { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
@@ -42,7 +43,9 @@ function classes(panel, received) {
 function question(values) {
   const { price, aim, word, target, ...rest } = values; // the first four are only for the form
   if (aim === "target") rest.target = `${word}${word === "wrong_time" ? "<=" : ">="}${target}`;
-  if (!rest.presence_criterion?.includes(":")) rest.presence_criterion = numbers(rest.presence_criterion ?? "");
+  if (rest.rule || !rest.presence_criterion) delete rest.presence_criterion;
+  else if (!rest.presence_criterion.includes(":")) rest.presence_criterion = numbers(rest.presence_criterion);
+  if (!rest.rule) delete rest.rule;
   return rest;
 }
 
@@ -59,7 +62,6 @@ function build(panel) {
   const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => follow(panel, true) });
   const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
   const key = el("p", { class: "help" }, ...Object.entries(meaning).map(([kind, text]) => el("span", { class: "legend" }, el("span", { class: `key ${kind}` }), text)));
-  key.append(" Of a large pilot, other lengths than those in the table are worked out on a part.");
   const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.view.pinned = false; drag.set(show("segment_length", panel.view.planned)); follow(panel, false); } });
   const error = el("p", { class: "error", role: "alert" });
   const labels = el("div", {}, el("h3", { text: "What the labels look like" }),
@@ -90,7 +92,8 @@ async function follow(panel, pin) {
   }
 }
 
-const METHOD_COLOUR = { fixed: 0, bisection: 1, windows: 2, "change-point": 3, oracle: 6 };
+const METHOD_COLOUR = { fixed: 0, bisection: 1, windows: 2 };
+const isPaper = (row) => row.note.includes("Theorem 2");
 
 async function drawCurve(node, result, cursor) {
   const x = result.curve.map((row) => row.segment_length);
@@ -99,8 +102,8 @@ async function drawCurve(node, result, cursor) {
     band: result.curve[0]?.[`${word}_low`] === undefined ? null : ["low", "high"].map((end) => result.curve.map((row) => row[`${word}_${end}`])),
   });
   const inside = (length) => length >= x[0] && length <= x.at(-1);
-  const usual = result.rows.filter((row) => row.method === "fixed" && !row.name.includes("best") && inside(row.segment_length));
-  const best = result.rows.find((row) => row.method === "fixed" && row.name.includes("best"));
+  const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
+  const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
   if (best) traces.push({ name: "optimum", x: [best.segment_length], y: [best.overlap_accuracy], points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
@@ -109,17 +112,21 @@ async function drawCurve(node, result, cursor) {
 
 async function drawFrontier(node, result) {
   const word = result.objective === "overlap" ? "overlap_accuracy" : "wrong_time";
-  const rows = result.frontier.filter((row) => row[word] !== null);
+  const rows = result.frontier.filter((row) => row[word] !== null && row.cost > 0);
   const chosen = result.recommended;
   const most = 4 * Math.max(chosen.cost, ...result.rows.filter((row) => row.method === "windows").map((row) => row.cost));
   const traces = ["fixed", "bisection", "windows"].map((method) => {
     const part = rows.filter((row) => row.method === method && row.cost <= most && (word !== "overlap_accuracy" || method !== "windows"));
-    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), texts: null, points: true, size: 5, colour: METHOD_COLOUR[method] };
+    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), points: true, size: 5, colour: METHOD_COLOUR[method] };
   }).filter((trace) => trace.x.length);
   const front = rows.filter((row) => row.on_frontier && row.cost <= most).sort((a, b) => a.cost - b.cost);
   traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
-  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], points: true, size: 13, symbol: "star", colour: 3 });
-  const unit = result.inputs.cost.currency;
+  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], labels: [chosen.name], points: true, size: 13, symbol: "star", colour: 3 });
+  const paper = result.rows.find(isPaper);
+  if (paper) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], labels: [paper.name], points: true, size: 10, symbol: "diamond", colour: 0 });
+  const nothing = result.rows.find((row) => row.method === "nothing");
+  if (nothing && word === "wrong_time" && front.length) traces.push({ name: "label nothing", x: [front[0].cost, most], y: [nothing.wrong_time, nothing.wrong_time], colour: 6, dash: "dot" });
+  const unit = result.settings.cost.currency;
   await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time per recording (s)", zero: true } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
 }
 
@@ -137,14 +144,15 @@ async function render(panel, result) {
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself" }));
   if (result.uncertainty?.words) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
-  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "overlap_accuracy", "event_recall", "best_segment_length", "best_overlap_accuracy", "regret"], caption: "The recommended length under other criteria" }));
+  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time", "best_event_recall"], caption: "The recommended length under other criteria" }));
   parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
   view.rest.replaceChildren(...parts);
   const labels = follow(panel, false);
+  const asked = result.rows.filter((row) => row.cost > 0);
   await Promise.all([
     drawCurve(view.accuracy, result, Number(view.drag.box.value)), drawFrontier(view.frontier, result),
-    bars(view.costs, { names: result.rows.map((row) => row.name), values: result.rows.map((row) => row.cost), title: `cost${result.inputs.cost.currency ? ` (${result.inputs.cost.currency})` : ""}`, chosen: result.recommended.name, texts: result.rows.map((row) => show("cost", row.cost)) }),
-    bars(view.wrong, { names: result.rows.map((row) => row.name), values: result.rows.map((row) => row.wrong_time), title: "wrong time per recording (s)", chosen: result.recommended.name, texts: result.rows.map((row) => show("wrong_time", row.wrong_time)) }), labels,
+    bars(view.costs, { names: asked.map((row) => row.name), values: asked.map((row) => row.cost), title: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}`, chosen: result.recommended.name, texts: asked.map((row) => show("cost", row.cost)) }),
+    bars(view.wrong, { names: asked.map((row) => row.name), values: asked.map((row) => row.wrong_time), title: "wrong time per recording (s)", chosen: result.recommended.name, texts: asked.map((row) => show("wrong_time", row.wrong_time)) }), labels,
   ]);
 }
 

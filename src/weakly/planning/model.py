@@ -1,0 +1,302 @@
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
+
+Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
+is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
+overlap at which the answer changes, passes an edge of a segment): midpoints between the kinks are exact.
+Far from the recording's ends the kinks repeat with the hop: the recording is shortened by whole hops, and what was
+taken out is put back with its weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluation.evaluate import measure
+from ..events import Timelines
+from ..lengths import Lengths
+from ..tally import BASE, RAW
+from ..windows import Edge, Placement
+from .criteria import Criteria
+from .halving import FIELDS, halved, levels
+from .rows import Design
+
+Floats = NDArray[np.float64]
+R = {name: k for k, name in enumerate(RAW)}
+B = {name: k for k, name in enumerate(BASE)}
+_KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
+_MOST = 1000  # lengths that stand for a longer sample
+_LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
+_GAUSS = np.polynomial.legendre.leggauss(4)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measures of units (recordings, or event lengths) on one design, and how often each unit counts."""
+
+    raw: Floats  # (units, RAW)
+    base: Floats  # (units, BASE)
+    weight: Floats  # (units,)
+
+    @property
+    def sums(self) -> tuple[Floats, Floats]:
+        """Over all units."""
+        return self.weight @ self.raw, self.weight @ self.base
+
+
+def _placed(design: Design, phase: float = 0.0) -> Placement:
+    return Placement(phase=phase, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
+
+
+def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: float = 0.0) -> tuple[Floats, Floats]:
+    """The measures of every recording, averaged over the columns of the criteria."""
+    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design, phase))
+    return np.einsum("rck,c->rk", raw, criteria.weights), base
+
+
+def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
+    """What one more hop without events adds to the measures of a recording."""
+    hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
+    quiet = Timelines(np.empty((0, 2)), np.zeros(3, dtype=np.int64), hop * np.array([few, few + 1.0]))
+    raw, base = _mixed(quiet, design, criteria)
+    more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
+    more[1][B["time"]] = hop
+    return more
+
+
+def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines, Floats]:
+    """The recordings without most of the whole hops between events, and how many were taken out of each."""
+    a, b, owner = timelines.bounds[:, 0], timelines.bounds[:, 1], timelines.owner
+    first, last = timelines.starts[:-1], timelines.starts[1:] - 1  # every recording here has an event
+    before = np.concatenate(([0.0], b[:-1]))
+    before[first] = 0.0
+    keep = _KEPT * (1 + reach) * hop
+    out = np.maximum(0.0, np.floor((a - before - keep) / hop))
+    tail = np.maximum(0.0, np.floor((timelines.lengths - b[last] - keep) / hop))
+    total = np.cumsum(out)
+    gone = total - (total - out)[first][owner]
+    bounds = timelines.bounds - (gone * hop)[:, None]
+    removed = gone[last] + tail
+    return Timelines(bounds, timelines.starts, timelines.lengths - removed * hop), removed
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Recordings whose events are known, a pilot's or drawn ones; those without events count by their lengths."""
+
+    full: Timelines  # recordings with events
+    silent: Timelines  # one for each length of recordings without
+    weight: Floats
+    unit: NDArray[np.int64]  # of every recording
+    described: str
+    drawn: bool = False
+
+    @classmethod
+    def of(cls, timelines: Timelines, described: str, *, drawn: bool = False, silent: float = 0.0) -> Recordings:
+        """From timelines; ``silent`` more recordings, as long as the first, hold no event."""
+        counts = timelines.counts
+        some = counts > 0
+        starts = np.concatenate(([0], np.cumsum(counts[some]))).astype(np.int64)
+        full = Timelines(timelines.bounds, starts, timelines.lengths[some])
+        lengths, group, times = np.unique(timelines.lengths[~some], return_inverse=True, return_counts=True)
+        times = times.astype(np.float64)
+        if silent > 0:
+            lengths, times = np.append(lengths, timelines.lengths[0]), np.append(times, silent)
+        unit = np.empty(len(timelines), dtype=np.int64)
+        unit[some], unit[~some] = np.arange(some.sum()), some.sum() + group.ravel()
+        none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), lengths)
+        return cls(full, none, np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
+
+    @property
+    def count(self) -> float:
+        """Recordings."""
+        return float(self.weight.sum())
+
+    @property
+    def time(self) -> float:
+        """Their seconds."""
+        return float(np.concatenate((self.full.lengths, self.silent.lengths)) @ self.weight)
+
+    @property
+    def longest(self) -> float:
+        """The longest recording."""
+        return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
+
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows, from 0 unless told otherwise."""
+        parts = []
+        if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
+            short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
+            both = zip(_mixed(short, design, criteria, phase), _hop_worth(design, criteria))
+            parts.append(tuple(part + removed[:, None] * more for part, more in both))
+        elif len(self.full):
+            parts.append(_mixed(self.full, design, criteria, phase))
+        if len(self.silent):
+            parts.append(_mixed(self.silent, design, criteria, phase))
+        raw, base = (np.concatenate(each) for each in zip(*parts))
+        return Measured(raw, base, self.weight)
+
+    def part(self, step: int) -> Recordings:
+        """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
+        kept = np.arange(0, len(self.full), step)
+        counts = self.full.counts
+        rows = np.isin(self.full.owner, kept)
+        starts = np.concatenate(([0], np.cumsum(counts[kept]))).astype(np.int64)
+        few = Timelines(self.full.bounds[rows], starts, self.full.lengths[kept])
+        weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
+        return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
+        """Halving from every level."""
+        leaves = float((self.full.bounds[:, 1] - self.full.bounds[:, 0]).sum()) / leaf + 2 * len(self.full.bounds)
+        step = int(leaves // _LEAVES) + 1
+        if self.drawn and step > 1 and step <= len(self.full):
+            return _as_leaves(self.part(step), self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
+        sums = [halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)]
+        return np.concatenate(sums), self.measure(Design("fixed", leaf), criteria)
+
+
+@dataclass(frozen=True)
+class OneEvent:
+    """Recordings of one length with one event of a law of lengths, its start uniform; a share of them is silent."""
+
+    lengths: Lengths
+    longest: float
+    share: float = 1.0  # of recordings with the event
+    described: str = field(
+        default="the exact expectation over where the one event of a recording lies, with segments from 0 to its end"
+    )
+    count: float = 1.0
+
+    @property
+    def time(self) -> float:
+        """Seconds of one recording."""
+        return self.longest
+
+    def nodes(self, splits: Any = ()) -> tuple[Floats, Floats]:
+        """Event lengths, at most the recording's, and their shares; a law is cut into panels at the splits."""
+        law = self.lengths
+        if law.values is not None and law.weights is not None:
+            values, shares = binned(law.values, law.weights, _MOST)
+        else:
+            below = law.notes.get("below", 0.0)
+            cuts = [(float(law.frozen.cdf(each)) - below) / (1 - below) for each in splits]
+            tails = 10.0 ** -np.arange(2.0, 7.0)
+            edges = np.unique(np.clip([0.0, *tails, *np.arange(1, 32) / 32, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
+            x, w = np.polynomial.legendre.leggauss(6)
+            half = np.diff(edges)[:, None] / 2
+            values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
+            shares = (half * w).ravel()
+        return np.minimum(values, self.longest), shares
+
+    def measure(self, design: Design, criteria: Criteria) -> Measured:
+        """Fixed segments or windows."""
+        width = float(design.segment_length or 0.0)
+        hop, reach = float(design.hop or width), design.windows_per_cell
+        d, shares = self.nodes([width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))])
+        at = _starts(d, self.longest, hop, width, reach, criteria.kinks(d, width), smooth=criteria.smooth)
+        each, start, length, weight, removed = at
+        bounds = np.column_stack((start, np.minimum(start + d[each], length)))
+        raw, base = _mixed(Timelines(bounds, np.arange(len(each) + 1), length), design, criteria)
+        if removed.any():
+            raw_hop, base_hop = _hop_worth(design, criteria)
+            raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
+        gather = np.zeros((len(d), raw.shape[1] + base.shape[1]))
+        np.add.at(gather, each, weight[:, None] * np.column_stack((np.nan_to_num(raw), base)))
+        raw, base = gather[:, : raw.shape[1]], gather[:, raw.shape[1] :]
+        if self.share < 1:
+            silent = Timelines(np.empty((0, 2)), np.zeros(2, dtype=np.int64), np.array([self.longest]))
+            none = _mixed(silent, design, criteria)
+            raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
+            shares = np.append(self.share * shares, 1 - self.share)
+        return Measured(raw, base, shares)
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
+        """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
+        return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
+
+    @cached_property
+    def _drawn(self) -> Recordings:
+        """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
+        n = 2000
+        rng = np.random.default_rng(0)
+        u = (np.arange(n) + rng.random(n)) / n
+        d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)
+        start = u * (self.longest - d)
+        bounds = np.column_stack((start, np.minimum(start + d, self.longest)))
+        timelines = Timelines(bounds, np.arange(n + 1), np.full(n, self.longest))
+        return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
+
+
+def _as_leaves(
+    few: Recordings, exact: Measured, leaf: float, depth: int, criteria: Criteria
+) -> tuple[Floats, Measured]:
+    """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
+    sums = [halved(each, leaf, depth, criteria) for each in (few.full, few.silent) if len(each)]
+    raw, base = exact.sums
+    line = np.tensordot(few.weight, np.concatenate(sums), axes=1) * (base[B["n_recordings"]] / few.count)
+    if criteria.certain:
+        for name in ("tp", "fp", "fp_elsewhere", "n_found"):
+            line[:, FIELDS.index(name)] = raw[R[name]]
+    return line[None], Measured(raw[None], base[None], np.ones(1))
+
+
+def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
+    """Lengths and their shares; a long sample is cut into bins of equal share with their means."""
+    if values.size <= most:
+        return values, shares
+    total = np.concatenate(([0.0], np.cumsum(shares)))
+    cuts = np.unique(np.searchsorted(total, np.linspace(0, 1, most + 1)[:-1]).clip(0, values.size - 1))
+    mass = np.add.reduceat(shares, cuts)
+    return np.add.reduceat(shares * values, cuts) / mass, mass
+
+
+def _starts(
+    d: Floats, total: float, hop: float, width: float, reach: int, kinks: Floats, *, smooth: bool
+) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
+    """Midpoints between kinks for each event length: (length's number, start, recording length, weight, hops removed).
+
+    Of the recording's middle only a few hops are kept; one of them stands for all that were removed.
+    """
+    keep = _KEPT * (1 + reach)
+    removed = np.maximum(0.0, np.floor((total - d) / hop + 1e-9) - keep)
+    room = total - d - removed * hop
+    kinks = np.where(np.isfinite(kinks), kinks, 0.0)
+    edges = np.column_stack((np.zeros_like(d), -d, np.full_like(d, total), total - d))
+    offsets = np.column_stack((edges, kinks - d[:, None], -kinks, width - kinks, total - kinks)) % hop
+    periods = np.arange(keep + 2) * hop
+    points = (offsets[:, None, :] + periods[None, :, None]).reshape(len(d), -1)
+    points = np.sort(np.clip(np.column_stack((points, np.zeros_like(d), room)), 0.0, room[:, None]), axis=1)
+    low, high = points[:, :-1], points[:, 1:]
+    weight = high - low
+    middle = (low + high) / 2
+    # The removed hops are like the period in the middle, which lies clear of both ends.
+    copies = np.floor(middle / hop) == keep // 2
+    weight = weight * np.where(copies, 1 + removed[:, None], 1.0)
+    still = room <= 1e-12 * total
+    weight[still], middle[still] = 0.0, 0.0
+    weight[still, 0] = 1.0
+    each, column = np.nonzero(weight > 1e-15 * hop)
+    share = weight[each, column]
+    start, span = middle[each, column], (high - low)[each, column]
+    if smooth:
+        x, w = _GAUSS
+        start = (start[:, None] + span[:, None] * x / 2).ravel()
+        share = (share[:, None] * w / 2).ravel()
+        each = np.repeat(each, len(x))
+    norm = np.bincount(each, weights=share, minlength=len(d))
+    length = (total - removed * hop)[each]
+    return each, np.clip(start, 0.0, length - d[each]), length, share / norm[each], removed[each]
+
+
+#: Recordings of one class, as a plan has them.
+Model = Recordings | OneEvent
+
+
+def depth_of(model: Model, leaf: float) -> int:
+    """How many starting levels a bisection has."""
+    return levels(model.longest, leaf)

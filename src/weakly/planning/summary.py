@@ -1,0 +1,274 @@
+"""The plan in words: the answer first, then what was assumed and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..cost import hours
+from ..symbols import plain_name
+from .decision import FOUND, Choice, Target
+from .pilot import Pilot
+from .rows import Row, digits, percent, seconds
+from .task import Task
+
+if TYPE_CHECKING:
+    from .result import Plan
+
+
+def count(value: float) -> str:
+    """A number of things as people say it.
+
+    >>> count(2139.6), count(1.0)
+    ('2,140', '1')
+    """
+    return f"{value:,.0f}"
+
+
+def instruction(made: Row) -> str:
+    """What to do, for one row of the comparison."""
+    width = seconds(made.segment_length or 0.0)
+    if made.method == "windows":
+        k = made.design.windows_per_cell
+        votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
+        return f"Label {width} windows, one every {seconds(made.hop or 0.0)}, and call a moment present if {votes}"
+    if made.method == "bisection":
+        return f"Ask {seconds(made.start_length or 0.0)} segments and halve those that are present, down to {width}"
+    return {
+        "everything": "Call everything present and ask nobody",
+        "nothing": "Call nothing present and ask nobody",
+    }.get(made.method, f"Label {width} segments")
+
+
+def expectation(task: Task, made: Row) -> str:
+    """What to expect of it: the numbers of its row."""
+    per = " per recording" if task.n_recordings != 1 else ""
+    said = f"{seconds(made.wrong_time)} of wrong time{per} where events last {seconds(task.event_time)}, "
+    said += f"{_share(made.event_recall)} events found"
+    if not made.asks:
+        return said
+    said += f", {percent(made.overlap_accuracy)} accuracy near events; {count(made.n_queries)} "
+    said += f"{'query' if round(made.n_queries) == 1 else 'queries'}, {hours(made.listened)} of listening"
+    if task.cost.annotators > 1:
+        said += f" for each of {task.cost.annotators} annotators"
+    return f"{said}, {task.cost.words(made.cost)}" if task.cost.query_cost_share is None else said
+
+
+def _share(value: float) -> str:
+    return "all" if value >= 1 - 1e-9 else f"{percent(value)} of"
+
+
+def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: float | None) -> str:
+    """The whole answer, a few sentences."""
+    task, chosen = plan.task, choice.row
+    said = [*_first(plan, choice, wanted, budget), f"{instruction(chosen)}: {expectation(task, chosen)}."]
+    if choice.reachable and wanted:
+        said.append(f"It is the cheapest way that meets {' and '.join(goal(each) for each in wanted)}.")
+    elif choice.reachable and budget is not None:
+        said.append(f"It is the best that {task.cost.words(budget)} can buy.")
+    said += _equal(plan)
+    said += _alternative(plan)
+    for each in plan.by_criterion:
+        said.append(
+            f"If {percent(each['presence_criterion'])} of an event must be heard: {_short(each)}, "
+            f"{seconds(each['wrong_time'])} wrong."
+        )
+    if plan.by_criterion:
+        said.append(
+            "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
+            "weakly label --measure."
+        )
+    if plan.other_rule:
+        each = plan.other_rule
+        said.append(
+            f"Events of {seconds(task.lengths.mean)} are long: people answer after a second or so, not after a share "
+            f"of them. With --rule {each['rule']}: {_short(each)}, {seconds(each['wrong_time'])} wrong, "
+            f"{count(each['n_queries'])} queries."
+        )
+    if plan.uncertainty:
+        said.append(plan.uncertainty["words"])
+    if plan.classes:
+        said.append(plan.classes.words)
+    return " ".join(said)
+
+
+def _short(row: dict[str, Any]) -> str:
+    return str(row["name"])
+
+
+def goal(target: Target) -> str:
+    """A target as people say it.
+
+    >>> goal(Target("event_recall", 0.9)), goal(Target("wrong_time", 2.0))
+    ('events found at least 90 %', 'wrong time per recording at most 2 s')
+    """
+    if target.word == "wrong_time":
+        return f"{plain_name(target.word)} at most {seconds(target.value)}"
+    return f"{plain_name(target.word)} at least {percent(target.value)}"
+
+
+def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+    """What the reader must know before the recommendation, where there is such a thing."""
+    task, row = plan.task, choice.row
+    if choice.limit == "budget":
+        most, least = task.cost.words(budget or 0.0), task.cost.words(row.cost)
+        return [f"Not reachable: nothing can be labelled for {most}; the cheapest costs {least}."]
+    if choice.limit == "target":
+        within = f" within {task.cost.words(budget)}" if budget is not None else ""
+        values = ", ".join(f"{plain_name(each.word)} {_value(each.word, row)}" for each in wanted)
+        return [f"Not reachable: {' and '.join(goal(each) for each in wanted)}{within}. The nearest has {values}."]
+    if choice.limit == "found":
+        return [
+            f"No way that was compared finds {percent(FOUND)} of events; this one finds {percent(row.event_recall)}. "
+            f"{_remedy(plan, row)}"
+        ]
+    if choice.limit == "everything":
+        share = percent(task.event_time / (task.recording_length * task.n_classes))
+        return [
+            f"Asking does not pay here: events fill {share} of the time, and no way to ask has less wrong time than "
+            "calling everything present. Strong labels (marking where events begin and end) would."
+        ]
+    if choice.limit == "nothing":
+        return [
+            f"These labels are no better than none: labelling nothing leaves {seconds(task.event_time)} of wrong time, "
+            f"this {seconds(row.wrong_time)}. {_remedy(plan, row)}"
+        ]
+    if row.event_recall < FOUND - 1e-9:
+        return [f"This loses {percent(1 - row.event_recall)} of events."]
+    return []
+
+
+def _remedy(plan: Plan, row: Row) -> str:
+    """What would do better: another method, a finer rule, or strong labels."""
+    good = [
+        each
+        for each in plan.sensitivity
+        if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * plan.task.event_time
+    ]
+    finer = [each for each in good if each["presence_criterion"] < plan.task.criteria.plausible[0] - 1e-9]
+    parts = []
+    missing = [each for each in ("windows", "bisection") if each not in plan.settings["methods"]]
+    if missing:
+        parts.append(f"allowing {' and '.join(missing)}")
+    if finer:
+        best = finer[-1]
+        parts.append(
+            f"a finer rule: if annotators answered present from {percent(best['presence_criterion'])} of an event on, "
+            f"{seconds(best['best_segment_length'])} segments would leave {seconds(best['best_wrong_time'])}"
+        )
+    parts.append("strong labels (marking where events begin and end)")
+    return f"What would help: {'; '.join(parts)}."
+
+
+def _value(word: str, made: Row) -> str:
+    value = getattr(made, word)
+    return seconds(value) if word == "wrong_time" else percent(value)
+
+
+def _equal(plan: Plan) -> list[str]:
+    if plan.equal_range is None or plan.objective != "wrong_time" or not plan.recommended.asks:
+        return []
+    low, high = plan.equal_range
+    if high <= low * 1.0001:
+        return []
+    noun = {"windows": "Windows", "bisection": "Leaves"}.get(plan.recommended.method, "Segments")
+    reason = "the fewest queries" if plan.recommended.method == "fixed" else "the least cost"
+    return [f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."]
+
+
+def _alternative(plan: Plan) -> list[str]:
+    """The best of the simplest method beside a dearer pick, or a better method beside a simple pick."""
+    row = plan.recommended
+    if not row.asks:
+        return []
+    fixed = next((each for each in plan.rows if each.method == "fixed"), None)
+    if row.method != "fixed" and fixed is not None and row.cost > 0:
+        saved = 1 - fixed.cost / row.cost
+        if saved > 0.02 and fixed.wrong_time > row.wrong_time:
+            times = fixed.wrong_time / max(row.wrong_time, 1e-12)
+            more = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
+            return [
+                f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {percent(saved)} less "
+                f"({count(fixed.n_queries)} queries) and leave {more} ({seconds(fixed.wrong_time)})."
+            ]
+    return []
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Where ways stop making sense; those with the same note share a line."""
+    shared: dict[str, list[str]] = {}
+    for made in rows:
+        if made.note:
+            shared.setdefault(made.note, []).append(made.name)
+    return [f"{'; '.join(names)}: {note}." for note, names in shared.items()]
+
+
+def warnings(task: Task, chosen: Row) -> list[str]:
+    """What speaks against trusting the recommendation blindly."""
+    said = []
+    if chosen.asks and chosen.event_recall < FOUND - 1e-9:
+        said.append(f"{percent(1 - chosen.event_recall)} of events are never labelled present.")
+    if chosen.segment_length is not None and chosen.segment_length >= 0.5 * task.model.longest:
+        said.append("A segment is about as long as a recording: what is learnt is hardly when, only whether.")
+    return said
+
+
+def pilot_warnings(pilot: Pilot) -> list[str]:
+    """What the pilot itself should make its owner think of."""
+    said = []
+    cut = float(pilot.censored.mean())
+    if cut > 0.05:
+        said.append(
+            f"{percent(cut)} of the pilot's events are cut by the ends of their recordings; in truth they are longer."
+        )
+    if pilot.n_unknown:
+        said.append(
+            f"The length of {pilot.n_unknown:,} recordings is unknown; each is taken to end with its last event, "
+            "which leaves out the silence after it."
+        )
+    if pilot.n_joined:
+        every = pilot.n_joined + pilot.n_events
+        touch = f" ({pilot.n_touching:,} begin where another ends)" if pilot.n_touching else ""
+        said.append(
+            f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
+        )
+        if pilot.n_touching > 0.2 * every:
+            said.append(
+                "So many touching events look like frames of a fixed length: a share of a joined event is hardly what "
+                "annotators go by; consider --rule seconds:1."
+            )
+    return said
+
+
+def assumptions(task: Task, *, objective: str) -> list[str]:
+    """What the numbers rest on."""
+    criteria = task.criteria
+    low, high = criteria.plausible
+    told = {
+        "known": f"Annotators notice an event once {percent(criteria.middle)} of it lies in the segment.",
+        "several": f"The presence criterion is one of {criteria.name}, each as likely as the others.",
+        "unknown": f"The presence criterion is unknown; {criteria.name} are taken as equally likely.",
+        "law": f"Presence criteria: {criteria.name}; 90 % of them lie between {low:.2g} and {high:.2g}.",
+        "rule": f"A segment is present by the rule {criteria.name}.",
+    }[criteria.kind]
+    chosen = {
+        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events, and of "
+        "those within 5 % of it (or within what the pilot can tell) the cheapest.",
+        "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
+        "recording": "Chosen: the least wrong time, whatever it finds or costs.",
+    }[objective]
+    each = "event" if round(task.n_events, 2) == 1 else "events"
+    said = [
+        chosen,
+        told,
+        f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}.",
+        f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
+        f"{seconds(task.recording_length)} with {digits(task.n_events)} {each} each"
+        + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
+        f"How good labels become: {task.model.described}.",
+        f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
+    ]
+    if not criteria.certain and criteria.annotator is not None:
+        said.append(f"Answers hold noise ({criteria.name}); bisection is worked out with it, node by node.")
+    said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
+    return said

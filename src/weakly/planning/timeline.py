@@ -1,0 +1,86 @@
+"""A short stretch of events with the labels that each way gives: the paper's first figure, for one's own events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..annotator import PresenceRule
+from ..intervals import Intervals, clip, fixed_segments, merge, oracle_segments
+from .pilot import Pilot
+from .rows import Row, seconds
+from .task import Task
+
+_MOST = 2000  # segments that a picture can show
+
+
+def _stretch(task: Task, pilot: Pilot | None) -> tuple[Intervals, float]:
+    """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
+    length = float(min(task.model.longest, 16 * task.lengths.mean))
+    if pilot is not None:
+        timelines = max(pilot.timelines.values(), key=lambda each: len(each.bounds))
+        counts = timelines.counts
+        full = np.flatnonzero(counts > 0)
+        picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
+        events = timelines.bounds[timelines.starts[picked] : timelines.starts[picked + 1]]
+        total = float(timelines.lengths[picked])
+        span = min(total, max(length, 1.5 * float(events[0, 1] - events[0, 0])))
+        start = float(np.clip(events[0, 0] - 0.08 * span, 0, total - span))
+        return clip(events - start, 0.0, span), span
+    drawn = np.asarray(task.lengths.quantile(np.array([0.5, 0.25, 0.75])), dtype=np.float64)
+    room = max(length - drawn.sum(), 0.0)
+    if room == 0:
+        return np.array([[0.25 * length, 0.25 * length + min(drawn[0], 0.5 * length)]]), length
+    gaps = np.array([0.21, 0.34, 0.26]) * room
+    onsets = np.cumsum(gaps) + np.concatenate(([0.0], np.cumsum(drawn[:2])))
+    return merge(np.column_stack((onsets, onsets + drawn))), length
+
+
+def labels(segments: Intervals, events: Intervals, rule: PresenceRule) -> np.ndarray:
+    """Whether each segment is present."""
+    if len(events) == 0:
+        return np.zeros(len(segments), dtype=bool)
+    return np.asarray(rule.is_present(event=events[None, :, :], segment=segments[:, None, :]).any(axis=1))
+
+
+def _cells(made: Row, events: Intervals, length: float, rule: PresenceRule) -> tuple[Intervals, np.ndarray]:
+    from ..adaptive import Overlapping, Recording
+    from ..adaptive.base import Asked
+
+    way = Overlapping(segment_length=made.segment_length or 0.0, hop=made.hop or 0.0, votes=made.votes)
+    recording = Recording("example", length)
+    asked = way.segments(recording)
+    found = way.labels(recording, Asked().add(asked, labels(asked, events, rule)))
+    return found.segments, found.present == 1
+
+
+def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> dict[str, Any]:
+    """Events and, for each way, segments with their labels, in seconds."""
+    events, length = _stretch(task, pilot)
+    rule = task.criteria.rule or PresenceRule.fraction(task.criteria.middle)
+    shown: list[dict[str, Any]] = []
+
+    def show(name: str, segments: Intervals, present: Any) -> None:
+        if len(segments) <= _MOST and name not in {each["name"] for each in shown}:
+            flags = np.asarray(present, dtype=bool).tolist()
+            shown.append({"name": name, "segments": segments.tolist(), "present": flags, "n_queries": len(segments)})
+
+    truth = oracle_segments(events, recording_length=length)
+    show("oracle", truth, labels(truth, events, PresenceRule.fraction(1.0)))
+    for made in [chosen, *rows]:
+        width = made.segment_length
+        if width is None or width >= length or length > _MOST * (made.hop or width):
+            continue
+        if made.method == "windows":
+            show(f"windows every {seconds(made.hop or 0.0)}", *_cells(made, events, length, rule))
+        else:
+            segments = fixed_segments(recording_length=length, segment_length=width)
+            show(f"fixed {seconds(width)}", segments, labels(segments, events, rule))
+    return {
+        "recording_length": length,
+        "presence_criterion": task.criteria.middle,
+        "rule": rule.name,
+        "events": events.tolist(),
+        "rows": shown,
+    }

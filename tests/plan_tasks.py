@@ -1,0 +1,222 @@
+"""Random planning tasks, extremes included, and what must hold of the plan of every one of them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import weakly as wk
+from weakly.adaptive import Bisection, Recording, SimulatedAnnotator
+from weakly.adaptive.simulated import run
+from weakly.events import Timelines
+from weakly.planning.decision import targets
+from weakly.tally import of_labels
+
+SHARES = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy")
+
+
+def pilot(rng, n_classes=1):
+    """Recordings of one or of several lengths with events of one to many classes; some are silent, classes are rare."""
+    n = int(rng.integers(3, 25))
+    length = np.full(n, float(rng.uniform(5, 120))) if rng.random() < 0.6 else rng.uniform(5, 200, n)
+    centre, spread = np.exp(rng.uniform(-2, 2)), rng.uniform(0.1, 1.5)
+    rows = []
+    for c in range(n_classes):
+        rate = rng.uniform(0.2, 6) if c % 3 == 0 else rng.uniform(0.02, 0.3)
+        for k in range(n):
+            for onset in rng.uniform(0, length[k], rng.poisson(rate)):
+                end = min(onset + rng.lognormal(np.log(centre), spread), length[k])
+                if end > onset + 1e-3:
+                    rows.append((f"r{k}", onset, end, f"class {c}"))
+    if not rows:
+        rows = [("r0", 1.0, 2.0, "class 0")]
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{k}": float(length[k]) for k in range(n)})
+
+
+def task(seed):
+    """Event lengths or a pilot, and the arguments of a plan."""
+    rng = np.random.default_rng(seed)
+    kw = {}
+    kind = rng.choice(["fixed", "sample", "law", "pilot", "classes"], p=[0.25, 0.2, 0.15, 0.25, 0.15])
+    if kind in ("pilot", "classes"):
+        given = pilot(rng, 1 if kind == "pilot" else int(rng.choice([2, 3, 8])))
+    else:
+        d = float(np.exp(rng.uniform(-3, 3)))
+        if kind == "fixed":
+            given, longest = d, d
+        elif kind == "sample":
+            given = d * np.exp(rng.uniform(0, np.log(100), int(rng.integers(2, 8))))
+            longest = float(np.max(given))
+        else:
+            given, longest = f"lognorm:s={rng.uniform(0.1, 1.2):.3f},scale={d:.5f}", 3 * d
+        kw["recording_length"] = longest * float(np.exp(rng.uniform(0.02, 6)))
+        if rng.random() < 0.5:
+            kw["n_events"] = float(rng.choice([0.3, 1, 1, 2, 5, 20]))
+        elif rng.random() < 0.3:
+            kw["event_rate"] = float(rng.uniform(0.2, 5)) / kw["recording_length"]
+        if rng.random() < 0.2:
+            kw["total_hours"] = float(np.exp(rng.uniform(0, 4)))
+    gamma = float(np.exp(rng.uniform(np.log(0.001), 0))) if rng.random() < 0.4 else float(rng.uniform(0.1, 1))
+    who = rng.choice(["gamma", "several", "noise", "law", "rule", "unknown"], p=[0.4, 0.1, 0.25, 0.05, 0.1, 0.1])
+    if who == "gamma":
+        kw["presence_criterion"] = gamma
+    elif who == "several":
+        kw["presence_criterion"] = [0.2, 0.6]
+    elif who == "noise":
+        guess, lapse = float(rng.choice([0, 0.02, 0.1])), float(rng.choice([0, 0.05, 0.3]))
+        kw["annotator"] = wk.Annotator(presence_criterion=gamma, guess_rate=guess, lapse_rate=lapse)
+    elif who == "law":
+        kw["presence_criterion"] = stats.beta(2, 3)
+    elif who == "rule":
+        kw["rule"] = str(rng.choice(["seconds:0.3", "coverage:0.5", "any", "birdnet"]))
+    aim = rng.random()
+    if aim < 0.2:
+        kw["budget"] = float(np.exp(rng.uniform(0, 9)))
+    elif aim < 0.4:
+        kw["target"] = str(
+            rng.choice(["wrong_time<=0.5", "overlap_accuracy>=0.7", "event_recall>=0.95", "recall>=0.8,precision>=0.6"])
+        )
+    if rng.random() < 0.15:
+        kw["objective"] = str(rng.choice(["overlap", "recording"]))
+    return given, kw
+
+
+def sound(made, kw):
+    """What must hold of every plan, whatever was asked."""
+    row, rows = made.recommended, made.rows
+    for each in (*rows, *made.pool):
+        for word in SHARES:
+            value = getattr(each, word)
+            assert math.isnan(value) or -1e-9 <= value <= 1 + 1e-9, (each.name, word, value)
+        assert each.wrong_time >= -1e-9
+        assert each.n_queries >= 0
+    pool = [each for each in made.pool if each.attainable]
+    if "budget" in kw and made.reachable:
+        pool = [each for each in pool if each.cost <= kw["budget"] * (1 + 1e-9)]
+        assert row.cost <= kw["budget"] * (1 + 1e-9)
+    wanted = targets(kw.get("target"))
+    if made.reachable:
+        for each in wanted:
+            assert each.met(row), (each.text, row)
+        pool = [each for each in pool if all(one.met(each) for one in wanted)]
+    if made.objective == "wrong_time" and made.reachable:
+        better = [each.name for each in pool if each.method != "nothing" and each.dominates(row)]
+        assert not better, (row.name, better)
+    first = made.answer.split(". ")[0]
+    if row.asks and made.objective == "wrong_time" and row.wrong_time >= made.task.event_time * (1 - 1e-9):
+        assert "no better than none" in made.answer or "Not reachable" in first or "No way" in first, made.answer
+    if row in rows:
+        assert rows[rows.index(row)] == row
+    assert row in (*rows, *made.pool)
+    if row.segment_length is not None:
+        low, high = made.equal_range
+        assert low <= row.segment_length <= high
+        assert "0 s segments" not in made.answer.replace("0 s segments", "0 s segments", 1) or row.segment_length >= 1
+
+
+def words_of(given, kw, row, rng, n=1500):
+    """The recommended row again: by evaluate or simulate, or by running halving with the actual annotator.
+
+    Back come (word -> (value, error)); an error of 0 says that it must agree exactly.
+    """
+    asked = {name: kw[name] for name in ("presence_criterion", "annotator") if name in kw}
+    if "rule" in kw:
+        asked = {"rule": wk.PresenceRule.parse(kw["rule"])}
+    if not asked:
+        asked = {"presence_criterion": [0.3, 0.5, 0.7]}
+    if hasattr(asked.get("presence_criterion"), "cdf"):
+        asked = {"annotator": wk.Annotator(presence_criterion=asked["presence_criterion"])}
+    how = {"segment_length": row.segment_length, "phase": 0.0, **asked}
+    if row.method == "windows":
+        how |= {"hop": row.hop, "votes": row.votes}
+    if row.method == "bisection":
+        return halved(given, kw, row, asked, rng)
+    if isinstance(given, wk.Events):
+        found = wk.evaluate(given, **how)
+        found = found.overall if len(given.labels) > 1 else found
+        exact = True
+    else:
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        count, placement = kw.get("n_events", 1), "uniform"
+        if "event_rate" in kw:
+            count, placement = kw["event_rate"] * kw["recording_length"], "poisson"
+        elif count < 1:
+            count = stats.bernoulli(count)
+        found = wk.simulate(
+            lengths, n_events=count, recording_length=kw["recording_length"], n_recordings=n, placement=placement,
+            rng=rng, **how,
+        )  # fmt: skip
+        exact = False
+    made = {}
+    for word in ("wrong_time", "event_recall", "n_queries"):
+        value = np.mean(np.atleast_1d(getattr(found, word)))
+        error = 0.0
+        if not exact and word != "n_queries":  # where nothing was lost in so many draws, little may be
+            error = float(np.mean(np.atleast_1d(getattr(found, f"{word}_se")))) + (word == "event_recall") / n
+        made[word] = (float(value) / (n if word == "n_queries" and not exact else 1), error)
+    return made
+
+
+def halved(given, kw, row, asked, rng, n=150):
+    """Halving as it is done: the method's own code, asked of simulated annotators, recording by recording."""
+    if isinstance(given, wk.Events):
+        if len(given.labels) > 1:
+            return {}
+        recordings = list(given.timelines())
+        n = 1
+    else:
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        total, recordings = kw["recording_length"], []
+        for _ in range(n):
+            count = int(kw.get("n_events", 1)) if kw.get("n_events", 1) >= 1 else rng.random() < kw["n_events"]
+            if "event_rate" in kw:
+                count = rng.poisson(kw["event_rate"] * total)
+            d = np.minimum(lengths.draw(int(count), rng), total)
+            onset = rng.random(int(count)) * (total - d)
+            line = Timelines.of([np.column_stack((onset, onset + d))], total) if count else None
+            recordings.append((line.bounds if line else np.empty((0, 2)), total))
+    if "presence_criterion" in asked and np.ndim(asked["presence_criterion"]) > 0:
+        return {}
+    wrong, queries = [], []
+    who = asked.get("annotator", asked.get("presence_criterion", 0.5))
+    for _ in range(n if len(recordings) == 1 else 1):
+        for events, total in recordings:
+            leaves = max(1, math.ceil(total / row.segment_length * (1 - 1e-9)))
+            depth = math.ceil(math.log2(leaves)) if leaves > 1 else 0
+            level = min(depth, round(math.log2(row.start_length / row.segment_length)))
+            way = Bisection(segment_length=row.segment_length, start=2 ** (depth - level))
+            person = SimulatedAnnotator(who, rule=asked.get("rule"), rng=rng)
+            outcome = run(way, Recording("a", total, events=events), person)
+            line = Timelines.of([events], total)
+            tally = of_labels(line, [outcome.labels.segments], [outcome.labels.present])
+            wrong.append(float(tally.wrong_seconds.item()))
+            queries.append(outcome.n_queries)
+    noisy = isinstance(who, wk.Annotator) and (who.is_noisy or not isinstance(who.presence_criterion, float))
+    exact = isinstance(given, wk.Events) and not noisy
+    many = len(queries) if isinstance(given, wk.Events) else 1.0  # a pilot's queries are counted over all recordings
+    error = 0.0 if exact else many * np.std(queries) / np.sqrt(len(queries))
+    made = {"n_queries": (float(many * np.mean(queries)), float(error))}
+    error = 0.0 if exact else np.std(wrong) / np.sqrt(len(wrong))
+    return made | {"wrong_time": (float(np.mean(wrong)), float(error))}
+
+
+def agrees(made, given, kw, rng):
+    """The recommended row, done again by another door, gives the same: exactly, or within 4.5 standard errors."""
+    row = made.recommended
+    if not row.asks:
+        return
+    scale = 1.0 if isinstance(given, wk.Events) else made.task.n_recordings
+    for word, (value, error) in words_of(given, kw, row, rng).items():
+        mine = getattr(row, word) / (scale if word == "n_queries" else 1.0)
+        if word == "n_queries" and isinstance(given, wk.Events) and len(given.labels) > 1:
+            mine /= len(given.labels)
+        spread = math.hypot(error, row.wrong_time_se if word == "wrong_time" else 0.0)
+        if word == "event_recall" and row.wrong_time_se:
+            spread = math.hypot(spread, 0.005)
+        if error and word == "wrong_time":  # events that are lost are rare and long: few draws hold one
+            lost = (1 - row.event_recall) * row.event_recall / 1500
+            spread = math.hypot(spread, math.sqrt(lost) * float(made.task.lengths.quantile(0.999)))
+        limit = 4.5 * spread + 1e-9 * max(1.0, abs(value)) + (2e-3 * abs(value) if error else 0.0)
+        assert abs(mine - value) <= limit, (word, mine, value, error, row)
