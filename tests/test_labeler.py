@@ -754,3 +754,18 @@ class TestLive:
         assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
         assert live["met"] is True
         assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)
+
+
+def test_a_plan_takes_the_card(tmp_path, capsys):
+    from weakly.cli import main
+
+    answers = [(h / 50, float(h >= 19)) for h in range(51)]
+    card = Card.of(Posterior.of(answers), annotator="ana", label="owl", seconds=[2.0])
+    (tmp_path / "card.json").write_text(json.dumps(card.to_dict()))
+    arguments = ["plan", "--event-length", "1", "--recording-length", "60", "--methods", "fixed", "--json"]
+    with pytest.raises(SystemExit) as end:
+        main([*arguments, "--annotator", str(tmp_path / "card.json")])
+    assert end.value.code == 0
+    said = json.loads(capsys.readouterr().out)["recommended"]
+    made = wk.plan(1.0, annotator=card.as_annotator(), recording_length=60.0, methods="fixed").to_dict()["recommended"]
+    assert said == json.loads(json.dumps(made))

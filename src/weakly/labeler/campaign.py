@@ -14,8 +14,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..adaptive.answers import collect
 from ..adaptive.base import recordings_of, with_events
-from ..adaptive.campaign import Campaign, collect
+from ..adaptive.campaign import Campaign
 from ..adaptive.queries import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
 from ..annotator import Annotator
