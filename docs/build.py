@@ -27,6 +27,7 @@ COMMANDS = (
     "audit",
     "queries",
     "answers",
+    "infer",
     "convert",
     "check",
     "reproduce",
@@ -150,9 +151,17 @@ def glossary() -> str:
     """One row per symbol, read from :mod:`weakly.symbols`."""
     from weakly.symbols import SYMBOLS
 
-    rows = [f"| {s.plain or s.name.replace('_', ' ')} | `{s.name}` | ${s.latex}$ | {s.unit} | {s.domain} | {s.meaning} |" for s in SYMBOLS.values()]
+    rows = [
+        f"| {s.plain or s.name.replace('_', ' ')} | `{s.name}` | ${s.latex}$ | {s.unit} | {s.domain} | {s.meaning} |"
+        for s in SYMBOLS.values()
+    ]
     head = "# Glossary\n\nThe words that results use, in Python, JSON, tables, pictures and options alike.\n\n"
-    return head + "| people say | name | symbol | unit | domain | meaning |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    return (
+        head
+        + "| people say | name | symbol | unit | domain | meaning |\n|---|---|---|---|---|---|\n"
+        + "\n".join(rows)
+        + "\n"
+    )
 
 
 def cli_reference() -> str:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
-from weakly.inference import Renewal, posterior
+from weakly.inference import Renewal, expected_wrong_time, posterior
 from weakly.inference.posterior import Contradiction, Hearing
 
 JITTER = (-0.25, 0.25)
@@ -336,3 +336,24 @@ def test_steps_do_not_bias_the_chance_of_presence(step, criterion):
     found = prior.satisfied([(8.0, 8.0 + w)])[0]
     exact = rate * (w + d - 2 * criterion * d)
     assert found == pytest.approx(exact, rel=1e-3 + (0.21 * step if criterion == 0.3 else 0))
+
+
+def test_expected_wrong_time_is_below_painted_labels_and_below_the_prior():
+    """Answers can only help, and no label made of the answers has less wrong time than the posterior's."""
+    rng = np.random.default_rng(0)
+    clips = np.array([(k * 2.0, k * 2.0 + 2.0) for k in range(10)])
+    wrong, error = expected_wrong_time(clips, renewal=CALLS, recording_length=20, annotator=HEARD, n=150, rng=1)
+    prior = posterior(np.empty((0, 2)), [], renewal=CALLS, recording_length=20)
+    assert wrong < prior.wrong_time
+    painted = []
+    drawn = prior.sample(150, rng=2)
+    for k in range(150):
+        events = drawn[drawn["sample"] == k][["onset", "offset"]].to_numpy()
+        total = 0.0
+        for span in clips:
+            over = np.clip(np.minimum(events[:, 1], span[1]) - np.maximum(events[:, 0], span[0]), 0, None)
+            met = bool((over >= 0.4 * np.ptp(events, axis=1) - 1e-9).any()) if len(events) else False
+            said = rng.random() < (0.9 if met else 0.05)
+            total += (2.0 - over.sum()) if said else over.sum()
+        painted.append(total)
+    assert wrong + 3 * error < np.mean(painted)

@@ -192,6 +192,16 @@ class TestSession:
         held = again.session.store.state().answers  # what every other command reads
         assert [(one.query, one.present) for one in held] == [(queries[0], 0.0)]
 
+    def test_a_store_of_version_1_is_brought_up_to_date(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        with made.session.store._engine.begin() as db:
+            db.execute(text("drop table actions"))
+            db.execute(text("update settings set value = '1' where name = 'schema_version'"))
+        page = web(opened(recordings, tmp_path / "c"))
+        query = first(page)
+        tell(page, query, 1)
+        assert page.post("/api/1/undo", json={"id": "undo-000001"}).json()["undone"] == query
+
     def test_unsure_counts_as_an_answer_and_says_nothing(self, recordings, tmp_path):
         made = opened(recordings, tmp_path / "c")
         page = web(made)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not run __getattr__
     from . import theory as theory
     from .adaptive import Queries as Queries
-    from .adaptive import queries as queries
+    from .adaptive import queries as queries  # type: ignore[no-redef]
     from .annotator import Annotator as Annotator
     from .annotator import PresenceRule as PresenceRule
     from .auditing import Audit as Audit
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .formats import read_answers as read_answers
     from .formats import write as write
     from .inference import Inference as Inference
-    from .inference import infer as infer
+    from .inference import infer as infer  # type: ignore[no-redef]
     from .lengths import Lengths as Lengths
     from .planning import Plan as Plan
     from .planning import plan as plan  # type: ignore[no-redef]

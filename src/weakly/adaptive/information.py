@@ -16,7 +16,7 @@ import numpy as np
 
 from ..annotator import Annotator
 from ..errors import InvalidInput
-from ..intervals import Intervals, as_intervals
+from ..intervals import Intervals
 from ..lengths import Lengths
 from ..symbols import check
 from .base import Asked, Labels, Method, Recording
@@ -110,7 +110,7 @@ class Information(Method):
             onsets = np.minimum(onsets, max(0.0, recording.length - length))
             found.append(np.column_stack((onsets, np.minimum(onsets + length, recording.length))))
             length *= 2
-        return as_intervals(np.concatenate(found).round(6), name="segments")
+        return np.asarray(np.round(np.concatenate(found), 6), dtype=np.float64)
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The one segment that tells most for its cost; none when the target is met."""

@@ -75,8 +75,8 @@ def infer(
     if guess_rate or lapse_rate:
         if presence_criterion is None and rule is None:
             raise InvalidInput("--guess-rate and --lapse-rate need --presence-criterion or --rule")
-        criterion = {} if presence_criterion is None else {"presence_criterion": presence_criterion}
-        noisy = Annotator(**criterion, guess_rate=guess_rate, lapse_rate=lapse_rate)
+        criterion = 0.5 if presence_criterion is None else presence_criterion
+        noisy = Annotator(presence_criterion=criterion, guess_rate=guess_rate, lapse_rate=lapse_rate)
         presence_criterion = None  # type: ignore[assignment]
     made = make(
         read_answers(answers, format=format, on_error=on_error, progress=True),

@@ -91,7 +91,7 @@ def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, 
 
 @lru_cache(maxsize=256)
 def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
-    """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of those that notice."""
+    """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of who notices."""
     from scipy.stats import binom
 
     needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)

@@ -16,6 +16,8 @@ What others build on:
     the answer is expected to tell about the timeline.
 ``Posterior.sample(n, rng=)``
     whole timelines: sample, onset, offset.
+``expected_wrong_time(segments, renewal=, recording_length=, annotator=, n=200, rng=)``
+    for plans: wrong seconds per recording that remain when these segments are answered, and the standard error.
 ``Renewal(lengths, event_rate, step)``
     the process; ``Renewal.from_hazard`` where the rate is per second without event.
 ``infer(answers, ...)``
@@ -23,8 +25,17 @@ What others build on:
 """
 
 from .infer import infer
-from .posterior import Contradiction, Hearing, Posterior, posterior
+from .posterior import Contradiction, Hearing, Posterior, expected_wrong_time, posterior
 from .renewal import Renewal
 from .result import Inference
 
-__all__ = ["Contradiction", "Hearing", "Inference", "Posterior", "Renewal", "infer", "posterior"]
+__all__ = [
+    "Contradiction",
+    "Hearing",
+    "Inference",
+    "Posterior",
+    "Renewal",
+    "expected_wrong_time",
+    "infer",
+    "posterior",
+]

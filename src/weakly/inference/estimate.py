@@ -7,8 +7,9 @@ needs hundreds. Uncertainty is that of drawing other recordings: a bootstrap of 
 step; with fewer than MANY recordings the curvature of the likelihood stands in.
 
 A law of lengths that is left out is lognormal. So that the optimum exists when the answers say little, weak priors
-pull: half an event more (Jeffreys), the logarithm of the mean length towards the middle of the segment lengths with a
-spread of 1.5, that of the shape towards .6 with a spread of .4.
+pull: the logarithm of the rate towards one event per four times the middle length (half a typical segment) with a
+spread of 2, that of the mean length towards the middle length with a spread of 1.5, that of the shape towards .6 with a
+spread of .4.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .posterior import Prepared
 from .renewal import Array, Renewal
 
 MANY = 20  # recordings from which on their differences tell the uncertainty
-_SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD = 0.6, 0.4, 1.5
+_SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD, _RATE_SPREAD = 0.6, 0.4, 1.5, 2.0
 _H = 1e-4
 _FAR = 6.0  # no search beyond e^6 times the start
 
@@ -88,15 +89,19 @@ class Family:
         shape = math.exp(theta[2])
         return Lengths.law(lognorm(shape, scale=math.exp(theta[1] - shape**2 / 2)))
 
+    @property
+    def pulls(self) -> Array:
+        """Middle and spread of the weak prior of each parameter."""
+        pulls = [(math.log(0.25 / self.middle), _RATE_SPREAD)]
+        if self.lengths is None:
+            pulls += [(math.log(self.middle), _MEAN_SPREAD), (math.log(_SHAPE), _SHAPE_SPREAD)]
+        return np.array(pulls)
+
     def prior(self, theta: Array) -> tuple[float, Array]:
         """The logarithm of the weak prior, and its gradient."""
-        value, slope = 0.5 * theta[0], np.zeros(len(theta))
-        slope[0] = 0.5
-        if self.lengths is None:
-            for k, middle, spread in ((1, math.log(self.middle), _MEAN_SPREAD), (2, math.log(_SHAPE), _SHAPE_SPREAD)):
-                value -= ((theta[k] - middle) / spread) ** 2 / 2
-                slope[k] -= (theta[k] - middle) / spread**2
-        return value, slope
+        middles, spreads = self.pulls.T
+        away = (theta - middles) / spreads
+        return -float(away @ away) / 2, -away / spreads
 
     def scores(self, theta: Array, found: Pass, patterns: Sequence[Prepared]) -> Array:
         """The gradient of each pattern's log-likelihood."""
@@ -203,19 +208,23 @@ def fit(
         curvature[k] = -(gradients[0] - gradients[1]) / 0.04
         events_slope[:, k] = (sides[0].n_events - sides[1].n_events) / 0.04
         seconds_slope[:, k] = (sides[0].event_seconds - sides[1].event_seconds) / 0.04
-    moves = _moves((curvature + curvature.T) / 2, scores, times, draws=draws, rng=rng)
+    spreads = family.pulls[:, 1]
+    moves = _moves((curvature + curvature.T) / 2, scores, times, spreads, draws=draws, rng=rng)
     return Fit(family, theta, renewal, found, moves, events_slope, seconds_slope)
 
 
-def _moves(curvature: Array, scores: Array, times: Array, *, draws: int, rng: np.random.Generator) -> Array:
-    """Errors of the estimate: recordings drawn again through one Newton step, or the curvature alone."""
+def _moves(
+    curvature: Array, scores: Array, times: Array, spreads: Array, *, draws: int, rng: np.random.Generator
+) -> Array:
+    """Errors of the estimate: recordings (and the weak prior) drawn again through one Newton step, or the curvature."""
     values, vectors = np.linalg.eigh(curvature)
     inverse = (vectors / np.maximum(values, 1e-3)) @ vectors.T
     many = int(times.sum())
     if many < MANY:
         return np.asarray(rng.multivariate_normal(np.zeros(len(curvature)), inverse, draws), dtype=np.float64)
-    again = rng.multinomial(many, times / many, size=draws) - times
-    return np.asarray(again @ scores @ inverse * math.sqrt(many / (many - 1)), dtype=np.float64)
+    again = (rng.multinomial(many, times / many, size=draws) - times) @ scores * math.sqrt(many / (many - 1))
+    again += rng.normal(size=again.shape) / spreads
+    return np.asarray(again @ inverse, dtype=np.float64)
 
 
 def choose_step(segments: Array, lengths: Lengths | None, seconds: float | None) -> float:

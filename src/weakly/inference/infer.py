@@ -213,7 +213,10 @@ def _patterns(
             key = (spans.tobytes(), said.tobytes(), people, length)
             groups.setdefault(key, []).append(str(recording))
             content[key] = (spans, said, people, length)
-        found[name] = [_Pattern(*content[key], tuple(who)) for key, who in groups.items()]
+        found[name] = [
+            _Pattern(spans, said, people, length, tuple(groups[key]))
+            for key, (spans, said, people, length) in content.items()
+        ]
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     return found, notes

@@ -53,7 +53,7 @@ class Heard:
 
     def edges(self, step: float) -> Array:
         """The ends of the steps in seconds."""
-        ends = step * np.arange(len(self.active) + 1)
+        ends: Array = step * np.arange(len(self.active) + 1, dtype=np.float64)
         ends[-1] = self.length
         return ends
 
@@ -237,7 +237,8 @@ class Inference:
         for label, part in self.parts.items():
             if part.fit is not None and part.fit.family.lengths is None:
                 rows = self.estimates[(self.estimates["label"] == label)].set_index("quantity")
-                mean, (low, high) = rows.loc["mean_length", "value"], rows.loc["mean_length", "ci"]
+                mean, ends = (rows[name].to_dict()["mean_length"] for name in ("value", "ci"))
+                low, high = ends
                 found = f"{label}: the mean event length was estimated, {mean:.3g} s ({low:.3g} to {high:.3g})"
                 if bool(rows.loc["mean_length", "identified"]):
                     said.append(found)
@@ -270,7 +271,7 @@ class Inference:
                 edges = one.edges(part.renewal.step)
                 above = np.concatenate(([False], one.active > cut, [False]))
                 starts, stops = np.flatnonzero(above[1:] & ~above[:-1]), np.flatnonzero(above[:-1] & ~above[1:])
-                for a, b in zip(starts, stops):
+                for a, b in zip(starts.tolist(), stops.tolist()):
                     rows.append({"recording": one.recording, "label": part.label, **_event(one.active, edges, a, b)})
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *_ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
@@ -401,7 +402,7 @@ def _layers(segments: Array) -> list[list[int]]:
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with intervals as two columns, low and high, for people and files."""
-    made = {}
+    made: dict[str, Any] = {}
     for name in frame:
         if str(name).endswith("ci"):
             stem = str(name).removesuffix("ci")

@@ -171,8 +171,8 @@ class Card:
         """The card of a posterior, with the median of the seconds that the answers took."""
         took = [value for value in seconds if value >= 0]
         pace = float(np.median(took)) if took else None
-        measured: dict[str, Any] = posterior.to_dict()
-        return cls(annotator, label, posterior.n_items, seconds_per_query=pace, **measured)
+        found: dict[str, Any] = posterior.to_dict()
+        return cls(annotator, label, posterior.n_items, seconds_per_query=pace, **found)
 
     @classmethod
     def read(cls, path: str | Path) -> Card:
