@@ -5,12 +5,14 @@ it into ``DOORS``; it is compared with the slow definitions of ``reference.py``,
 """
 
 import itertools
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -143,23 +145,49 @@ def by_theory(world):
     return found
 
 
+def annotations(world):
+    """The world's events as a person would hold them, and the recordings' lengths."""
+    frame = [
+        {"recording": f"r{i:02}", "onset": a, "offset": b, "label": "x"}
+        for i, (events, _) in enumerate(world.recordings)
+        for a, b in events
+    ]
+    lengths = {f"r{i:02}": length for i, (_, length) in enumerate(world.recordings)}
+    return wk.Events.from_frame(pd.DataFrame(frame), recording_length=lengths), lengths
+
+
+def exported(world):
+    """Annotations, lengths, and the clip labels that the rule makes of them."""
+    events, lengths = annotations(world)
+    rule = rule_of(world.who) if isinstance(world.who, tuple) else PresenceRule.fraction(world.who)
+    made = clip_labels(events, segment_length=world.width, rule=rule, phase=world.phase, edge=world.edge)
+    return events, lengths, made
+
+
+def by_audit(world):
+    """The audit of the exported clip labels against the annotations that made them."""
+    if world.phase == "random" or not world.is_hard or world.hop is not None or world.edge != "truncate":
+        return None
+    if not all(events for events, _ in world.recordings):
+        return None
+    events, _, made = exported(world)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what so few clips can tell of the criterion is another matter
+        found, *_ = wk.audit(strong=events, weak=made, rng=0).quality.to_dict()["scores"]  # of the class, then of all
+    # The audit finds the rule by itself, so its event recall is of the rule that it found.
+    return {
+        name: np.nan if found[name] is None else found[name] for name in (*WORDS, *COUNTS) if name != "event_recall"
+    }
+
+
 def by_clip_labels(world):
     """The exported labels of clips, scored as labels that somebody owns."""
     if world.phase == "random" or not world.is_hard or world.hop is not None or world.edge == "infinite":
         return None
     if not any(events for events, _ in world.recordings):
         return None
-    frame = [
-        {"recording": f"r{i:02}", "onset": a, "offset": b, "label": "x"}
-        for i, (events, _) in enumerate(world.recordings)
-        for a, b in events
-    ]
-    import pandas as pd
-
-    lengths = {f"r{i:02}": length for i, (_, length) in enumerate(world.recordings)}
-    events = wk.Events.from_frame(pd.DataFrame(frame), recording_length=lengths)
-    rule = rule_of(world.who) if isinstance(world.who, tuple) else PresenceRule.fraction(world.who)
-    made = clip_labels(events, segment_length=world.width, rule=rule, phase=world.phase, edge=world.edge).to_frame()
+    _, lengths, made = exported(world)
+    made = made.to_frame()
     rows = [made[made["recording"] == name] for name in lengths]
     timelines = Timelines.of([events for events, _ in world.recordings], list(lengths.values()))
     clips = [row[["onset", "offset"]].to_numpy() for row in rows]
@@ -265,6 +293,37 @@ QUIET = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, H
 )
 def test_fixed_segments_from_a_known_phase(some, width, who, how, phase):
     agree(World(tuple(some), width, who, phase=phase, **how))
+
+
+@settings(QUIET, max_examples=12, phases=[Phase.explicit, Phase.generate])
+@given(
+    st.lists(recordings().filter(lambda one: one[0]), min_size=1, max_size=2),
+    st.sampled_from([0.5, 1.0, 1.3, 4.0]),
+    st.sampled_from(CERTAIN),
+    st.sampled_from([0.0, 0.5]),
+)
+def test_an_audit_of_exported_clips_is_the_evaluation(some, width, who, phase):
+    world = World(tuple(some), width, who, phase=phase)
+    agree(world, doors=(by_evaluate, by_audit))
+
+
+@settings(QUIET, max_examples=8, phases=[Phase.explicit, Phase.generate])
+@given(
+    st.lists(recordings().filter(lambda one: one[0]), min_size=1, max_size=2),
+    st.sampled_from((*CERTAIN, *NOISY, LAWFUL[0], LAWFUL[1])),
+)
+def test_every_row_of_a_plan_is_the_evaluation_of_what_it_asks(some, who):
+    world = World(tuple(some), 1.0, who, phase=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = wk.plan(annotations(world)[0], **answering(who))
+    rows = [row for row in made.rows if row.method in ("fixed", "windows")]
+    assert rows
+    for row in rows:
+        asked = replace(world, width=row.segment_length, hop=row.hop, votes=row.votes)
+        wanted = by_definition(asked)
+        for name in (*WORDS, "n_queries", "listened"):
+            assert getattr(row, name) == pytest.approx(wanted[name], rel=1e-9, abs=1e-9, nan_ok=True), (name, row)
 
 
 @settings(QUIET, max_examples=25)
