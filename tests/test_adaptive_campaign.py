@@ -281,14 +281,16 @@ def test_folders_of_version_0_1_0_are_brought_over_or_refused(tmp_path):
 
 def test_versions_of_the_store(tmp_path, monkeypatch):
     wk.queries({"a": 10.0}, segment_length=5).write(tmp_path / "t")
-    monkeypatch.setattr(store, "VERSION", 3)
-    ran = []
-    monkeypatch.setattr(store, "MIGRATIONS", {1: lambda c: ran.append(1), 2: lambda c: ran.append(2)})
+    now, ran = store.VERSION, []
+    monkeypatch.setattr(store, "VERSION", now + 2)
+    monkeypatch.setattr(store, "MIGRATIONS", {now: lambda c: ran.append(1), now + 1: lambda c: ran.append(2)})
     assert len(Campaign.open(tmp_path / "t").queries) == 2
     Campaign.open(tmp_path / "t")
     assert ran == [1, 2]
-    monkeypatch.setattr(store, "VERSION", 2)
-    with pytest.raises(InvalidInput, match="a store of version 3, and this weakly knows versions 1 to 2"):
+    monkeypatch.setattr(store, "VERSION", now + 1)
+    with pytest.raises(
+        InvalidInput, match=f"a store of version {now + 2}, and this weakly knows versions 1 to {now + 1}"
+    ):
         Campaign.open(tmp_path / "t")
 
 

@@ -192,6 +192,16 @@ class TestSession:
         held = again.session.store.state().answers  # what every other command reads
         assert [(one.query, one.present) for one in held] == [(queries[0], 0.0)]
 
+    def test_a_store_of_version_1_is_brought_up_to_date(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        with made.session.store._engine.begin() as db:
+            db.execute(text("drop table actions"))
+            db.execute(text("update settings set value = '1' where name = 'schema_version'"))
+        page = web(opened(recordings, tmp_path / "c"))
+        query = first(page)
+        tell(page, query, 1)
+        assert page.post("/api/1/undo", json={"id": "undo-000001"}).json()["undone"] == query
+
     def test_unsure_counts_as_an_answer_and_says_nothing(self, recordings, tmp_path):
         made = opened(recordings, tmp_path / "c")
         page = web(made)
@@ -364,6 +374,13 @@ class TestTeam:
     def test_another_host_needs_tokens(self, recordings, tmp_path):
         with pytest.raises(InvalidInput, match="--annotators ana,ben"):
             serve(opened(recordings, tmp_path / "c"), host="0.0.0.0", open_browser=False)
+
+    def test_a_team_of_one_has_a_token_too(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", tokens=True)
+        assert set(made.access.links("http://h/")) == {"ana", "owner"}
+        assert web(made).get("/api/1/ask").status_code == 401
+        with pytest.raises(InvalidInput, match="told apart by their tokens"):
+            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], tokens=False)
 
     @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
     def test_names_are_refused(self, recordings, tmp_path, names):
@@ -747,3 +764,18 @@ class TestLive:
         assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
         assert live["met"] is True
         assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)
+
+
+def test_a_plan_takes_the_card(tmp_path, capsys):
+    from weakly.cli import main
+
+    answers = [(h / 50, float(h >= 19)) for h in range(51)]
+    card = Card.of(Posterior.of(answers), annotator="ana", label="owl", seconds=[2.0])
+    (tmp_path / "card.json").write_text(json.dumps(card.to_dict()))
+    arguments = ["plan", "--event-length", "1", "--recording-length", "60", "--methods", "fixed", "--json"]
+    with pytest.raises(SystemExit) as end:
+        main([*arguments, "--annotator", str(tmp_path / "card.json")])
+    assert end.value.code == 0
+    said = json.loads(capsys.readouterr().out)["recommended"]
+    made = wk.plan(1.0, annotator=card.as_annotator(), recording_length=60.0, methods="fixed").to_dict()["recommended"]
+    assert said == json.loads(json.dumps(made))

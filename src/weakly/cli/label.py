@@ -108,8 +108,9 @@ def label(
             how |= {"event_length": event_length, "event_rate": event_rate, "wrong_time": world.target[1],
                     "presence_criterion": presence_criterion}  # fmt: skip
         labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
-        made = open_campaign(given, label=labels, annotators=team, votes=votes, calibrate=calibrate or None, seed=seed,
-                             world=world, in_order=in_order, **common, **how)  # fmt: skip
+        made = open_campaign(given, label=labels, annotators=team, tokens=annotators is not None, votes=votes,
+                             calibrate=calibrate or None, seed=seed, world=world, in_order=in_order, **common,
+                             **how)  # fmt: skip
     if export:
         assert made.export is not None
         wrote(*made.export())

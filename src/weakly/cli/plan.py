@@ -22,6 +22,9 @@ Examples:
 
   weakly plan --event-length 30 --rule seconds:1 --recording-length 600
 """
+_ANNOTATOR = typer.Option(
+    None, "--annotator", help="card.json of weakly label --measure: how somebody hears. A name: only their pilot rows."
+)
 _PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns.")
 
 #: The columns of the terminal's table: the word, how wide a heading may be, how a value is said.
@@ -48,7 +51,7 @@ def plan(
     format: str = selection.FORMAT,
     columns: str = selection.COLUMNS,
     where: list[str] = selection.WHERE,
-    annotator: list[str] = selection.ANNOTATOR,
+    annotator: list[str] = _ANNOTATOR,
     merge: list[str] = selection.MERGE,
     examined: str = selection.EXAMINED,
     on_error: str = selection.ON_ERROR,
@@ -83,6 +86,7 @@ def plan(
 
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
+    card, annotator = _card(annotator or [])
     given: Any = event_length
     seconds = numbers(recording_length, name="--recording-length")[0] if recording_length and not pilot else None
     if pilot:
@@ -95,6 +99,7 @@ def plan(
         given,
         presence_criterion=None if presence_criterion is None else _criterion(presence_criterion),
         rule=rule,
+        annotator=card,
         recording_length=seconds,
         n_events=events,
         event_rate=event_rate,
@@ -115,6 +120,16 @@ def plan(
         rng=seed,
     )
     deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
+
+
+def _card(given: list[str]) -> tuple[Any, list[str]]:
+    """Who is planned for, if one of these is a card, and the names."""
+    cards = [value for value in given if value.lower().endswith(".json")]
+    if not cards:
+        return None, given
+    from ..labeler.card import Card
+
+    return Card.read(cards[0]).as_annotator(), [value for value in given if value not in cards]
 
 
 def _criterion(text: str) -> Any:

@@ -14,8 +14,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..adaptive.answers import collect
 from ..adaptive.base import recordings_of, with_events
-from ..adaptive.campaign import Campaign, collect
+from ..adaptive.campaign import Campaign
 from ..adaptive.queries import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
 from ..annotator import Annotator
@@ -52,7 +53,8 @@ def open_campaign(
     *,
     out: str | Path,
     label: str = "event",
-    annotators: Sequence[str] = (),
+    annotators: Sequence[str] = ("annotator",),
+    tokens: bool | None = None,
     votes: int = 1,
     database: str | None = None,
     events: Events | None = None,
@@ -65,7 +67,8 @@ def open_campaign(
     """The campaign of these recordings, new or as far as it is, ready to be served.
 
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
-    already (of ``weakly queries``, say) may be given in the recordings' place.
+    already (of ``weakly queries``, say) may be given in the recordings' place. ``tokens``: whether everybody needs
+    one; left out, they do unless there is one annotator.
     """
     folder = Path(out)
     given = [Path(path) for path in recordings]
@@ -86,7 +89,7 @@ def open_campaign(
             raise InvalidInput(
                 f"{one.path}: is not there, or leads to another folder; give the folder that holds the recording itself"
             )
-    access = _access(campaign, annotators)
+    access = _access(campaign, annotators, len(annotators) > 1 if tokens is None else tokens)
     session = Session(
         campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
         more=Following(method, known) if method.follows_answers else None,
@@ -137,12 +140,12 @@ def open_measurement(
     return made
 
 
-def _access(campaign: Campaign, annotators: Sequence[str]) -> Access:
+def _access(campaign: Campaign, annotators: Sequence[str], tokens: bool) -> Access:
     """One person without a token on this machine, or the links of a team."""
-    if len(annotators) == 1:
-        return Access(_names(annotators))
     names = _names(annotators)
-    return Access(names, secret=campaign.store.setting("secret", secrets.token_hex(32)))
+    if not tokens and len(names) > 1:
+        raise InvalidInput(f"{len(names)} annotators can only be told apart by their tokens")
+    return Access(names, secret=campaign.store.setting("secret", secrets.token_hex(32)) if tokens else None)
 
 
 def _names(given: Sequence[str]) -> list[str]:
@@ -193,7 +196,7 @@ def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
 
 def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
     """One card for each person who answered items of known events: card.json, or card-NAME.json of several."""
-    names = labeling.session.annotators
+    names = labeling.session.people
     paths = []
     for name in names:
         card = card_of(labeling.session, name, labeling.label)

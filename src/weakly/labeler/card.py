@@ -90,7 +90,7 @@ class Posterior:
         """The expected information of an answer at each of :data:`FRACTIONS` about the mean criterion, in nats."""
         mean = self.weights.sum(axis=(1, 2, 3))
         given = np.einsum("hmsgl,msgl->hm", _table(), self.weights) / np.maximum(mean, 1e-300)
-        return _entropy(given @ mean) - _entropy(given) @ mean
+        return np.asarray(_entropy(given @ mean) - _entropy(given) @ mean)
 
     def next_fraction(self) -> float:
         """The event fraction to ask next."""
@@ -113,7 +113,7 @@ class Posterior:
         return float(self._spreads() @ self.weights.sum(axis=(0, 2, 3)))
 
     def _spreads(self) -> Array:
-        return SPREADS * np.sqrt(self.mean * (1 - self.mean)) * 2
+        return np.asarray(SPREADS * np.sqrt(self.mean * (1 - self.mean)) * 2)
 
     def to_dict(self) -> dict[str, float]:
         """Each parameter with its 95 % interval, by the names of a card."""
@@ -181,6 +181,8 @@ class Card:
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
             card = cls(**{name: held[name] for name in cls.__dataclass_fields__})
+        except FileNotFoundError as error:
+            raise InvalidInput(f"{path}: no such file") from error
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidInput(f"{path}: is not a card of an annotator, as weakly label --measure writes it") from error
         if card.version != 1:

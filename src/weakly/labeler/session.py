@@ -116,6 +116,11 @@ class Session:
         """Every query that was asked so far, by its id."""
         return self._kept.items
 
+    @property
+    def people(self) -> list[str]:
+        """The annotators, and whoever else has answered."""
+        return list(dict.fromkeys([*self.annotators, *self._kept.by_person]))
+
     def answer_of(self, annotator: str, query: str) -> Answer | None:
         """The answer of this person that counts, if there is one."""
         name = self._kept.given.get(query, {}).get(annotator)
