@@ -158,7 +158,7 @@ def test_the_picture_shows_event_recall_beside_accuracy():
 
 
 def test_means_per_recording_are_left_out_of_large_work_aloud(monkeypatch):
-    monkeypatch.setattr(sys.modules["weakly.evaluation.evaluate"], "MANY", 3)
+    monkeypatch.setattr(sys.modules["weakly.evaluation.evaluator"], "MANY", 3)
     asked = {"recording_length": 10.0, "segment_length": [1.0, 2.0], "presence_criterion": 0.5}
     with pytest.warns(AssumptionWarning, match="overlap_accuracy_per_recording is left empty"):
         large = wk.evaluate([EV3], **asked)

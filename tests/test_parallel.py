@@ -165,17 +165,3 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
         open_executor(scheduler="tcp://nowhere:1"),
     ):
         pass
-
-
-def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
-    import numba
-
-    real = numba.njit
-
-    def no_cache(*arguments, cache=False, **how):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(*arguments, **how)
-
-    monkeypatch.setattr(numba, "njit", no_cache)
-    assert parallel.kernel(lambda x: x + 1)(1) == 2

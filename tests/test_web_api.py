@@ -113,7 +113,7 @@ def test_pilot_evaluation_and_simulation_are_the_objects_of_the_house(web, key):
         1.0, n_events=1, recording_length=100, segment_length=0.8, presence_criterion=0.5, n_recordings=50, rng=7
     )
     assert found.json() == as_json(same)
-    plan = web.post("/api/plan", json={"pilot": key, "label": "dog"})
+    plan = web.post("/api/plan", json={"pilot": key, "label": "dog", "presence_criterion": 0.5})
     assert plan.json() == as_json(wk.plan(events, presence_criterion=0.5, label="dog"))
 
 
@@ -429,7 +429,7 @@ def test_names_of_files_are_tamed(name, safe):
 def test_labels_stay_what_they_are_and_reports_escape_them(web):
     nasty = "<img src=x onerror=alert(1)>"
     key = send(web, STRONG.replace("dog", nasty), name=f"{nasty}.tsv").json()["key"]
-    assert nasty in web.post("/api/plan", json={"pilot": key}).json()["inputs"]["labels"]
+    assert nasty in web.post("/api/plan", json={"pilot": key}).json()["settings"]["labels"]
     page = web.post("/api/report/plan", json={"pilot": key, "label": nasty})
     assert page.headers["content-disposition"] == 'attachment; filename="plan.html"'
     assert "<img src=x" not in page.text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not run __getattr__
     from . import theory as theory
     from .adaptive import Queries as Queries
-    from .adaptive import queries as queries  # type: ignore[no-redef]
+    from .adaptive import queries as queries
     from .annotator import Annotator as Annotator
     from .annotator import PresenceRule as PresenceRule
     from .auditing import Audit as Audit
@@ -22,17 +22,17 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .errors import MissingExtra as MissingExtra
     from .errors import WeaklyError as WeaklyError
     from .evaluation import Evaluation as Evaluation
-    from .evaluation import evaluate as evaluate  # type: ignore[no-redef]
+    from .evaluation import evaluate as evaluate
     from .events import Answers as Answers
     from .events import Events as Events
     from .formats import read as read
     from .formats import read_answers as read_answers
     from .formats import write as write
     from .inference import Inference as Inference
-    from .inference import infer as infer  # type: ignore[no-redef]
+    from .inference import infer as infer
     from .lengths import Lengths as Lengths
     from .planning import Plan as Plan
-    from .planning import plan as plan  # type: ignore[no-redef]
+    from .planning import plan as plan
     from .simulation import Simulation as Simulation
     from .simulation import simulate as simulate
     from .theory import best_overlap_accuracy as best_overlap_accuracy

@@ -326,7 +326,7 @@ class Annotator:
     def label_chances(self) -> NDArray[np.float64]:
         """The chance of a present label where the criteria of m of the k voters are met, m = 0 to k (one is k = 1).
 
-        >>> Annotator(lapse_rate=0.5, votes=(1, 2)).label_chances.tolist()
+        >>> Annotator(lapse_rate=0.5, votes=(1, 2)).label_chances.round(9).tolist()
         [0.0, 0.5, 0.75]
         """
         from scipy.stats import binom

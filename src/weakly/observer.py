@@ -41,7 +41,7 @@ class Observer:
     1.0
     >>> panel = Observer.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
     >>> round(panel.found_at_random(event_length=5.0, segment_length=0.5).item(), 3)
-    0.921
+    0.919
     """
 
     criterion: Floats | None = None

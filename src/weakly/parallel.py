@@ -152,7 +152,7 @@ _watch: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None
 
 @contextmanager
 def watched(watch: Callable[[], None]) -> Iterator[None]:
-    """Within this block, ``watch`` is called before each piece of parallel work, and ends it if it raises."""
+    """Within this block, ``watch`` is called before each piece of work, and ends it if it raises."""
     token = _watch.set(watch)
     try:
         yield
@@ -160,12 +160,17 @@ def watched(watch: Callable[[], None]) -> Iterator[None]:
         _watch.reset(token)
 
 
-@contextmanager
-def threads(executor: Executor | None = None) -> Iterator[Executor]:
-    """The given executor, or one thread per processor for the duration of the block."""
+def checkpoint() -> None:
+    """Between two pieces of work: whoever watches may end it here."""
     watch = _watch.get()
     if watch is not None:
         watch()
+
+
+@contextmanager
+def threads(executor: Executor | None = None) -> Iterator[Executor]:
+    """The given executor, or one thread per processor for the duration of the block."""
+    checkpoint()
     if executor is not None:
         yield executor
         return

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation.evaluate import score
+from .evaluation.evaluator import score
 from .evaluation.result import Rows, brief, plot_rows, rows
 from .events import Timelines
 from .exact.sweep import merged

@@ -4,7 +4,7 @@ from .base import Asked, Labels, Method, Recording, Session
 from .boundary import Boundary, Found
 from .calibration import Design, design, place
 from .changepoint import ChangePoint, Prototypes, active_learning, change_score
-from .queries import METHODS, Queries, make_method, queries, query_id
+from .query_sets import METHODS, Queries, make_method, queries, query_id
 from .segments import Bisection, Fixed, Oracle, Overlapping, best_start
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
 

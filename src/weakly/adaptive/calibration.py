@@ -22,7 +22,7 @@ from .base import Recording, with_events
 
 if TYPE_CHECKING:
     from ..events import Events
-    from .queries import Queries
+    from .query_sets import Queries
 
 GRID = np.linspace(0.02, 1.0, 50)
 
@@ -161,7 +161,7 @@ def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None)
     An item is a segment of one of the same recordings, as long as the other queries and asked about the same label;
     nothing but the campaign's store tells it from them.
     """
-    from .queries import COLUMNS, query_id
+    from .query_sets import COLUMNS, query_id
 
     frame, labels = queries.frame, queries.parameters["label"]
     asked = labels[0]

@@ -27,11 +27,11 @@ from ..results import to_json
 from .answers import Collected, Returned, collect, read_returned
 from .base import Method, Recording
 from .export import Exporter, text_of
-from .queries import COLUMNS, METHODS, asked_so_far, make_method, queries
+from .query_sets import COLUMNS, METHODS, asked_so_far, make_method, queries
 from .store import NAME, Answer, State, Store, fingerprint
 
 if TYPE_CHECKING:
-    from .queries import Queries
+    from .query_sets import Queries
 
 QUERIES, ANSWERS = "queries.csv", "answers.csv"
 _SIGNAL = ("features", "feature_hop", "sample_rate")

@@ -27,7 +27,7 @@ from ..symbols import choice
 if TYPE_CHECKING:
     from .base import Recording
     from .campaign import Campaign
-    from .queries import Queries
+    from .query_sets import Queries
 
 TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips")
 REGION = "segment"  # what the marked segment is called in Label Studio

@@ -179,7 +179,7 @@ def _by_parts(
     files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
-    from ..evaluation.evaluate import evaluate_files
+    from ..evaluation.evaluator import evaluate_files
     from ..formats.io import files_of
     from ..parallel import open_executor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .evaluate import evaluate
+from .evaluator import evaluate
 from .result import Evaluation
 
 __all__ = ["Evaluation", "evaluate"]

@@ -23,7 +23,7 @@ from ..report import Report
 from ..results import METRICS, plain
 from ..symbols import check, choice, positive
 from ..windows import first_start, window_counts
-from .evaluate import evaluate
+from .evaluator import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -87,10 +87,9 @@ def sniff_by_query(source: Source) -> bool:
 def read_by_query(source: Source) -> Rows:
     """The answers to queries that a campaign knows; the query stands for the recording."""
     table = Table.read(source)
-    query, said = (
-        next(found for name in names if (found := column_of(table.names, name)) is not None)
-        for names in (_QUERY, _SAID)
-    )
+    query, said = column_of(table.names, *_QUERY), column_of(table.names, *_SAID)
+    if query is None or said is None:
+        raise InvalidInput(f"{source.name}: answers by query need the columns query and answer")
     words = table.columns[said]
     known = [answer_of(word) for word in words]
     present = np.array([np.nan if value is None else value for value in known], dtype=np.float64)

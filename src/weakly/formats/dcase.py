@@ -114,14 +114,16 @@ def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
     frame, silent = events.to_frame(), silent_recordings(events)
     none = [""] * len(silent)
+    labels = texts_of(frame, "label")
     columns = [
         texts_of(frame, "recording") + silent,
         exact(frame["onset"]) + none,
         exact(frame["offset"]) + none,
-        texts_of(frame, "label") + none,
+        labels + none,
     ]
     save(path, delimited(columns, delimiter="\t", names=["filename", "onset", "offset", "event_label"]))
-    return losses(events, empty=True)
+    unnamed = ["that no event had a class name"] if labels and not any(labels) else []  # an empty column is read so
+    return losses(events, empty=True) + unnamed
 
 
 def write_list(events: Events, path: Path) -> list[str]:

@@ -24,7 +24,7 @@ What others build on:
     many recordings and classes, with the rate, the law of lengths and the criterion estimated where they are left out.
 """
 
-from .infer import infer
+from .estimation import infer
 from .posterior import Contradiction, Hearing, Posterior, expected_wrong_time, posterior
 from .renewal import Renewal
 from .result import Inference

@@ -17,7 +17,7 @@ import pandas as pd
 from ..adaptive.answers import collect
 from ..adaptive.base import recordings_of, with_events
 from ..adaptive.campaign import Campaign
-from ..adaptive.queries import COLUMNS, Queries, queries
+from ..adaptive.query_sets import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
 from ..annotator import Annotator
 from ..errors import AssumptionWarning, InvalidInput

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..adaptive.base import Recording
 from ..adaptive.calibration import Design, place
-from ..adaptive.queries import COLUMNS, query_id
+from ..adaptive.query_sets import COLUMNS, query_id
 from ..audio import soundscape
 from ..errors import InvalidInput
 from ..intervals import merge

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..adaptive.base import Asked, Method, Recording, verdict
-from ..adaptive.queries import COLUMNS, rows_of
+from ..adaptive.query_sets import COLUMNS, rows_of
 from ..adaptive.store import Answer, Store
 from ..errors import InvalidInput
 from ..symbols import whole

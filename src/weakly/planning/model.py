@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.evaluate import measure
+from ..evaluation.evaluator import measure
 from ..events import Timelines
 from ..lengths import Lengths
+from ..parallel import checkpoint
 from ..tally import BASE, RAW
 from ..windows import Edge, Placement
 from .criteria import Criteria
@@ -128,6 +129,7 @@ class Recordings:
 
     def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
         """Fixed segments or windows, from 0 unless told otherwise."""
+        checkpoint()
         parts = []
         if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
             short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
@@ -195,6 +197,7 @@ class OneEvent:
 
     def measure(self, design: Design, criteria: Criteria) -> Measured:
         """Fixed segments or windows."""
+        checkpoint()
         width = float(design.segment_length or 0.0)
         hop, reach = float(design.hop or width), design.windows_per_cell
         d, shares = self.nodes([width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))])

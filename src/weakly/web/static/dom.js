@@ -43,7 +43,7 @@ export const words = (name) => vocabulary[name]?.plain ?? name.replace(/^n_/, ""
 
 function cell(name, row) {
   const error = row[`${name}_se`];
-  return show(name, row[name]) + (typeof error === "number" && typeof row[name] === "number" ? ` ± ${Number(error.toPrecision(2))}` : "");
+  return show(name, row[name]) + (typeof error === "number" && error > 0 && typeof row[name] === "number" ? ` ± ${Number(error.toPrecision(2))}` : "");
 }
 
 /** A table of rows (objects) with the given columns; `chosen` marks rows. */
