@@ -149,7 +149,8 @@ class PresenceRule:
             need = form.event_share * d + form.segment_share * q + form.seconds
             most = (d + q) / 2 if form.margin else np.minimum(d, q)
             needs.append(np.where(need <= most * (1 + TIE), need, np.inf))
-        return np.minimum.reduce(needs)
+        found: NDArray[np.float64] = np.minimum.reduce(needs)
+        return found
 
     def is_present(self, *, event: ArrayLike, segment: ArrayLike) -> NDArray[np.bool_]:
         """Whether the segment is present because of this event; ties within :data:`TIE` count as present.
@@ -223,7 +224,8 @@ def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion
 def overlap_seconds(event: NDArray[np.float64], segment: NDArray[np.float64]) -> NDArray[np.float64]:
     """The seconds that an event and a segment share; (start, end) in the last axis."""
     shared = np.minimum(event[..., 1], segment[..., 1]) - np.maximum(event[..., 0], segment[..., 0])
-    return np.maximum(0.0, shared)
+    found: NDArray[np.float64] = np.maximum(0.0, shared)
+    return found
 
 
 def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -337,7 +339,7 @@ class Annotator:
         for m in range(k + 1):
             yes = np.convolve(binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet))
             found.append(yes[j:].sum())
-        return np.clip(np.array(found), 0.0, 1.0)
+        return np.asarray(np.clip(found, 0.0, 1.0), dtype=np.float64)
 
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""

@@ -60,7 +60,7 @@ class _Files:
     def save(self, key: Any, data: Any) -> None:
         from numba.core.serialize import dumps
 
-        code = dumps(data)
+        code: bytes = dumps(data)  # type: ignore[no-untyped-call, unused-ignore]
         path = self._path(key)
         handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=path.name, suffix=".tmp")
         try:
@@ -89,12 +89,12 @@ def _kept() -> Any:
 
     class Kept(FunctionCache):
         def __init__(self, py_func: Callable[..., Any]) -> None:
-            super().__init__(py_func)
-            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base)  # type: ignore[assignment]
+            super().__init__(py_func)  # type: ignore[no-untyped-call, unused-ignore]
+            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base)
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):  # a full disk or a folder that was locked since costs time, not the answer
-                super().save_overload(sig, data)
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call, unused-ignore]
 
     return Kept
 

@@ -515,7 +515,10 @@ class Events(_Table):
     @property
     def lengths(self) -> NDArray[np.float64]:
         """The event lengths in seconds, one per row."""
-        return self._frame["offset"].to_numpy(np.float64) - self._frame["onset"].to_numpy(np.float64)
+        found: NDArray[np.float64] = self._frame["offset"].to_numpy(np.float64) - self._frame["onset"].to_numpy(
+            np.float64
+        )
+        return found
 
 
 def _without_points(cls: type[Events], table: pd.DataFrame, length: Any, names: list[str]) -> Events:

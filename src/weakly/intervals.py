@@ -105,7 +105,8 @@ def contains(intervals: Intervals, times: NDArray[np.float64]) -> NDArray[np.boo
     if len(intervals) == 0:
         return np.zeros(np.shape(times), dtype=bool)
     index = np.searchsorted(intervals[:, 0], times, side="right") - 1
-    return (index >= 0) & (times < intervals[np.maximum(index, 0), 1])
+    found: NDArray[np.bool_] = (index >= 0) & (times < intervals[np.maximum(index, 0), 1])
+    return found
 
 
 def fixed_segments(*, recording_length: float, segment_length: float, phase: float = 0.0) -> Intervals:

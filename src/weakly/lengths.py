@@ -323,7 +323,8 @@ class Lengths:
 
     def _density(self, d: Floats) -> Floats:
         density = np.asarray(self.frozen.pdf(d), dtype=np.float64)
-        return np.where(np.isfinite(density), density, 0.0) / (1 - self.notes.get("below", 0.0))
+        found: Floats = np.where(np.isfinite(density), density, 0.0) / (1 - self.notes.get("below", 0.0))
+        return found
 
     @cached_property
     def _edges(self) -> tuple[Floats, Floats]:

@@ -128,14 +128,16 @@ def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[A
                 raise
             future = executor.submit(function, *chunk)
     pending.popleft()
-    return result
+    found: T = result
+    return found
 
 
 def worker_count(executor: Executor) -> int:
     """How many chunks the executor can work on at once, as far as it tells."""
     client = getattr(executor, "_client", None)
     if client is not None and hasattr(client, "nthreads"):  # Dask
-        return max(1, sum(client.nthreads().values()))
+        found: int = max(1, sum(client.nthreads().values()))
+        return found
     return int(getattr(executor, "_max_workers", 0)) or cpu_count()
 
 

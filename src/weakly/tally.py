@@ -232,7 +232,8 @@ class Tally:
 
 def _divide(above: Array, below: Array) -> Array:
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    found: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return found
 
 
 def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array, n: Array) -> tuple[Array, Array]:

@@ -249,7 +249,8 @@ def lookup(asked: Asked, segments: Intervals) -> NDArray[np.float64]:
 def unasked(asked: Asked, segments: Intervals) -> Intervals:
     """Those of the segments that were not asked yet."""
     known = set(key(asked.segments))
-    return segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
+    found: Intervals = segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
+    return found
 
 
 def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple[dict[str, Recording], dict[str, str]]:

@@ -284,7 +284,8 @@ class Prototypes:
         score = (rows - mean.mean(axis=0)) @ weight
         # The rows of a frame are not independent: their evidence is scaled to what the prototypes themselves differ by.
         gap = float((mean[1] - mean[0]) @ weight)
-        return 1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30)))
+        found: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30)))
+        return found
 
 
 def _side(times: NDArray[np.float64], labels: Labels) -> NDArray[np.int64]:

@@ -77,7 +77,8 @@ class SimulatedAnnotator:
         chance = chance + who.flip_rate * (1 - 2 * chance)
         said = self._rng.random(met.shape) < chance if who.is_noisy else met
         need = who.votes[0] if who.votes else 1
-        return (said.sum(axis=1) >= need).astype(np.float64)
+        found: NDArray[np.float64] = (said.sum(axis=1) >= need).astype(np.float64)
+        return found
 
     def _by_rule(self, events: Intervals, segments: Intervals) -> NDArray[np.bool_]:
         assert self.rule is not None

@@ -56,7 +56,8 @@ def _bands(n_bins: int, sample_rate: float, n_bands: int) -> NDArray[np.float32]
     weights = np.clip(np.minimum(rise, fall), 0, None)
     empty = np.flatnonzero(weights.sum(axis=0) == 0)
     weights[np.abs(at - edges[1:-1][empty]).argmin(axis=0), empty] = 1.0
-    return (weights / weights.sum(axis=0)).astype(np.float32)
+    found: NDArray[np.float32] = (weights / weights.sum(axis=0)).astype(np.float32)
+    return found
 
 
 def log_mel(

@@ -198,7 +198,8 @@ def _signal_values(path: Path) -> NDArray[Any]:
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
         raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,) or (samples, channels)")
-    return values
+    found: NDArray[Any] = values
+    return found
 
 
 def _signal_header(path: Path, sample_rate: float | None) -> Signal:

@@ -129,12 +129,13 @@ def _coloured(count: int, power: float, rng: Any) -> NDArray[np.float64]:
     """Gaussian noise of power 1 whose spectrum falls as 1 / f ** power (from 20 Hz on)."""
     white = rng.standard_normal(count)
     if power == 0:
-        return white
+        return np.asarray(white)
     spectrum = np.fft.rfft(white)
     f = np.arange(len(spectrum)) / max(1, count)  # cycles per sample
     spectrum /= np.maximum(f, 1e-3) ** (power / 2)
     noise = np.fft.irfft(spectrum, count)
-    return noise / noise.std()
+    found: NDArray[np.float64] = noise / noise.std()
+    return found
 
 
 def _sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64]:
@@ -157,4 +158,5 @@ def _sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64]:
         ramp = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
         wave[:n] *= ramp
         wave[-n:] *= ramp[::-1]
-    return wave
+    found: NDArray[np.float64] = wave
+    return found

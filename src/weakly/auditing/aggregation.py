@@ -177,7 +177,8 @@ def _expectation_maximisation(
         observed[worker, said] = True
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
         errors = np.where(observed[:, :, None], np.maximum(errors, _TINY), 0.0)
-        return errors / errors.sum(axis=1, keepdims=True)
+        found: NDArray[np.float64] = errors / errors.sum(axis=1, keepdims=True)
+        return found
 
     share = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
     truth = np.column_stack((1 - share, share))

@@ -53,7 +53,7 @@ def _say_warning(message: Warning | str, category: type[Warning], *_: object, **
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
-    warnings.showwarning = _say_warning  # type: ignore[assignment]
+    warnings.showwarning = _say_warning
     try:
         with inputs_kept():
             code = app(args=arguments, prog_name="weakly", standalone_mode=False)

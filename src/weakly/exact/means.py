@@ -75,7 +75,7 @@ def _upto(steps: Any, low: int, high: int, phase: float) -> tuple[float, float]:
 
 
 @kernel
-def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: float, slope: float) -> float:
+def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: float, slope: float) -> Any:
     """The integral of (f0 + slope * (x - s)) v(x mod w) over (s, t)."""
     if high - low == 1:  # v has no steps
         return (f0 + slope * (t - s) / 2) * (t - s) * steps[low, 1]
@@ -102,7 +102,7 @@ def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: f
 
 
 @kernel
-def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: float) -> float:
+def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: float) -> Any:
     """The integral of cover / width times v over the part (u0, u1) of a piece."""
     span = row[SPAN]
     c1, w1 = (row[COVER1] - row[COVER0]) / span, (row[WIDTH1] - row[WIDTH0]) / span
@@ -134,7 +134,7 @@ def _share(steps: Any, low: int, high: int, w: float, row: Any, u0: float, u1: f
 
 
 @kernel
-def _gain(steps: Any, low: int, high: int, w: float, row: Any, u: float) -> float:
+def _gain(steps: Any, low: int, high: int, w: float, row: Any, u: float) -> Any:
     """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
     if row[WIDTH0] == row[WIDTH1]:
         slope = 2 * (row[COVER1] - row[COVER0]) / row[SPAN] / row[WIDTH0]

@@ -358,7 +358,8 @@ def present_starts(timelines: Timelines, w: float, who: Observer, mode: int) -> 
     if who.rule is not None and any(form.margin for form in who.rule.forms):  # else events are in the spans' order
         order = np.lexsort((spans[:, 0], recording))
         spans, recording = spans[order], recording[order]
-    return merged(spans, recording, len(timelines))
+    found: tuple[Array, NDArray[np.int64]] = merged(spans, recording, len(timelines))
+    return found
 
 
 @kernel

@@ -109,7 +109,7 @@ def read_jams(source: Source) -> Rows:
             if not all(isinstance(items, list) for items in lists) or len({len(items) for items in lists}) > 1:  # type: ignore[arg-type]
                 source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
                 continue
-            observations = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in zip(*lists)]  # type: ignore[arg-type]
+            observations = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in zip(*lists)]
         about = annotation.get("annotation_metadata")
         person = about.get("annotator") if isinstance(about, dict) else None
         who = str(person.get("name", "")) if isinstance(person, dict) else ""

@@ -348,7 +348,8 @@ def read(
     if examined is not None:
         events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
     _tell(notes, skipped)
-    return _selected(events, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Events = _selected(events, label, found, annotator=annotator, where=where, merge=merge)
+    return chosen
 
 
 def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
@@ -483,7 +484,8 @@ def read_answers(
     answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
     answers.source = Reading(_sentences(found), tuple(notes), skipped, _account(found, {}))
     _tell(notes, skipped)
-    return _selected(answers, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Answers = _selected(answers, label, found, annotator=annotator, where=where, merge=merge)
+    return chosen
 
 
 def format_for(path: Path, *, answers: bool) -> Format:

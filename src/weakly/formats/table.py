@@ -200,7 +200,8 @@ class Table:
             self.source.fail(self.lines[i], "", words)
             none[i] = False
             onset[i] = np.inf  # a broken row, not an empty recording
-        return none
+        found: NDArray[np.bool_] = none
+        return found
 
     def others(self, *used: str | None) -> dict[str, Any]:
         """The columns that nobody asked for, as text; one that is called like a column of ours gets another name."""

@@ -168,4 +168,5 @@ def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
     for _ in range(2):
         length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
         length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
-    return length
+    found: NDArray[np.float64] = length
+    return found

@@ -317,7 +317,8 @@ def _start(patterns: Sequence[_Pattern], times: Array) -> float:
     """A first guess at the rate: present answers per second heard."""
     present = sum(t * float((p.present == 1).sum()) for p, t in zip(patterns, times))
     heard = sum(t * float(np.diff(p.segments, axis=1).sum()) for p, t in zip(patterns, times))
-    return (present + 0.5) / (heard + 1e-9)
+    found: float = (present + 0.5) / (heard + 1e-9)
+    return found
 
 
 def _prepare(pattern: _Pattern, base: Renewal, who: Any, name: str) -> Prepared:

@@ -101,7 +101,7 @@ def _met(reach: float, need: float) -> bool:
 
 
 @kernel
-def _state(mask: int, masks: Any, table: Any, known: Any) -> int:
+def _state(mask: int, masks: Any, table: Any, known: Any) -> Any:
     """The number of a mask, a new one if need be; -1 if there is no room."""
     size = len(table)
     place = (mask * 0x9E3779B1 + (mask >> 17)) % size

@@ -248,7 +248,8 @@ class Posterior:
     @cached_property
     def active(self) -> Array:
         """P(an event is under way), per step."""
-        return np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
+        found: Array = np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
+        return found
 
     @cached_property
     def counts(self) -> Array:
@@ -297,7 +298,8 @@ class Posterior:
             further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
             none = kernels.unsatisfied(self.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row])
-        return np.clip(self._mean(chances), 0.0, 1.0)
+        found: Array = np.clip(self._mean(chances), 0.0, 1.0)
+        return found
 
     def present(self, segments: Any, *, who: int = 0) -> Array:
         """P(the answer will be present), for many further segments."""

@@ -133,10 +133,11 @@ def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array
         part = np.clip(place - low, 0.0, 1.0)
         p = np.bincount(low, weights=lengths.weights * (1 - part), minlength=count + 2)
         p += np.bincount(low + 1, weights=lengths.weights * part, minlength=count + 2)
-        return p[1 : count + 1] / p[1 : count + 1].sum()
+        return np.asarray(p[1 : count + 1] / p[1 : count + 1].sum())
     mass, first, _ = lengths.partial_moments(ends)
     area = ends * mass - first  # of the distribution function
     slope = np.diff(area) / step
     p = np.diff(np.append(slope, 1.0))
     p[0] += slope[0]  # lengths below one step last one
-    return np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
+    found: Array = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
+    return found

@@ -252,7 +252,7 @@ def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Re
 def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family: str | None) -> Task:
     """More work like the pilot's, scored on the pilot's own events unless another work is described."""
     lengths, extents = pilot.lengths(family), pilot.extents
-    if not (family is brief.recording_length is brief.n_events is brief.event_rate is None):
+    if any(value is not None for value in (family, brief.recording_length, brief.n_events, brief.event_rate)):
         density = brief.n_events is not None or brief.event_rate is not None
         rate = brief.event_rate if density else pilot.n_events / float(extents.sum())
         other = replace(brief, recording_length=brief.recording_length or float(extents.mean()), event_rate=rate)
@@ -387,5 +387,5 @@ def _settings(
         "target": [each.text for each in wanted],
         "objective": objective,
         "methods": list(used),
-        "model": {OneEvent: "one event", Recordings: "recordings"}[type(task.model)],  # type: ignore[index]
+        "model": {OneEvent: "one event", Recordings: "recordings"}[type(task.model)],
     }

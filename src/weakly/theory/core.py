@@ -45,7 +45,7 @@ class Who(Observer):
     """An :class:`~weakly.observer.Observer` by the names that the closed forms called it; use the functions below."""
 
     @classmethod
-    def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:  # type: ignore[override]
+    def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:
         one = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
         return cls(one.criterion, one.rule, one.annotator)
 

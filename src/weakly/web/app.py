@@ -204,7 +204,8 @@ def _add_question(
     app: FastAPI, name: str, model: Any, work: Any, respond: Any, state: answers.State, responses: Any
 ) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        return await respond(request, name, question, lambda job: work(question, state, job))
+        found: Response = await respond(request, name, question, lambda job: work(question, state, job))
+        return found
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
     endpoint.__doc__ = work.__doc__
@@ -223,7 +224,8 @@ def _add_file(
     media: str,
 ) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        return await to_file(request, question, lambda job: work(question, state, job), filename, media)
+        found: Response = await to_file(request, question, lambda job: work(question, state, job), filename, media)
+        return found
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
     endpoint.__doc__ = work.__doc__

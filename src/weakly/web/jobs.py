@@ -76,7 +76,7 @@ def _hear(message: Warning | str, category: type[Warning], *where: Any, **more: 
 def _listen() -> None:
     # A filter of one thread is a filter of all, so the messages are told apart by context instead.
     warnings.simplefilter("always", AssumptionWarning)
-    warnings.showwarning = _hear  # type: ignore[assignment]
+    warnings.showwarning = _hear
 
 
 class Workers:
