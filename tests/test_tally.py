@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import reference
 import weakly as wk
-from test_grid import EV3, on_grid, recordings
+from grids import EV3, on_grid, recordings
 from weakly.annotator import PresenceRule
 from weakly.errors import InvalidInput
 from weakly.events import Timelines

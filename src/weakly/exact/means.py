@@ -34,16 +34,15 @@ def folded(rows: Any, first: Any, w: float) -> tuple[Any, Any]:
                 m += 1
         knots = np.empty(2 * m)
         change = np.empty(2 * m)
+        count = 0.0  # before the first knot; from the same turns as the knots, so that no rounding comes between
         for k in range(m):
             for side in range(2):
-                x = ends[k, side]
-                knots[2 * k + side] = min(max(x - np.floor(x / w) * w, 0.0), w)
-                change[2 * k + side] = 1.0 - 2.0 * side
+                turns = np.floor(ends[k, side] / w)
+                sign = 1.0 - 2.0 * side
+                knots[2 * k + side] = min(max(ends[k, side] - turns * w, 0.0), w)
+                change[2 * k + side] = sign
+                count -= sign * turns
         sort_together(knots, change)
-        start = knots[0] / 2 if m > 0 else 0.0
-        count = 0.0
-        for k in range(m):
-            count += np.floor((ends[k, 1] - start) / w) - np.floor((ends[k, 0] - start) / w)
         value = 1.0 / count if count > 0.5 else 0.0
         out[g, 1] = value
         g += 1
@@ -80,7 +79,7 @@ def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: f
     if high - low == 1:  # v has no steps
         return (f0 + slope * (t - s) / 2) * (t - s) * steps[low, 1]
     turns = np.floor(s / w)
-    phase = s - turns * w
+    phase = min(max(s - turns * w, 0.0), w)
     total = 0.0
     left = t - s
     if slope == 0.0 and left > w:
@@ -96,8 +95,6 @@ def _linear(steps: Any, low: int, high: int, w: float, s: float, t: float, f0: f
         f += slope * step
         left -= step
         phase = 0.0
-        if step <= 0.0:
-            break
     return total
 
 

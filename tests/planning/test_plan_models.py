@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_tasks import agrees, sound, task
 from scipy import stats
 
 import weakly as wk
-from plan_tasks import agrees, sound, task
 from weakly.adaptive import Bisection, Recording, SimulatedAnnotator
 from weakly.adaptive.simulated import run
 from weakly.events import Timelines

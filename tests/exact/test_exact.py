@@ -10,8 +10,8 @@ from scipy import integrate, stats
 
 import reference
 import weakly as wk
+from grids import ANNOTATORS, CRITERIA, EV3, agrees, measured, on_grid, recordings
 from test_doors_agree import LAWFUL, RULES, answering, rule_of
-from test_grid import ANNOTATORS, CRITERIA, EV3, agrees, measured, on_grid, recordings
 from weakly import exact
 from weakly.annotator import Annotator, PresenceRule
 from weakly.errors import InvalidInput
@@ -41,11 +41,29 @@ def test_exact_agrees_with_the_definitions_over_all_phases(recording, width, edg
     if length / width > 40:
         width *= 10
     found = measured(at_random(timelines, width, Observers.of(presence_criterion=criterion), edge=edge))
-    wanted = reference.expected(merged, length, width, criterion, edge=edge, nodes=6)
+    wanted = reference.expected(merged, length, width, criterion, edge=edge, nodes=20)
     wanted.pop("bound_time")  # bends elsewhere
     near = {name: wanted.pop(name) for name in ("mean", "fit")}
     agrees(found, wanted)
     agrees(found, near, 2e-6)
+
+
+@pytest.mark.parametrize(
+    ("events", "length", "width", "edge"),
+    [
+        ([(0.1, 0.2), (0.9, 1.2), (1.75, 2.1)], 2.5, 0.7, "infinite"),
+        ([(1.2000000000000002, 1.3), (1.4500000000000002, 2.1)], 2.5, 0.7, "truncate"),
+        ([(7.800000000000001, 8.4)], 10.0, 0.7, "inside"),
+        ([(4.9, 8.8)], 10.0, 0.7, "inside"),
+    ],
+)
+def test_an_end_on_a_whole_number_of_segments_is_counted_once(events, length, width, edge):
+    """2.1 / 0.7 is not 3 in binary: the mean per recording was .59 where the definition says .44."""
+    timelines = Timelines.of([events], length)
+    found = measured(at_random(timelines, width, Observers.of(presence_criterion=0.5), edge=edge))["mean"]
+    merged = [tuple(event) for event in timelines.bounds]
+    wanted = reference.expected(merged, length, width, 0.5, edge=edge, nodes=60)["mean"]
+    assert found == pytest.approx(wanted, abs=1e-8)
 
 
 def test_exact_is_the_mean_of_the_grid_on_many_recordings():

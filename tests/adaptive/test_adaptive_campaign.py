@@ -23,7 +23,7 @@ from weakly.adaptive.store import Answer, Store
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 
-ABUSE = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "bench_campaign.py"))
+ABUSE = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "bench_campaign.py"))
 command = ABUSE["command"]
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import weakly as wk
-from test_grid import EV3
+from grids import EV3
 from weakly.errors import AssumptionWarning, InvalidInput
 from weakly.events import Timelines
 from weakly.results import to_json
