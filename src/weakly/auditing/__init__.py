@@ -257,9 +257,10 @@ def _paired_parts(
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}
     refused = both.presence_only and unlisted != "absent"
-    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused)
-    parts["curves"] = detection_curves(observed)
     parts["rules"] = likely_rules(both, observed)
+    parts["curves"] = detection_curves(observed)
+    apart = len(parts["rules"]) > 0 and parts["rules"]["scale"].iloc[0] != "event"
+    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused, both_scales=apart)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
     truth, marks = {}, {}
@@ -287,7 +288,7 @@ def _marks(seen: pd.DataFrame) -> dict[str, Any]:
 
 
 def _criteria(
-    observed: dict[str, pd.DataFrame], *, refused: bool
+    observed: dict[str, pd.DataFrame], *, refused: bool, both_scales: bool
 ) -> tuple[pd.DataFrame, dict[tuple[str, str], CriterionEstimate]]:
     """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment.
 
@@ -297,10 +298,10 @@ def _criteria(
     kept: dict[tuple[str, str], CriterionEstimate] = {}
     columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
     together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
-    whole = _estimates(together, refused)
+    whole = _estimates(together, refused, both_scales)
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
     for name, seen in observed.items():
-        found = _estimates(seen, refused)
+        found = _estimates(seen, refused, False) if len(observed) > 1 else whole
         if name in drawn and not found[0].identifiable:
             found.insert(0, drawn[name])
         kept[name, ""] = found[0]
@@ -321,15 +322,15 @@ def _clusters(seen: pd.DataFrame) -> list[Any]:
     return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
 
 
-def _estimates(seen: pd.DataFrame, refused: bool) -> list[CriterionEstimate]:
-    """Every method on the answers, the law first; on the segment's share where the event's is silent."""
+def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
+    """Every method on the answers, the law first; on the segment's share too where the event's is silent or unlikely."""
     seen = seen[seen["present"].notna()]
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
     y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
     if refused:
         return [unknown(_ONLY, method="law", n=len(y))]
     found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
-    if not found[0].identifiable:
+    if both_scales or not found[0].identifiable:
         found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
     return found
 

@@ -5,6 +5,7 @@ Both are read off strong and weak labels side by side, whether or not the presen
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ from .criterion import codes_of, step_profile, wilson
 from .observations import Pairing, largest, meetings
 
 _BINS = 8
-_RULES: dict[str, PresenceRule] = {**PRESETS, "half of the event": PresenceRule.fraction(0.5)}
+_RULES = {
+    re.sub(r"\(([^)]*)\)", r":\1", rule.name).replace(" or ", "|"): rule
+    for rule in (*PRESETS.values(), PresenceRule.fraction(0.5))
+}
 
 
 def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], recordings: Any) -> pd.DataFrame:
@@ -76,10 +80,13 @@ def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Which clip rule may have made these labels: presets of tools, and the best threshold on each scale.
 
-    One row per rule, the best fit first: ``rule``, ``agreement`` (share of segments whose label is the rule's),
-    ``log_likelihood`` of the labels given the rule with a guess and a lapse rate, ``aic`` and ``n``.
+    One row per rule, the best fit first: ``rule`` (as :meth:`PresenceRule.parse` reads it), ``tools`` that have it,
+    ``scale`` (event: it asks for a share of the event or for any part of it; other: seconds or a share of the segment),
+    ``agreement`` (share of segments whose label is the rule's), ``log_likelihood`` of the labels given the rule with a
+    guess and a lapse rate, ``aic`` and ``n``.
     """
-    marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, "fraction", "seconds", "coverage")}
+    fitted = ("fraction", "seconds", "coverage")
+    marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, *fitted)}
     said = []
     for label, seen in observed.items():
         seen = seen[seen["present"].notna()]
@@ -97,20 +104,41 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         marks["coverage"].append(largest(segment, shared / width, n))
         said.append(seen["present"].to_numpy(np.float64))
     y = np.concatenate(said) if said else np.empty(0)
-    columns = ["rule", "agreement", "log_likelihood", "aic", "n"]
+    columns = ["rule", "tools", "scale", "agreement", "log_likelihood", "aic", "n"]
     if len(y) == 0 or y.min() == y.max():
         return pd.DataFrame(columns=columns)
     rows = []
     for name, parts in marks.items():
         x = np.concatenate(parts)
-        fitted = name not in _RULES
-        step = step_profile(x, y, most=max(1.0, float(x.max())))
-        limit = step.best if fitted else 0.5
+        limit = step_profile(x, y, most=max(1.0, float(x.max()))).best if name in fitted else 0.5
         met = x >= limit
-        words = f"{name}:{limit:.3g}" if fitted else f"{_RULES[name].name} ({name})"
+        tools = ", ".join(tool for tool, rule in PRESETS.items() if rule == _RULES.get(name))
         value = _table_likelihood(met, y)
-        rows.append((words, float((met == (y > 0.5)).mean()), value, 2 * (2 + fitted) - 2 * value, len(y)))
+        agreement = float((met == (y > 0.5)).mean())
+        text = f"{name}:{limit:.3g}" if name in fitted else name
+        scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
+        rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
     return pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable", ignore_index=True)
+
+
+_SAID = {
+    "seconds": "it holds {0:g} s of an event",
+    "coverage": "one event fills {1} of it",
+    "fraction": "{1} of an event lies in it",
+    "shorter": "it shares {1} of the shorter of event and segment",
+    "margin": "an event reaches {0:g} s into it",
+    "any": "any part of an event lies in it",
+}
+
+
+def rule_words(rule: str) -> str:
+    """When a segment is present, after "once".
+
+    >>> rule_words("seconds:0.25|fraction:0.5")
+    'it holds 0.25 s of an event or 50 % of an event lies in it'
+    """
+    parts = [part.partition(":")[::2] for part in rule.split("|")]
+    return " or ".join(_SAID[kind].format(float(v or 0), f"{100 * float(v or 0):.3g} %") for kind, v in parts)
 
 
 def _table_likelihood(met: NDArray[np.bool_], y: NDArray[np.float64]) -> float:

@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..files import atomic_write
 from ..report import Report
 from ..results import counted, show, to_json, word
+from .curves import rule_words
 
 if TYPE_CHECKING:
     from .result import Audit
@@ -112,19 +113,39 @@ def _quality(audit: Audit) -> list[Finding]:
 
 def _law(row: Any) -> str:
     """A fitted law in words."""
-    text = f"an event is called present once {_percent(row['presence_criterion'])} of it is in the segment on average "
+    of, within = ("an event", "of it is in the segment") if row["scale"] == "event" else ("a segment", "of it is event")
+    text = f"{of} is called present once {_percent(row['presence_criterion'])} {within} on average "
     text += f"(95 % interval {_percent(row['presence_criterion_low'])} to {_percent(row['presence_criterion_high'])}"
     if row["spread"] > 0:
         text += f"; from answer to answer this varies by {_percent(row['spread'])}"
     elif row["spread"] == 0:
         text += "; one criterion serves for all answers"
     for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
-        if np.isfinite(row[f"{name}_high"]):
-            high = row[f"{name}_high"]
+        high = row[f"{name}_high"]
+        if np.isfinite(high):
             text += (
                 f"; {noun} {_percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {_percent(high)}"
             )
     return text + f"; {row['n']:,} answers)"
+
+
+def elsewhere(audit: Audit) -> tuple[str, float] | None:
+    """What decides instead, if a rule in seconds or shares of the segment explains the labels better than any share of
+    an event, and by how much (AIC); None if it does not."""
+    rules, fits = audit.rules, audit.criteria
+    if len(rules) == 0 or rules["scale"].iloc[0] == "event":
+        return None
+    fits = fits[(fits["annotator"] == "") & fits["aic"].notna()]
+    fits = fits[fits["label"] == "all"] if (fits["label"] == "all").any() else fits
+    whole = fits[fits["n"] == rules["n"].iloc[0]]
+    event = min([*whole.loc[whole["scale"] == "event", "aic"], *rules.loc[rules["scale"] == "event", "aic"]])
+    other: Any = whole[whole["scale"] == "segment"]
+    best = rules.iloc[0]
+    words = f"a segment is called present once {rule_words(best['rule'])}"
+    aic = float(best["aic"])
+    if len(other) and other["aic"].iloc[0] < aic - 2:
+        words, aic = _law(other.iloc[0]), float(other["aic"].iloc[0])
+    return (words, event - aic) if event > aic + 2 else None
 
 
 def _criterion(audit: Audit) -> list[Finding]:
@@ -135,18 +156,31 @@ def _criterion(audit: Audit) -> list[Finding]:
     classes = table[table["label"] != "all"]
     known = classes[classes["identifiable"]].sort_values("n", ascending=False)
     whole = table[(table["label"] == "all") & table["identifiable"]]
-    for row in [*whole.to_dict("records"), *known.head(3).to_dict("records")]:
+    instead = elsewhere(audit)
+    lead = ""
+    if instead is not None:
+        text = f"{instead[0][0].upper()}{instead[0][1:]}: this explains the labels better than any share of an event"
+        text += f" (AIC lower by {instead[1]:,.0f}), so that gamma, the share, is not what the annotators went by"
+        found.append(Finding(0.3, "criterion", text + "."))
+        lead = "read as a share of the event, which fits worse, "
+    for row in (whole if len(whole) else known.head(3)).to_dict("records"):
         who = "All classes together" if row["label"] == "all" else word(row["label"])
-        found.append(Finding(0.3, "criterion", f"{who}: {_law(row)}."))
+        found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}."))
+    if len(whole) and len(known) > 1:
+        low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
+        text = f"From class to class the mean criterion goes from {_percent(low['presence_criterion'])} "
+        text += f"({word(low['label'])}) to {_percent(high['presence_criterion'])} ({word(high['label'])}) of the event"
+        found.append(Finding(0.04 if lead else 0.2, "classes", text + "."))
     every: Any = audit.criteria
-    for label in known.head(1)["label"]:
+    for label in whole["label"] if len(whole) else known.head(1)["label"]:
         fits = every[(every["label"] == label) & (every["annotator"] == "") & every["aic"].notna()]
+        fits = fits[fits["scale"] == "event"].sort_values("aic")
         if len(fits) > 1:
-            fits = fits.sort_values("aic")
             best, next_ = fits.iloc[0], fits.iloc[1]
             margin = next_["aic"] - best["aic"]
             words = "fits best" if margin > 2 else f"and {_FITS[next_['method']]} fit about equally well"
-            text = f"{word(label)}: of a law of criteria, one hard threshold and a logistic curve, "
+            who = "All classes together" if label == "all" else word(label)
+            text = f"{who}: of a law of criteria, one hard threshold and a logistic curve, "
             text += f"{_FITS[best['method']]} {words}"
             found.append(Finding(0.06, "fit", f"{text} (AIC lower by {margin:.1f} than the next)."))
     silent = classes[~classes["identifiable"]]
@@ -158,23 +192,26 @@ def _criterion(audit: Audit) -> list[Finding]:
             words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
             words += "takes them as answers."
         found.append(Finding(0.25, "criterion", words))
-    each = every[(every["annotator"] != "") & every["identifiable"]]
-    for label, rows in each.groupby("label"):
-        if len(rows) > 1:
-            low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
-            if low["presence_criterion_high"] < high["presence_criterion_low"]:
-                found.append(
-                    Finding(
-                        min(1.0, high["presence_criterion"] - low["presence_criterion"]),
-                        "annotators",
-                        f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
-                        f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])}).",
-                    )
-                )
-    return found
+    return found + _people(every[(every["annotator"] != "") & every["identifiable"]])
 
 
 _FITS = {"law": "the law", "threshold": "the threshold", "logistic": "the logistic curve"}
+
+
+def _people(each: Any) -> list[Finding]:
+    """The class whose annotators differ most in sensitivity, beyond their intervals."""
+    apart = []
+    for label, rows in each.groupby("label"):
+        low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
+        if low["presence_criterion_high"] < high["presence_criterion_low"]:
+            apart.append((high["presence_criterion"] - low["presence_criterion"], label, low, high))
+    if not apart:
+        return []
+    gap, label, low, high = max(apart, key=lambda one: float(one[0]))
+    text = f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
+    text += f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])})"
+    text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
+    return [Finding(min(1.0, float(gap)), "annotators", text + ".")]
 
 
 def _curve(audit: Audit) -> list[Finding]:
@@ -201,10 +238,13 @@ def _rules(audit: Audit) -> list[Finding]:
     if len(table) == 0:
         return []
     best = table.iloc[0]
-    like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()
-    others = f" ({len(like) - 1} other rules fit as well)" if len(like) > 1 else ""
-    text = f"Of the clip rules in use, {best['rule']} explains these labels best{others}; it agrees with "
-    return [Finding(0.05, "rule", text + f"{_percent(best['agreement'])} of {best['n']:,} labels.")]
+    like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
+    tools = f" (the rule of {best['tools']})" if best["tools"] else ""
+    text = f"Of the clip rules in use, {best['rule']}{tools} explains these labels best: present once "
+    text += f"{rule_words(best['rule'])}; it agrees with {_percent(best['agreement'])} of {best['n']:,} labels"
+    if like:
+        text += f". {', '.join(like)} fit{'' if len(like) > 1 else 's'} as well"
+    return [Finding(0.05, "rule", text + ".")]
 
 
 def _votes(audit: Audit) -> list[Finding]:
@@ -337,7 +377,9 @@ def label_card(audit: Audit) -> dict[str, Any]:
         found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
     if len(audit.rules):
         best = audit.rules.iloc[0]
-        found["rule"] = {"rule": best["rule"], "agreement": best["agreement"]}
+        found["rule"] = {"rule": best["rule"], "present_once": rule_words(best["rule"]), "agreement": best["agreement"]}
+        like: Any = audit.rules[audit.rules["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
+        found["rule"] |= {"fit_as_well": ", ".join(like)} if like else {}
     if len(audit.headline):
         rows: Any = audit.headline
         rows = rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows.head(1)
@@ -348,6 +390,9 @@ def label_card(audit: Audit) -> dict[str, Any]:
             if row["identifiable"]
             else {"unknown": row["reason"]}
         )
+        instead = elsewhere(audit)
+        if instead is not None:
+            found["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
     for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
         if result is not None and len(result.by_label):
             alpha = result.by_label["alpha"].dropna()

@@ -15,6 +15,7 @@ likely, the posterior is that of a hard one alone. Coverage: ``benchmarks/bench_
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,23 +73,52 @@ def _rates(cdf: Any, answers: Any, presents: Any, prior: float, guess: Any, hit:
         guess[j], hit[j], value[j] = g, u, total
 
 
+@kernel
+def _beta_cdf(mean: Any, spread: Any, h: Any, out: Any) -> None:
+    """The regularised incomplete beta function by Lentz's continued fraction; a step where the spread is 0."""
+    for j in range(len(mean)):
+        total = 1 / max(spread[j], 1e-6) ** 2 - 1
+        first, second = mean[j] * total, (1 - mean[j]) * total
+        scale = math.lgamma(total) - math.lgamma(first) - math.lgamma(second)
+        for k in range(len(h)):
+            x, a, b = h[k], first, second
+            if x <= 0 or x >= 1 or spread[j] < 1e-5:
+                out[j, k] = 1.0 if x >= 1 or (x > 0 and x >= mean[j] * (1 - 1e-9)) else 0.0
+                continue
+            front = math.exp(scale + a * math.log(x) + b * math.log1p(-x))
+            upper = x > (a + 1) / (total + 2)
+            if upper:
+                x, a, b = 1 - x, b, a
+            c, value, step = 1.0, 1 / max(1 - total * x / (a + 1), 1e-300), 0.0
+            d = value
+            for m in range(1, 400 if front > 1e-14 else 1):
+                odd = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+                d, c = 1 / (1 + odd * d), 1 + odd / c
+                value *= d * c
+                even = -(a + m) * (total + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                d, c = 1 / (1 + even * d), 1 + even / c
+                step = d * c
+                value *= step
+                if abs(step - 1) < 1e-11:
+                    break
+            part = min(front * value / a, 1.0)
+            out[j, k] = 1 - part if upper else part
+
+
 def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
     """G(h) for every pair of mean and spread (one row each); 0 where there is no event.
 
     ``spread`` is the standard deviation over the largest that a Beta law of this mean has, or s of a logistic curve;
     at 0 the criterion is hard.
     """
-    from scipy.special import betainc, expit
+    from scipy.special import expit
 
-    m, s, x = mean[:, None], spread[:, None], h[None, :]
-    hard = (x >= m * (1 - 1e-9)).astype(np.float64)
-    with np.errstate(all="ignore"):
-        if family == "logistic":
-            soft: Any = expit((x - m) / np.maximum(s, 1e-12))
-        else:
-            total = 1 / np.maximum(s, 1e-6) ** 2 - 1
-            soft = betainc(m * total, (1 - m) * total, x)
-    return np.where(x > 0, np.where(s < 1e-5, hard, soft), 0.0)
+    if family == "logistic":
+        rise = expit((h[None, :] - mean[:, None]) / np.maximum(spread[:, None], 1e-12))
+        return np.asarray(np.where(h > 0, rise, 0.0))
+    out = np.empty((len(mean), len(h)))
+    _beta_cdf(mean, spread, h, out)
+    return out
 
 
 @dataclass(frozen=True)
