@@ -16,10 +16,12 @@ from ..annotator import PRESETS, PresenceRule
 from .criterion import codes_of, step_profile, wilson
 from .observations import Pairing, largest, meetings
 
+#: Over what a detection curve runs.
+SCALES = ("event_seconds", "event_fraction", "coverage")
 _BINS = 8
 _RULES = {
     re.sub(r"\(([^)]*)\)", r":\1", rule.name).replace(" or ", "|"): rule
-    for rule in (*PRESETS.values(), PresenceRule.fraction(0.5))
+    for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))  # of equals the simplest first
 }
 
 
@@ -36,12 +38,14 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
     known = ~np.isnan(present)
     x, y, code = event[known], present[known], codes_of(np.asarray(recordings)[known])
     met = x > 0
-    edges: Any = (
-        np.unique(np.quantile(x[met], np.linspace(0, 1, _BINS + 1), method="inverted_cdf")) if met.any() else []
-    )
-    place = np.where(met, np.searchsorted(edges[1:-1], x, side="left") + 1 if len(edges) > 2 else 1, 0)
-    if 1 < len(edges) <= _BINS and len(np.unique(x[met])) == len(edges):  # few distinct values: one bin each
-        place = np.where(met, np.searchsorted(edges, x) + 1, 0)
+    uppers = np.empty(0)
+    if met.any():
+        values, counts = np.unique(x[met], return_counts=True)
+        often = np.flatnonzero(counts * _BINS >= counts.sum())  # such a value is a bin by itself
+        uppers = np.quantile(x[met], np.linspace(0, 1, _BINS + 1)[1:], method="inverted_cdf")
+        uppers = np.unique(np.concatenate((uppers, values[often], values[often[often > 0] - 1])))
+        uppers = values if len(values) <= _BINS else uppers
+    place = np.where(met, np.searchsorted(uppers, x) + 1, 0)
     rows = []
     for k in np.unique(place):
         here = place == k
@@ -59,18 +63,21 @@ def clustered(rest: NDArray[np.float64], code: NDArray[np.int64]) -> float:
 
 
 def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The curve of every class and of all together, over event seconds in the segment and over the event fraction."""
+    """The curve of every class and of all together: over the seconds of event in the segment, the share of the event
+    that it holds (event_fraction) and its own share that is event (coverage)."""
     parts = dict(observed)
     if len(observed) > 1:
         columns = ["recording", "onset", "offset", "coverage", "event_fraction", "present"]
         parts["all"] = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
     tables = []
     for label, seen in parts.items():
-        seconds = seen["coverage"].to_numpy(np.float64) * (seen["offset"] - seen["onset"]).to_numpy(np.float64)
-        for scale, x in (("event_seconds", seconds), ("event_fraction", seen["event_fraction"].to_numpy(np.float64))):
-            if (x > 0).any() and seen["present"].notna().any():
-                curve = detection_curve(x, seen["present"].to_numpy(np.float64), seen["recording"].to_numpy())
-                tables.append(curve.assign(label=label, scale=scale))
+        if not seen["present"].notna().any() or not (seen["coverage"] > 0).any():
+            continue
+        seconds = seen["coverage"] * (seen["offset"] - seen["onset"])
+        code = codes_of(seen["recording"])
+        for scale, x in zip(SCALES, (seconds, seen["event_fraction"], seen["coverage"])):
+            curve = detection_curve(x.to_numpy(np.float64), seen["present"].to_numpy(np.float64), code)
+            tables.append(curve.assign(label=label, scale=scale))
     if not tables:
         return pd.DataFrame(columns=["label", "scale"])
     table = pd.concat(tables, ignore_index=True)
@@ -118,7 +125,8 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         text = f"{name}:{limit:.3g}" if name in fitted else name
         scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
         rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
-    return pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable", ignore_index=True)
+    table = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable")
+    return table.drop_duplicates("rule", ignore_index=True)
 
 
 _SAID = {

@@ -59,18 +59,18 @@ def _quality(audit: Audit) -> list[Finding]:
     said, meets = int(total["n_present"]), int(total["n_overlapping"])
     if said and total["n_phantom"]:
         share = total["n_phantom"] / said
-        words = f"{int(total['n_phantom'])} of {said} present labels ({_percent(share)}) have no event under them"
+        words = f"{int(total['n_phantom']):,} of {said:,} present labels ({_percent(share)}) have no event under them"
         found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
     if meets and total["n_missed"]:
         share = total["n_missed"] / meets
         words = (
-            f"{int(total['n_missed'])} of {meets} segments that hold an event ({_percent(share)}) are labelled absent"
+            f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({_percent(share)}) are labelled absent"
         )
         found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
     for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
         if meets and total[name]:
             words = (
-                f"{int(total[name])} of {meets} segments that hold an event ({_percent(total[name] / meets)}) {what}"
+                f"{int(total[name]):,} of {meets:,} segments that hold an event ({_percent(total[name] / meets)}) {what}"
             )
             found.append(Finding(total[name] / meets, name[2:], words + "; they are neither found nor missed."))
     orphans = audit.settings.get("n_orphans", 0)
@@ -102,7 +102,7 @@ def _quality(audit: Audit) -> list[Finding]:
         asked = (
             "" if total["asked_share"] > 0.9995 else f" that were asked about ({_percent(total['asked_share'])} of all)"
         )
-        words = f"{_percent(total['event_recall'])} of {int(total['n_events'])} events{asked} lie under a present label"
+        words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
@@ -129,9 +129,9 @@ def _law(row: Any) -> str:
     return text + f"; {row['n']:,} answers)"
 
 
-def elsewhere(audit: Audit) -> tuple[str, float] | None:
+def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
     """What decides instead, if a rule in seconds or shares of the segment explains the labels better than any share of
-    an event, and by how much (AIC); None if it does not."""
+    an event, by how much (AIC), and on which scale of the curves; None if it does not."""
     rules, fits = audit.rules, audit.criteria
     if len(rules) == 0 or rules["scale"].iloc[0] == "event":
         return None
@@ -142,10 +142,10 @@ def elsewhere(audit: Audit) -> tuple[str, float] | None:
     other: Any = whole[whole["scale"] == "segment"]
     best = rules.iloc[0]
     words = f"a segment is called present once {rule_words(best['rule'])}"
-    aic = float(best["aic"])
+    aic, scale = float(best["aic"]), "coverage" if best["rule"].startswith("coverage") else "event_seconds"
     if len(other) and other["aic"].iloc[0] < aic - 2:
-        words, aic = _law(other.iloc[0]), float(other["aic"].iloc[0])
-    return (words, event - aic) if event > aic + 2 else None
+        words, aic, scale = _law(other.iloc[0]), float(other["aic"].iloc[0]), "coverage"
+    return (words, event - aic, scale) if event > aic + 2 else None
 
 
 def _criterion(audit: Audit) -> list[Finding]:
@@ -214,6 +214,12 @@ def _people(each: Any) -> list[Finding]:
     return [Finding(min(1.0, float(gap)), "annotators", text + ".")]
 
 
+def _range(row: Any) -> str:
+    """Seconds from the least to the most in a bin."""
+    low, high = (f"{x:.0f}" if x >= 10 else f"{x:.2g}" for x in (row["low"], row["high"]))
+    return f"{low} s" if low == high else f"{low} to {high} s"
+
+
 def _curve(audit: Audit) -> list[Finding]:
     table: Any = audit.curves
     if table.empty:
@@ -223,14 +229,14 @@ def _curve(audit: Audit) -> list[Finding]:
     if len(rows) < 2:
         return []
     low, high = rows.iloc[0], rows.iloc[-1]
-    who = "" if label == "all" else f"{word(label)}: "
-    text = f"{who}segments with {low['low']:.2g} to {low['high']:.2g} s of event are labelled present in "
+    who = "Segments" if label == "all" else f"{word(label)}: segments"
+    text = f"{who} with {_range(low)} of event are labelled present in "
     text += (
         f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
     )
-    text += f"those with {high['low']:.2g} to {high['high']:.2g} s in {_percent(high['present'])}"
+    text += f"those with {_range(high)} in {_percent(high['present'])}"
     weight = float(np.clip(high["present"] - low["present"], 0.06, 1))
-    return [Finding(weight, "detection", text[0].upper() + text[1:] + ".")]
+    return [Finding(weight, "detection", text + ".")]
 
 
 def _rules(audit: Audit) -> list[Finding]:
@@ -240,10 +246,12 @@ def _rules(audit: Audit) -> list[Finding]:
     best = table.iloc[0]
     like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
     tools = f" (the rule of {best['tools']})" if best["tools"] else ""
-    text = f"Of the clip rules in use, {best['rule']}{tools} explains these labels best: present once "
-    text += f"{rule_words(best['rule'])}; it agrees with {_percent(best['agreement'])} of {best['n']:,} labels"
+    text = f"Of the clip rules in use, {best['rule']}{tools} "
+    text += f"is one of {len(like) + 1} that explain" if like else "explains"
+    text += f" these labels best: present once {rule_words(best['rule'])}. It agrees with "
+    text += f"{_percent(best['agreement'])} of {best['n']:,} labels"
     if like:
-        text += f". {', '.join(like)} fit{'' if len(like) > 1 else 's'} as well"
+        text += f"; nothing tells it from {', '.join(like)}"
     return [Finding(0.05, "rule", text + ".")]
 
 
@@ -334,8 +342,10 @@ def _strong(audit: Audit) -> list[Finding]:
     if table.empty:
         heard = counted(audit.settings["n_recordings"], "recording")
         return [Finding(0.03, "strong", f"The strong annotations hold no event in {heard}.")]
-    text = f"The strong annotations hold {int(table['n_events'].sum())} events of {len(table)} classes in "
-    text += f"{audit.settings['n_recordings']} recordings, {audit.settings['n_empty']} of them without any event"
+    kinds = "1 class" if len(table) == 1 else f"{len(table)} classes"
+    text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in "
+    text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without any "
+    text += "event"
     found = [Finding(0.03, "strong", text + ".")]
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci

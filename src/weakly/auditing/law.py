@@ -327,20 +327,30 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
 def design_effect(
     weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[NDArray[np.int64]]
 ) -> tuple[float, float]:
-    """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are."""
+    """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are.
+
+    Of two ways to cluster the variances add, less that of the clusters of both (Cameron, Gelbach and Miller): answers of
+    one annotator about one recording are not counted twice. Unequal clusters are worth fewer equal ones.
+    """
     from scipy.special import stdtrit
 
     psi = np.where(y > 0.5, weights[1][groups.of], weights[0][groups.of])
     plain = float((psi**2).sum())
-    extra, fewest = 0.0, np.inf
-    for code in clusters:
-        count = int(code.max()) + 1
-        if count < FEWEST_CLUSTERS or count == len(y) or plain <= 0:
-            continue
-        sums = np.bincount(code, weights=psi)
-        extra += max(float((sums**2).sum()) * count / (count - 1) / plain - 1, 0.0)
-        fewest = min(fewest, count)
-    return 1 + extra, float(stdtrit(fewest - 1, 0.975)) / 1.959963984540054 if np.isfinite(fewest) else 1.0
+    codes = [code for code in clusters if FEWEST_CLUSTERS <= code.max() + 1 < len(y)]
+    if not codes or plain <= 0:
+        return 1.0, 1.0
+    total, fewest, spread = 0.0, np.inf, []
+    for code in codes:
+        sums, own = np.bincount(code, weights=psi), np.bincount(code, weights=psi**2)
+        worth = max(plain**2 / float((own**2).sum()), 2.0)
+        spread.append(float((sums**2).sum()) * worth / (worth - 1))
+        fewest = min(fewest, worth)
+    total = sum(spread)
+    if len(codes) == 2:
+        _, both = np.unique(codes[0] * (codes[1].max() + 1) + codes[1], return_inverse=True)
+        total -= float((np.bincount(both, weights=psi) ** 2).sum())
+    effect = max(total, *spread, plain) / plain
+    return effect, float(stdtrit(fewest - 1, 0.975)) / 1.959963984540054
 
 
 def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from re import sub
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any
@@ -104,8 +105,9 @@ def audit(
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
+            typer.echo(_wrapped(finding.text, width))
         table = made.to_frame()
+        table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
         names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):
             shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(
@@ -125,6 +127,12 @@ def audit(
         typer.echo(f"weakly: {condition} holds", err=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """An item of a list on lines of this width; a number stays with its unit."""
+    held = sub(r"(?<=\d) (?=(?:%|s)(?!\w))", "\xa0", text)
+    return fill(held, width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
 def _save(made: Any, out: Path) -> None:
