@@ -323,7 +323,7 @@ def _clusters(seen: pd.DataFrame) -> list[Any]:
 
 
 def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
-    """Every method on the answers, the law first; on the segment's share too where the event's is silent or unlikely."""
+    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent."""
     seen = seen[seen["present"].notna()]
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
     y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)

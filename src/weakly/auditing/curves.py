@@ -21,7 +21,7 @@ SCALES = ("event_seconds", "event_fraction", "coverage")
 _BINS = 8
 _RULES = {
     re.sub(r"\(([^)]*)\)", r":\1", rule.name).replace(" or ", "|"): rule
-    for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))  # of equals the simplest first
+    for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))
 }
 
 
@@ -125,8 +125,9 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         text = f"{name}:{limit:.3g}" if name in fitted else name
         scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
         rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
-    table = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable")
-    return table.drop_duplicates("rule", ignore_index=True)
+    table = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable").drop_duplicates("rule")
+    simple = (table["rule"] == "any") & (table["aic"] <= table["aic"].min() + 2)  # of equals the simplest first
+    return pd.concat([table[simple], table[~simple]], ignore_index=True)
 
 
 _SAID = {

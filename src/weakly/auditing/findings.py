@@ -63,16 +63,14 @@ def _quality(audit: Audit) -> list[Finding]:
         found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
     if meets and total["n_missed"]:
         share = total["n_missed"] / meets
-        words = (
-            f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({_percent(share)}) are labelled absent"
-        )
+        words = f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({_percent(share)}) are "
+        words += "labelled absent"
         found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
     for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
         if meets and total[name]:
-            words = (
-                f"{int(total[name]):,} of {meets:,} segments that hold an event ({_percent(total[name] / meets)}) {what}"
-            )
-            found.append(Finding(total[name] / meets, name[2:], words + "; they are neither found nor missed."))
+            share = total[name] / meets
+            words = f"{int(total[name]):,} of {meets:,} segments that hold an event ({_percent(share)}) {what}"
+            found.append(Finding(share, name[2:], words + "; they are neither found nor missed."))
     orphans = audit.settings.get("n_orphans", 0)
     if orphans:
         most = (total["n_phantom"] + orphans) / (said + orphans)
@@ -102,7 +100,8 @@ def _quality(audit: Audit) -> list[Finding]:
         asked = (
             "" if total["asked_share"] > 0.9995 else f" that were asked about ({_percent(total['asked_share'])} of all)"
         )
-        words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present label"
+        words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
+        words += "label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
@@ -258,19 +257,18 @@ def _rules(audit: Audit) -> list[Finding]:
 def _votes(audit: Audit) -> list[Finding]:
     if audit.votes is None or audit.aggregated is None:
         return []
-    mean: Any = audit.votes.groupby("votes")[
-        ["majority_accuracy", "weighted_accuracy", "gain", "seconds_per_gain"]
-    ].mean()
+    mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
     had = float(np.median(audit.aggregated.labels["n_answers"]))
     now = int(min(max(round(had), 1), len(mean) - 1))
     here, more = mean.loc[now], mean.loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
     text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
     text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
-    text += f"{100 * more['gain']:.1f} percentage points"
-    if np.isfinite(more["seconds_per_gain"]):
-        text += f", at {more['seconds_per_gain']:,.0f} s of work per label put right"
-    return [Finding(0.12, "votes", text + " (if annotators err independently).")]
+    text += f"{100 * max(more['gain'], 0.0):.1f} percentage points"
+    if more["gain"] > 5e-4:
+        spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / more['gain']:,.0f} s of work)"
+        text += f", one label put right for {1 / more['gain']:,.0f} more votes{spent}"
+    return [Finding(0.12, "votes", text + ", if annotators err independently.")]
 
 
 def _ceiling(audit: Audit) -> list[Finding]:
@@ -303,10 +301,20 @@ def _agreement(audit: Audit) -> list[Finding]:
     for result in (audit.agreement, audit.annotation_agreement):
         if result is None or result.by_label.empty:
             continue
-        rows: Any = result.by_label.dropna(subset=["alpha"])
-        for row in rows.sort_values("alpha").head(3).itertuples():
+        rows: Any = result.by_label.dropna(subset=["alpha"]).sort_values("alpha")
+        if rows.empty and (result.by_label["units"] == 0).all():
+            text = "Several annotators are named, but no two of them heard the same recording: agreement is unknown"
+            found.append(Finding(0.05, "agreement", text + "."))
+        if len(rows) > 3:  # a sentence for all, and the class with most to settle
+            low, high, few = rows.iloc[0], rows.iloc[-1], int((rows["alpha"] < 0.667).sum())
+            text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes; alpha "
+            text += f"goes from {_two(low['alpha'])} ({word(low['label'])}) to {_two(high['alpha'])} "
+            text += f"({word(high['label'])})"
+            found.append(Finding(0.9 * few / len(rows), "agreement", text + "."))
+            rows = rows.loc[[rows["split" if result.unit == "clips" else "units"].idxmax()]]
+        for row in rows.itertuples():
             how = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
-            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {row.alpha:.2f}"
+            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {_two(row.alpha)}"
             if result.unit == "clips":
                 text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
                 text += f"unanimously absent, {row.split} split"
@@ -314,11 +322,16 @@ def _agreement(audit: Audit) -> list[Finding]:
                 text += f"; {row.units:,.0f} s heard by several"
                 if result.assumed and row.alpha_if_all != row.alpha_if_marked:
                     text += (
-                        f"; assuming that {result.assumed}: alpha is {row.alpha_if_all:.2f} if everybody heard every "
+                        f"; assuming that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody heard every "
                     )
-                    text += f"recording, {row.alpha_if_marked:.2f} if only those in which they marked an event"
+                    text += f"recording, {_two(row.alpha_if_marked)} if only those in which they marked an event"
             found.append(Finding(float(np.clip(0.9 * (1 - row.alpha), 0.05, 0.9)), "agreement", text + ")."))
     return found
+
+
+def _two(x: float) -> str:
+    """Two decimals, without a minus before nothing."""
+    return f"{round(x, 2) + 0.0:.2f}"
 
 
 def _effort(audit: Audit) -> list[Finding]:
@@ -344,8 +357,8 @@ def _strong(audit: Audit) -> list[Finding]:
         return [Finding(0.03, "strong", f"The strong annotations hold no event in {heard}.")]
     kinds = "1 class" if len(table) == 1 else f"{len(table)} classes"
     text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in "
-    text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without any "
-    text += "event"
+    text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without "
+    text += "any event"
     found = [Finding(0.03, "strong", text + ".")]
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci

@@ -329,8 +329,8 @@ def design_effect(
 ) -> tuple[float, float]:
     """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are.
 
-    Of two ways to cluster the variances add, less that of the clusters of both (Cameron, Gelbach and Miller): answers of
-    one annotator about one recording are not counted twice. Unequal clusters are worth fewer equal ones.
+    Of two ways to cluster the variances add, less that of the clusters of both (Cameron, Gelbach and Miller): what one
+    annotator says of one recording is not counted twice.
     """
     from scipy.special import stdtrit
 
@@ -339,18 +339,14 @@ def design_effect(
     codes = [code for code in clusters if FEWEST_CLUSTERS <= code.max() + 1 < len(y)]
     if not codes or plain <= 0:
         return 1.0, 1.0
-    total, fewest, spread = 0.0, np.inf, []
-    for code in codes:
-        sums, own = np.bincount(code, weights=psi), np.bincount(code, weights=psi**2)
-        worth = max(plain**2 / float((own**2).sum()), 2.0)
-        spread.append(float((sums**2).sum()) * worth / (worth - 1))
-        fewest = min(fewest, worth)
-    total = sum(spread)
+    counts = [int(code.max()) + 1 for code in codes]
+    sums = [float((np.bincount(code, weights=psi) ** 2).sum()) * n / (n - 1) for code, n in zip(codes, counts)]
+    total = sum(sums)
     if len(codes) == 2:
-        _, both = np.unique(codes[0] * (codes[1].max() + 1) + codes[1], return_inverse=True)
+        _, both = np.unique(codes[0] * counts[1] + codes[1], return_inverse=True)
         total -= float((np.bincount(both, weights=psi) ** 2).sum())
-    effect = max(total, *spread, plain) / plain
-    return effect, float(stdtrit(fewest - 1, 0.975)) / 1.959963984540054
+    effect = max(total, *sums, plain) / plain
+    return effect, float(stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
 
 
 def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ def pilot(files: Sequence[str], how: dict[str, Any], *, examined: str | None = N
     from ..formats import read
 
     length = how["recording_length"]
-    seconds = None if length is None else _seconds(length)
+    seconds = None if length is None else seconds_of(length)
     if seconds is None:
         return events(files, how, examined=examined), None
     found = read(files, examined=examined, **{**how, "recording_length": None})
@@ -117,7 +117,7 @@ def pilot(files: Sequence[str], how: dict[str, Any], *, examined: str | None = N
     return found.within() if examined is not None else found, seconds
 
 
-def _seconds(text: str | float) -> float | None:
+def seconds_of(text: str | float) -> float | None:
     try:
         return float(text)
     except ValueError:
