@@ -181,6 +181,7 @@ class Audit:
             "card": plain(self.card()),
             "criteria": plain(self.criteria),
             "curves": plain(self.curves),
+            "detection": self._detection(),
             "rules": plain(self.rules),
             "votes": plain(self.votes),
             "quality": plain(self.quality),
@@ -193,6 +194,11 @@ class Audit:
             "strong": plain(self.strong),
             "recipe": plain(self.recipe),
         }
+
+    def _detection(self) -> dict[str, str] | None:
+        """Which of the curves shows what decides."""
+        shown = _drawn(self)["detection"]
+        return {name: str(shown[name].iloc[0]) for name in ("label", "scale")} if len(shown) else None
 
     @property
     def kinds(self) -> list[str]:
