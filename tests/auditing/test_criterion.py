@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
-from weakly.auditing.criterion import (
-    CUTOFF,
-    criterion_from_share,
-    criterion_from_two_shares,
-    estimate_criterion,
-    paper_recipe_criterion,
-)
+from weakly.auditing import criterion_from_share, criterion_from_two_shares, estimate_criterion, paper_recipe_criterion
+from weakly.auditing.criterion import CUTOFF
 from weakly.theory import present_share
 
 

@@ -198,7 +198,7 @@ def test_lines_of_findings_fit_the_terminal(capsys, files, monkeypatch):
 def test_a_number_stays_with_its_unit():
     from weakly.cli.audit import _wrapped
 
-    text = "dog: segments with 0.13 to 0.65 s of event are labelled present in 33 % of the cases (23 % to 45 %), with 10 s"
+    text = "dog: segments with 0.13 to 0.65 s of event are present in 33 % of the cases (23 % to 45 %), 10 s"
     for width in range(25, 81):
         lines = _wrapped(text, width).splitlines()
         assert " ".join(line.strip() for line in lines) == f"- {text}"

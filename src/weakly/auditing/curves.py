@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..annotator import PRESETS, PresenceRule
-from .criterion import codes_of, step_profile, wilson
+from .criterion import codes_of, log_likelihood, step_profile
 from .observations import Pairing, largest, meetings
+from .shares import wilson
 
 #: Over what a detection curve runs.
 SCALES = ("event_seconds", "event_fraction", "coverage")
@@ -120,7 +121,8 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         limit = step_profile(x, y, most=max(1.0, float(x.max()))).best if name in fitted else 0.5
         met = x >= limit
         tools = ", ".join(tool for tool, rule in PRESETS.items() if rule == _RULES.get(name))
-        value = _table_likelihood(met, y)
+        split = np.array([[y[met].sum(), met.sum()], [y[~met].sum(), (~met).sum()]], dtype=np.float64)
+        value = float(log_likelihood(split[:, 0], split[:, 1]).sum())
         agreement = float((met == (y > 0.5)).mean())
         text = f"{name}:{limit:.3g}" if name in fitted else name
         scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
@@ -148,14 +150,3 @@ def rule_words(rule: str) -> str:
     """
     parts = [part.partition(":")[::2] for part in rule.split("|")]
     return " or ".join(_SAID[kind].format(float(v or 0), f"{100 * float(v or 0):.3g} %") for kind, v in parts)
-
-
-def _table_likelihood(met: NDArray[np.bool_], y: NDArray[np.float64]) -> float:
-    from scipy.special import xlogy
-
-    total = 0.0
-    for part in (y[met], y[~met]):
-        if len(part):
-            k, n = float(part.sum()), len(part)
-            total += float(xlogy(k, k / n) + xlogy(n - k, 1 - k / n))
-    return total

@@ -18,14 +18,16 @@ from ..results import METRICS, holds, plain
 from ..symbols import choice
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement
+from .card import label_card, save_card
 from .ceiling import Ceiling
 from .criterion import CriterionEstimate
-from .findings import Finding, elsewhere, label_card, ranked, save_card
+from .findings import Finding, elsewhere, ranked
 from .quality import Quality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
 _SHOWN = 200  # rows of a table on a page
 _MOST = 25  # classes in one picture
 
@@ -69,36 +71,27 @@ class Audit:
     def metrics(self) -> dict[str, dict[str, float]]:
         """Every number that a check can name, by class; "all" holds the pooled ones."""
         found: dict[str, dict[str, float]] = {"all": {}}
-
-        def put(label: str, name: str, value: Any) -> None:
-            found.setdefault(label, {})[name] = float("nan") if value is None else float(value)
-
-        if self.quality is not None:
-            for row in self.quality.table.to_dict("records"):
-                label = str(row.pop("label"))
-                for name, value in row.items():
-                    put(label, str(name), value)
-        for row in self.headline.to_dict("records"):
-            for name in ("presence_criterion", "spread", "guess_rate", "lapse_rate"):
-                put(row["label"], name, row[name])
+        empty = pd.DataFrame(columns=["label"])
+        agreement = empty if self.agreement is None else self.agreement.by_label
+        in_time = empty if self.annotation_agreement is None else self.annotation_agreement.by_label
+        tables: list[tuple[Any, Any]] = [
+            (empty if self.quality is None else self.quality.table, None),
+            (self.headline, ("presence_criterion", "spread", "guess_rate", "lapse_rate")),
+            (agreement, ("alpha", "agreement", "unanimous", "unanimous_present", "split")),
+            (in_time[["label", "alpha"]].rename(columns={"alpha": "time_alpha"}) if len(in_time) else empty, None),
+            (empty if self.strong is None else self.strong, ("mean_length", "median_length", "length_share")),
+        ]
         if self.ceiling is not None:
-            for row in self.ceiling.table.to_dict("records"):
-                if row["label"] != "mean":
-                    put(row["label"], f"ceiling_{row['metric']}", row["perfect"])
-        if self.agreement is not None:
-            for row in self.agreement.by_label.to_dict("records"):
-                for name in ("alpha", "agreement", "unanimous", "unanimous_present", "split"):
-                    put(row["label"], name, row[name])
-        if self.annotation_agreement is not None:
-            for row in self.annotation_agreement.by_label.to_dict("records"):
-                put(row["label"], "time_alpha", row["alpha"])
-        if self.strong is not None:
-            for row in self.strong.to_dict("records"):
-                for name in ("mean_length", "median_length", "length_share"):
-                    put(row["label"], name, row[name])
+            scores = self.ceiling.table[self.ceiling.table["label"] != "mean"]
+            wide = scores.pivot(index="label", columns="metric", values="perfect").add_prefix("ceiling_")
+            tables.append((wide.reset_index(), None))
         if self.effort is not None:
-            for name in ("seconds_per_query", "query_cost_share", "idle_share"):
-                put("all", name, getattr(self.effort, name))
+            tables.append((pd.DataFrame([{"label": "all", **self.effort.to_dict()}]), _SPENT))
+        for table, names in tables:
+            for row in table.to_dict("records"):
+                mine = found.setdefault(str(row.pop("label")), {})
+                for name in names or row:
+                    mine[str(name)] = float("nan") if row[name] is None else float(row[name])
         return found
 
     @property
