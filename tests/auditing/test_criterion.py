@@ -183,7 +183,7 @@ def test_the_law_is_the_maximum_of_its_likelihood():
     theirs = minimize(loss, [1.4, 1.8, -2.0, -2.0], method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000})
     found = estimate_criterion(h, present=y)
     ours = 4 - found.aic / 2
-    assert ours == pytest.approx(-theirs.fun, abs=0.6)  # a grid, and a little prior on the rates
+    assert ours == pytest.approx(-theirs.fun, abs=0.05)  # a little prior on the rates
     a, b = np.exp(theirs.x[:2])
     low, high = found.presence_criterion_ci
     assert low < a / (a + b) < high

@@ -189,24 +189,35 @@ def hard(groups: Groups) -> Surface:
 def soft(family: str, groups: Groups, *, power: float = 1.0) -> Surface:
     """A law with some spread: first everywhere, then where the posterior's mass lies, until that is seen well."""
     scale, most = (_SCALE, np.sqrt(WIDEST)) if family == "beta" else (_SCALE / 4, 0.3)
-    mean, spread = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8)
+    mean, spread, even = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8), False
     for stage in range(6):
         m, s = (v.ravel() for v in np.meshgrid(mean, spread, indexing="ij"))
         prior = np.outer(np.gradient(mean), np.gradient(spread)).ravel() * np.exp(-((s / scale) ** 2) / 2) / scale / 1.2
         found = _surface(family, groups, m, s, prior)
         share = found.mass(power, float(found.value.max())).reshape(len(mean), len(spread))
-        seen = [1 / float(((side / share.sum()) ** 2).sum()) for side in (share.sum(axis=1), share.sum(axis=0))]
-        if stage and min(seen) > 3:
-            break
-        ends = []
+        ends, shrinks = [], 1.0
         for axis, x in ((1, mean), (0, spread)):
             mass = np.cumsum(share.sum(axis=axis)) / share.sum()
             low = max(int(np.searchsorted(mass, 2e-4)) - 1, 0)
             ends.append((low, x[low], x[min(int(np.searchsorted(mass, 1 - 2e-4)) + 1, len(x) - 1)]))
-        mean = np.linspace(*ends[0][1:], 25)
+            shrinks *= (ends[-1][2] - ends[-1][1]) / (x[-1] - x[0])
         low, least, most = ends[1]
-        spread = np.geomspace(most / 60, most, 9) if low == 0 else np.linspace(least, most, 9)
+        if stage and shrinks > 0.6 and even == (low > 0):  # looking closer would show the same
+            break
+        mean, even = np.linspace(*ends[0][1:], 25), low > 0
+        spread = np.linspace(least, most, 9) if even else np.geomspace(most / 60, most, 9)
     return found
+
+
+def _peak(found: Surface, groups: Groups) -> Surface:
+    """A closer look around the best pair."""
+    axes = []
+    for values in (found.mean, found.spread):
+        nodes, at = np.unique(values), values[np.argmax(found.value)]
+        k = int(np.searchsorted(nodes, at))
+        axes.append(np.linspace((nodes[max(k - 1, 0)] + at) / 2, (nodes[min(k + 1, len(nodes) - 1)] + at) / 2, 7))
+    mean, spread = (v.ravel() for v in np.meshgrid(*axes, indexing="ij"))
+    return _surface(found.family, groups, mean, spread, np.ones(len(mean)))
 
 
 @dataclass(frozen=True)
@@ -233,7 +244,8 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     first = hard(grouped(h, y, 0.5))
     groups = grouped(h, y, float(first.mean[np.argmax(first.value)]))
     step, law = hard(groups), soft(family, groups)
-    best = law if family != "beta" or law.value.max() > step.value.max() else step
+    best = _peak(law, groups)
+    best = best if family != "beta" or best.value.max() > step.value.max() else step
     weights, covariance = influence(best, groups)
     effect, student = design_effect(weights, groups, y, clusters)
     power = 1 / (effect * student**2)
@@ -261,8 +273,9 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     share = (zero + np.cumsum(mass[order])) / (zero + mass.sum())
     low, middle, high = np.interp([0.025, 0.5, 0.975], np.append(0.0, share), np.append(0.0, width[order]))
     low, middle = (0.0 if zero / (zero + mass.sum()) > q else v for q, v in ((0.025, low), (0.5, middle)))
-    penalty = _PRIOR * (np.log1p(-best.guess[at]) + np.log(best.hit[at]))
-    likelihood = float(best.value[at] - penalty)
+    rise = cdf(family, h, best.mean[[at]], best.spread[[at]])[0]
+    p = np.clip(best.guess[at] + (best.hit[at] - best.guess[at]) * rise, 1e-12, 1 - 1e-12)
+    likelihood = float(np.log(np.where(y > 0.5, p, 1 - p)).sum())
     spread = (0.0 if sure > _SURE else float(middle), float(low), float(high))
     return Fit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
 
