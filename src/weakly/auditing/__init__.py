@@ -248,6 +248,7 @@ def _paired_parts(
     parts["curves"] = detection_curves(observed)
     apart = len(parts["rules"]) > 0 and parts["rules"]["scale"].iloc[0] != "event"
     parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused, both_scales=apart)
+    parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
     truth, marks = {}, {}

@@ -22,19 +22,8 @@ def label_card(audit: Audit) -> dict[str, Any]:
     if audit.quality is not None and len(audit.quality.table):
         table: Any = audit.quality.table
         total = table[table["label"] == "all"].iloc[0]
-        found["labels"] = {
-            name: total[name]
-            for name in (
-                "n_recordings",
-                "n_queries",
-                "n_present",
-                "n_all_events",
-                "n_phantom",
-                "n_missed",
-                "n_tied",
-                "n_unsure",
-            )
-        }
+        counts = ("n_queries", "n_present", "n_all_events", "n_phantom", "n_missed", "n_tied", "n_unsure")
+        found["labels"] = {"n_recordings": audit.settings["n_paired"], **{name: total[name] for name in counts}}
         found["events"] = {name: total[name] for name in ("event_recall", "event_recall_se", "asked_share")}
         found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
     if len(audit.rules):
@@ -55,6 +44,12 @@ def label_card(audit: Audit) -> dict[str, Any]:
         instead = elsewhere(audit)
         if instead is not None:
             found["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
+    if audit.votes is not None and audit.aggregated is not None:
+        had = int(audit.aggregated.labels["n_answers"].median())
+        mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
+        here = mean.loc[min(had, len(mean) - 1)]
+        found["votes"] = {"votes": had, **here[["majority_accuracy", "weighted_accuracy"]].to_dict()}
+        found["votes"]["gain_of_one_more"] = mean["gain"].loc[min(had, len(mean) - 1) + 1]
     for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
         if result is not None and len(result.by_label):
             alpha = result.by_label["alpha"].dropna()
@@ -72,12 +67,30 @@ def label_card(audit: Audit) -> dict[str, Any]:
     return found
 
 
+_WORDS = {
+    "n_recordings": "recordings",
+    "n_queries": "labels (of a segment and a class)",
+    "n_present": "labelled present",
+    "n_all_events": "events",
+    "n_phantom": "labelled present without an event",
+    "n_missed": "labelled absent despite an event",
+    "n_tied": "as many votes for as against, on an event",
+    "n_unsure": "only unsure answers, on an event",
+    "event_recall": "share of events under a present label",
+    "event_recall_se": "its standard error",
+    "asked_share": "share of events that were asked about",
+    "insertion_rate": "insertion rate: P(present | no event)",
+    "deletion_rate": "deletion rate: P(absent | event)",
+    "precision": "precision of time",
+    "recall": "recall of time",
+}
 _TITLES = {
     "labels": "The labels",
     "events": "Events found",
     "frames": "Errors of frames",
     "rule": "Clip rule that fits best",
     "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
+    "votes": "How many votes are enough",
     "agreement": "Agreement of answers",
     "agreement_in_time": "Agreement in time",
     "ceiling": "Scores of a perfect model against these labels",
@@ -98,9 +111,7 @@ def save_card(audit: Audit, path: Path) -> Path:
             )
         for name, title in _TITLES.items():
             if name in made:
-                page.heading(title).items(
-                    [f"{key.replace('_', ' ')}: {show(key, value)}" for key, value in made[name].items()]
-                )
+                page.heading(title).items([f"{_named(key)}: {show(key, value)}" for key, value in made[name].items()])
         return page.text("; ".join(made["notes"]), small=True).write(path)
     if kind == ".json":
         text = to_json(made)
@@ -110,7 +121,7 @@ def save_card(audit: Audit, path: Path) -> Path:
             if name in made:
                 lines += ["", f"## {title}", "", "| | |", "|---|---|"]
                 lines += [
-                    f"| {key.replace('_', ' ')} | {_markdown(show(key, value))} |" for key, value in made[name].items()
+                    f"| {_markdown(_named(key))} | {_markdown(show(key, value))} |" for key, value in made[name].items()
                 ]
         lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
         text = "\n".join(lines).rstrip()
@@ -118,6 +129,10 @@ def save_card(audit: Audit, path: Path) -> Path:
     with atomic_write(path) as file:
         file.write(text + "\n")
     return path
+
+
+def _named(key: str) -> str:
+    return _WORDS.get(key, key.replace("_", " "))
 
 
 def _markdown(text: str) -> str:

@@ -45,7 +45,9 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
         often = np.flatnonzero(counts * _BINS >= counts.sum())  # such a value is a bin by itself
         uppers = np.quantile(x[met], np.linspace(0, 1, _BINS + 1)[1:], method="inverted_cdf")
         uppers = np.unique(np.concatenate((uppers, values[often], values[often[often > 0] - 1])))
-        uppers = values if len(values) <= _BINS else uppers
+        ends = np.searchsorted(np.sort(x[met]), uppers, side="right")
+        few = np.diff(ends, prepend=0) * 4 * _BINS < counts.sum()  # too few for a bin: they go with the next
+        uppers = values if len(values) <= _BINS else uppers[~few | (uppers == uppers[-1])]
     place = np.where(met, np.searchsorted(uppers, x) + 1, 0)
     rows = []
     for k in np.unique(place):

@@ -173,11 +173,11 @@ def _criterion(audit: Audit) -> list[Finding]:
         if len(fits) > 1:
             best, next_ = fits.iloc[0], fits.iloc[1]
             margin = next_["aic"] - best["aic"]
-            words = "fits best" if margin > 2 else f"and {_FITS[next_['method']]} fit about equally well"
+            words = f"fits best (AIC lower by {margin:,.0f} than the next)"
+            words = words if margin > 2 else f"and {_FITS[next_['method']]} fit equally well (AIC within {margin:.1f})"
             who = "All classes together" if label == "all" else word(label)
             text = f"{who}: of a law of criteria, one hard threshold and a logistic curve, "
-            text += f"{_FITS[best['method']]} {words}"
-            found.append(Finding(0.06, "fit", f"{text} (AIC lower by {margin:.1f} than the next)."))
+            found.append(Finding(0.06, "fit", f"{text}{_FITS[best['method']]} {words}."))
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
@@ -356,6 +356,13 @@ def _strong(audit: Audit) -> list[Finding]:
     text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without "
     text += "any event"
     found = [Finding(0.03, "strong", text + ".")]
+    if audit.quality is None:
+        most = table.loc[table["n_events"].idxmax()]
+        text = (
+            f"{word(most['label'])}, the commonest class: events last {most['mean_length']:.3g} s on average (half of "
+        )
+        text += f"them less than {most['median_length']:.3g} s) and cover {_percent(most['coverage'])} of a recording "
+        found.append(Finding(0.025, "lengths", text + "that holds one."))
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci
         if np.isfinite(one.presence_criterion):

@@ -312,7 +312,7 @@ def _rate(value: float, variance: float) -> tuple[float, float, float]:
     p = min(max(value, 0.01), 0.99)
     n = max(p * (1 - p) / max(variance, 1e-12) - 1, 0.5)
     low, high = betaincinv(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
-    return value, float(low) if n * value > 0.5 else 0.0, float(high)
+    return value if value > 1e-6 else 0.0, float(low) if n * value > 0.5 else 0.0, float(high)
 
 
 def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Array]:
