@@ -45,8 +45,8 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
         often = np.flatnonzero(counts * _BINS >= counts.sum())  # such a value is a bin by itself
         uppers = np.quantile(x[met], np.linspace(0, 1, _BINS + 1)[1:], method="inverted_cdf")
         uppers = np.unique(np.concatenate((uppers, values[often], values[often[often > 0] - 1])))
-        ends = np.searchsorted(np.sort(x[met]), uppers, side="right")
-        few = np.diff(ends, prepend=0) * 4 * _BINS < counts.sum()  # too few for a bin: they go with the next
+        below = np.searchsorted(np.sort(x[met]), uppers, side="right")
+        few = np.diff(below, prepend=0) * 4 * _BINS < counts.sum()  # too few for a bin: they go with the next
         uppers = values if len(values) <= _BINS else uppers[~few | (uppers == uppers[-1])]
     place = np.where(met, np.searchsorted(uppers, x) + 1, 0)
     rows = []
@@ -129,9 +129,10 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         text = f"{name}:{limit:.3g}" if name in fitted else name
         scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
         rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
-    table = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable").drop_duplicates("rule")
-    simple = (table["rule"] == "any") & (table["aic"] <= table["aic"].min() + 2)  # of equals the simplest first
-    return pd.concat([table[simple], table[~simple]], ignore_index=True)
+    table: pd.DataFrame = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable").drop_duplicates("rule")
+    simple = (table["rule"] == "any") & (table["aic"] <= table["aic"].min() + 2)
+    order = np.argsort(~simple.to_numpy(), kind="stable")  # of equals the simplest first
+    return table.iloc[order].reset_index(drop=True)
 
 
 _SAID = {

@@ -357,7 +357,7 @@ def _strong(audit: Audit) -> list[Finding]:
     text += "any event"
     found = [Finding(0.03, "strong", text + ".")]
     if audit.quality is None:
-        most = table.loc[table["n_events"].idxmax()]
+        most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
         text = (
             f"{word(most['label'])}, the commonest class: events last {most['mean_length']:.3g} s on average (half of "
         )
