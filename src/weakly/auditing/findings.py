@@ -358,10 +358,9 @@ def _strong(audit: Audit) -> list[Finding]:
     found = [Finding(0.03, "strong", text + ".")]
     if audit.quality is None:
         most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
-        text = (
-            f"{word(most['label'])}, the commonest class: events last {most['mean_length']:.3g} s on average (half of "
-        )
-        text += f"them less than {most['median_length']:.3g} s) and cover {_percent(most['coverage'])} of a recording "
+        which = ", the commonest class" if len(table) > 1 else ""
+        text = f"{word(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them less "
+        text += f"than {most['median_length']:.3g} s) and cover {_percent(most['coverage'])} of a recording "
         found.append(Finding(0.025, "lengths", text + "that holds one."))
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci
