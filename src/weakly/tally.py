@@ -52,7 +52,7 @@ _BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2", "meeting2")
 
 
 @kernel
-def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
+def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
     """Add the measures of recordings, in order, to the sums of one segment length."""
     for r in range(raw.shape[0]):
         for k in range(base.shape[1]):
@@ -113,33 +113,26 @@ class Tally:
             n_classes,
         )
 
+    @property
+    def parts(self) -> tuple[Array, Array, Array, Array]:
+        """The arrays that add up."""
+        return self.sums, self.products, self.base_sums, self.base_products
+
     def fold(self, index: int, raw: Array, base: Array) -> None:
         """Take in the measures of recordings for one segment length: raw (R, C, RAW) and base (R, BASE)."""
-        _fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
+        fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
 
     def __add__(self, other: Tally) -> Tally:
         if self.columns != other.columns or not np.array_equal(
             self.segment_length, other.segment_length, equal_nan=True
         ):
             raise InvalidInput("only tallies of the same segment lengths and criteria can be added")
-        return Tally(
-            self.segment_length,
-            self.columns,
-            self.sums + other.sums,
-            self.products + other.products,
-            self.base_sums + other.base_sums,
-            self.base_products + other.base_products,
-            max(self.n_classes, other.n_classes),
-        )
+        sums = (mine + theirs for mine, theirs in zip(self.parts, other.parts))
+        return Tally(self.segment_length, self.columns, *sums, max(self.n_classes, other.n_classes))
 
     def add(self, at: slice, part: Tally) -> None:
         """Take in the tally of some of the segment lengths."""
-        for mine, theirs in (
-            (self.sums, part.sums),
-            (self.products, part.products),
-            (self.base_sums, part.base_sums),
-            (self.base_products, part.base_products),
-        ):
+        for mine, theirs in zip(self.parts, part.parts):
             mine[at] += theirs
 
     def __getattr__(self, name: str) -> Array:

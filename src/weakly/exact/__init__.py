@@ -32,11 +32,12 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     """
     n, w, mode = len(timelines), float(segment_length), int(how.edge)
     if mode == Edge.CIRCULAR:
-        _fits(timelines, w)
+        check_circles(timelines, w)
     raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
     criteria, place = who.sorted
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, w, mode)
-    rows = sweep.room(len(timelines.bounds), n, mode) if how.means or who.criteria is None else np.empty((0, 8))
+    kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
+    rows = np.empty((kept, 8))
     first = sweep.sweep(*where, criteria, raw[:, : len(criteria[0])], base, rows)
     rows = rows[: first[-1]]
     if who.criteria is not None:
@@ -51,7 +52,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     return raw, base
 
 
-def _fits(timelines: Timelines, w: float) -> None:
+def check_circles(timelines: Timelines, w: float) -> None:
     """Refuse recordings that are shorter than a segment, where their ends are joined."""
     if (timelines.lengths < w * (1 - 1e-9)).any():
         r = int(np.flatnonzero(timelines.lengths < w)[0])

@@ -88,9 +88,10 @@ def _ground(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
     base[LISTENED] = base[N_SEGMENTS] * w if mode in (INSIDE, INFINITE) else length
 
 
-def room(n_events: int, n_recordings: int, mode: int) -> Array:
-    """An empty table that holds the pieces of so many events."""
-    return np.empty(((24 if mode == CIRCULAR else 12) * n_events + 8 * n_recordings + 1, 8))
+@kernel
+def most_pieces(n_events: int, n_recordings: int, mode: int) -> int:
+    """How many pieces there can be."""
+    return (24 if mode == CIRCULAR else 12) * n_events + 8 * n_recordings + 1
 
 
 @kernel
