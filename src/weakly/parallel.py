@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -220,6 +221,8 @@ def open_executor(*, workers: int | None = None, scheduler: str | None = None) -
         if workers is not None:
             raise InvalidInput("give --workers or --scheduler, not both: a cluster has its own workers")
         distributed = optional("distributed", extra="dask")
+        for name in ("distributed", "tornado", "asyncio"):  # their tracebacks; what matters is raised
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
         except (OSError, ValueError, TimeoutError) as error:

@@ -203,8 +203,8 @@ class Counts:
                     v, p = (of[k], kuiper_p(of[k], free)) if free >= 5 else (math.nan, math.nan)
                     # Times rounded to a millisecond are never uniform to a million events; what matters is by how much.
                     found.append(Assumption("offsets", label, width, free, v, p, p < _ALPHA / tests and v > _FEW))
-            share = int(cut[i]) / n
-            found.append(Assumption("censored", label, math.nan, n, share, math.nan, share > _FEW))
+            lost = int(cut[i]) / n
+            found.append(Assumption("censored", label, math.nan, n, lost, math.nan, lost > _FEW))
         return found
 
 

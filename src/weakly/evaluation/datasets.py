@@ -271,9 +271,8 @@ def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Seq
     for name in more:
         if place.setdefault(name, len(place)) == len(total):
             total.append(1)
-    before = np.cumsum(total) - total
-    chunk = before // rows
-    chunk = np.searchsorted(np.unique(chunk), chunk)  # a recording of many rows leaves numbers out
+    turn = (np.cumsum(total) - total) // rows
+    chunk = np.searchsorted(np.unique(turn), turn)  # a recording of many rows leaves numbers out
     names, cuts = list(place), np.searchsorted(chunk, np.arange(chunk[-1] + 2 if len(chunk) else 1))
     found = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
     for file, group, owners in pieces:
@@ -293,7 +292,7 @@ class Part:
     def save(self, path: Path) -> None:
         """Write it, whole or not at all."""
         tallies = (*self.scored.tallies, self.scored.pooled)
-        arrays = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
+        arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
         meta = {"labels": self.scored.labels, "account": self.account}
         arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
         buffer = io.BytesIO()
@@ -320,14 +319,15 @@ def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: An
     extent = np.array([known.get(name, np.nan) for name in chunk.names]) if isinstance(known, Mapping) else np.full(
         len(place), np.nan if known is None else float(known))  # fmt: skip
     labels: dict[str, int] = {}
-    rows: list[tuple[NDArray[Any], ...]] = []
+    rows: list[tuple[Any, ...]] = []
     account = dict.fromkeys(("rows", "empty", "skipped", "clipped", "unknown"), 0)
     roles = [role for role, _ in dataset.columns]
     scale = {role: UNITS.get(normal(name)[1], 1.0) for role, name in dataset.columns}
     stated, idle = np.full(len(place), np.nan), np.zeros(len(place), dtype=bool)
     for file, group in chunk.pieces:
         for batch in dataset.batches(file, group, roles):
-            recording = _named(*batch["recording"], place)
+            names, spelled = batch["recording"]
+            recording = _named(names, spelled, place)
             codes, texts = batch.get("label", (np.zeros(len(recording), np.int64), [reading["label"] or "event"]))
             label = _named(codes, texts, _numbered(texts, reading, labels))
             mine = recording >= 0
@@ -353,8 +353,8 @@ def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: An
                 account["skipped"] += int(bad.sum())
                 mine &= ~bad
             rows.append((recording[mine], label[mine], onset[mine], end[mine]))
-    recording, label, onset, offset = (np.concatenate(parts) for parts in zip(*rows)) if rows else (
-        np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))  # fmt: skip
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+    recording, label, onset, offset = (np.concatenate(parts) for parts in zip(none, *rows))
     del rows
     extent = np.where(np.isnan(extent), stated, extent)
     last = np.zeros(len(place))
@@ -376,7 +376,8 @@ def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: An
     idle[recording] = False  # something was found there
     heard = (extent > 0) & ~idle
     order = sorted(labels)
-    label = np.array([order.index(name) for name in labels] or [0], dtype=np.int64)[label]
+    rank = {name: k for k, name in enumerate(order)}
+    label = np.array([rank[name] for name in labels] or [0], dtype=np.int64)[label]
     recording = (np.cumsum(heard) - 1)[recording]
     units = Units.of(order or ["event"], recording, label, onset, offset, lengths=extent[heard])
     if not order:

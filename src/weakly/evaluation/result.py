@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,9 +89,9 @@ class Evaluation(Rows):
     @cached_property
     def _frame(self) -> pd.DataFrame:
         tallies = list(self.tallies.values())
-        parts = [np.concatenate([tally.parts[k] for tally in tallies]) for k in range(4)]
+        parts: Any = (np.concatenate([tally.parts[k] for tally in tallies]) for k in range(4))
         lengths = np.concatenate([tally.segment_length for tally in tallies])
-        table = rows(Tally(lengths, tallies[0].columns, *parts, tallies[0].n_classes), self.who)
+        table = rows(replace(Tally(lengths, tallies[0].columns, *parts), n_classes=tallies[0].n_classes), self.who)
         table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
         return table
 

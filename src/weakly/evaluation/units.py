@@ -9,7 +9,7 @@ squared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,7 @@ def score_units(units: Units, lengths: Any, who: Observers, how: Placement) -> S
                 raw, base = measure(block, width, who, how)
                 _fold(raw, base, group[first:last], units.owner[first:last], k, *sums)
     tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
-    pooled = Tally(widths, who.labels, *(part[-1] for part in sums), n_classes=len(units.labels))
+    pooled = replace(tallies[-1], n_classes=len(units.labels))
     return Scored(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
 
 

@@ -80,7 +80,7 @@ def _own(weights: Any, r: int) -> tuple[Any, Any]:
 
 
 @kernel
-def _step(steps: Any, places: Any, w: float, phase: float) -> int:
+def _step(steps: Any, places: Any, w: float, phase: float) -> Any:
     """The last step that begins at this phase or before."""
     parts = places.shape[0] - 1
     part = min(int(phase / w * parts), parts - 1)
@@ -103,7 +103,7 @@ def _upto(steps: Any, places: Any, w: float, phase: float) -> tuple[float, float
 
 
 @kernel
-def _phase(s: float, w: float) -> float:
+def _phase(s: float, w: float) -> Any:
     return min(max(s - np.floor(s / w) * w, 0.0), w)
 
 
@@ -120,7 +120,7 @@ def _along(steps: Any, places: Any, w: float, phase: float, before: Any, turn: A
 
 
 @kernel
-def _linear(steps: Any, places: Any, w: float, s: float, t: float, f0: float, slope: float) -> float:
+def _linear(steps: Any, places: Any, w: float, s: float, t: float, f0: float, slope: float) -> Any:
     """The integral of (f0 + slope * (x - s)) v(x mod w) over (s, t)."""
     left = t - s
     if steps.shape[0] == 1:  # v has no steps
@@ -142,7 +142,7 @@ def _linear(steps: Any, places: Any, w: float, s: float, t: float, f0: float, sl
 
 
 @kernel
-def _ratio(row: Any, u0: float, u1: float) -> float:
+def _ratio(row: Any, u0: float, u1: float) -> Any:
     """The integral of cover / width over the part (u0, u1) of a piece."""
     span = row[SPAN]
     c1, w1 = (row[COVER1] - row[COVER0]) / span, (row[WIDTH1] - row[WIDTH0]) / span
@@ -163,7 +163,7 @@ def _ratio(row: Any, u0: float, u1: float) -> float:
 
 
 @kernel
-def _share(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) -> float:
+def _share(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) -> Any:
     """The integral of cover / width times v over the part (u0, u1) of a piece: a logarithm between steps of v."""
     total, u = 0.0, u0
     while u < u1:
@@ -179,7 +179,7 @@ def _share(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) ->
 
 
 @kernel
-def _gain(steps: Any, places: Any, w: float, row: Any, u: float) -> float:
+def _gain(steps: Any, places: Any, w: float, row: Any, u: float) -> Any:
     """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
     if row[WIDTH0] == row[WIDTH1]:
         slope = 2 * (row[COVER1] - row[COVER0]) / row[SPAN] / row[WIDTH0]
@@ -190,7 +190,7 @@ def _gain(steps: Any, places: Any, w: float, row: Any, u: float) -> float:
 
 
 @kernel
-def _meeting(steps: Any, w: float) -> float:
+def _meeting(steps: Any, w: float) -> Any:
     """The chance that any segment overlaps an event."""
     total = 0.0
     for k in range(steps.shape[0]):
