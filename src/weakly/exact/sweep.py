@@ -46,7 +46,7 @@ START, SPAN, COVER0, COVER1, WIDTH0, WIDTH1, FRACTION0, FRACTION1 = range(8)
 
 
 @kernel
-def satisfied(h: float, limits: Any, table: Any) -> int:
+def satisfied(h: float, limits: Any, table: Any) -> Any:
     """How many of the sorted criteria the event fraction h satisfies; arguments as from ``Observers.sorted``."""
     j = table[min(int(h * 1024), 1024)]
     while j < limits.shape[0] and limits[j] <= h:
