@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,11 +84,16 @@ class Evaluation(Rows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
+    assumptions: tuple[Any, ...] = ()  # of data sets, where nobody sees all events at once
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        parts = [rows(tally, self.who, label=label) for label, tally in self.tallies.items()]
-        return pd.concat(parts, ignore_index=True)
+        tallies = list(self.tallies.values())
+        parts: Any = (np.concatenate([tally.parts[k] for tally in tallies]) for k in range(4))
+        lengths = np.concatenate([tally.segment_length for tally in tallies])
+        table = rows(replace(Tally(lengths, tallies[0].columns, *parts), n_classes=tallies[0].n_classes), self.who)
+        table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
+        return table
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""
@@ -185,12 +190,9 @@ def best(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.D
     frame = evaluation.to_frame()
     keys = ["label", *evaluation.who.frame()]
     ends = frame["segment_length"].min(), frame["segment_length"].max()
-    rows: list[Any] = []
-    for _, part in frame.groupby(keys, sort=False, dropna=False):
-        values = part[objective]
-        if values.notna().any():
-            top = part[values >= values.max() - 1e-12]
-            rows.append(top.loc[top["segment_length"].idxmax()])
-    table = pd.DataFrame(rows).reset_index(drop=True) if rows else frame.iloc[:0].copy()
+    most = frame.groupby(keys, sort=False, dropna=False)[objective].transform("max")
+    top = frame[frame[objective] >= most - 1e-12]
+    chosen = top.groupby(keys, sort=False, dropna=False)["segment_length"].idxmax()
+    table = frame.loc[chosen.to_numpy()].reset_index(drop=True)
     table["at_edge"] = table["segment_length"].isin(ends) if ends[0] < ends[1] else False
     return table

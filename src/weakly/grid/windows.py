@@ -68,9 +68,9 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
     base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest
-        rows, first = sweep.pieces(timelines.bounds, timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
-        best = np.zeros_like(base)
-        sweep.totals(rows, first, hop, best)
+        best, none = np.zeros_like(base), (np.empty(0), np.zeros(1025, np.int64), np.empty(0))
+        where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
+        sweep.sweep(*where, none, raw[:, :0], best, np.empty((0, 8)))
         base[:, BOUND_TIME] = best[:, BOUND_TIME]
     return raw, base
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.evaluator import measure
+from ..evaluation.units import measure
 from ..events import Timelines
 from ..lengths import Lengths
 from ..parallel import checkpoint
