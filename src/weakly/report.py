@@ -60,6 +60,11 @@ class Report:
         self._parts.append(f'<p class="answer">{escape(text)}</p>')
         return self
 
+    def sentences(self, texts: list[str]) -> Report:
+        """The first sentence as the answer, the others as a list below it."""
+        self.answer(texts[0])
+        return self.items(texts[1:]) if len(texts) > 1 else self
+
     def text(self, text: str, *, small: bool = False) -> Report:
         """A paragraph."""
         self._parts.append(f"<p{' class=small' if small else ''}>{escape(text)}</p>")
