@@ -73,8 +73,8 @@ _COUNTS = ("n_", "rows", "count")
 def show(name: str, value: Any) -> str:
     """The value as people read it: shares with three decimals, whole counts, other numbers with three digits that tell.
 
-    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("segment_length", 0.80901699), show("cost", 4894.3)
-    ('0.988', '2,140', '0.809', '4,894')
+    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("cost", 0.80901)
+    ('0.988', '2,140', '4,894', '0.809')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -98,7 +98,7 @@ def digits(value: float) -> str:
     """
     if value <= 0 or not math.isfinite(value):
         return f"{value:g}"
-    places = max(0, 2 - int(math.floor(math.log10(value))) - (1 if value < 10 else 0))
+    places = max(0, 2 - math.floor(math.log10(value)) - (1 if value < 10 else 0))
     if 1 <= value < 10:
         places = 2
     text = f"{value:,.{min(places, 12)}f}"

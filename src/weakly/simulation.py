@@ -166,7 +166,13 @@ class Simulation(Rows):
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, rows and the best segment lengths in plain numbers, for JSON."""
-        found = {"settings": self.settings, "answer": self.answer, "n_longer": self.n_longer, "rows": self._frame, "best": self.best()}
+        found = {
+            "settings": self.settings,
+            "answer": self.answer,
+            "n_longer": self.n_longer,
+            "rows": self._frame,
+            "best": self.best(),
+        }
         return dict(plain(found))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Any
 
 import typer
@@ -12,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..results import word
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
@@ -98,13 +96,12 @@ def audit(
         examined=examined if examined in (None, "all") else read_examined(examined),
         rng=seed,
     )
-    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
+            say(f"- {finding.text}", indent="  ")
         table = made.to_frame()
         names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):

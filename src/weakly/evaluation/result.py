@@ -16,7 +16,7 @@ from ..events import Events
 from ..observer import Observers
 from ..report import Report
 from ..results import METRICS, WORDS, counted, percent, plain, seconds, word
-from ..symbols import choice
+from ..symbols import choice, plain_name
 from ..tally import Tally
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def rows(tally: Tally, who: Observers, **first: Any) -> pd.DataFrame:
 def brief(table: pd.DataFrame) -> pd.DataFrame:
     """The columns that people read first."""
     keys = [name for name in _KEYS if name in table and not ("rule" in table and name == "presence_criterion")]
-    words = (WORDS[0], f"{WORDS[0]}_se", *WORDS[1:], "n_queries")
+    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", "n_queries")
+    words = (*first, *(name for name in WORDS if name not in first))
     return table[[*keys, *(name for name in words if name in table)]]
 
 
@@ -112,7 +113,7 @@ class Evaluation(Rows):
         return " ".join(sentences(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Inputs, the answer in words and rows in plain numbers, for JSON: all classes, the best length of each, all."""
+        """Inputs, the answer in words and rows in plain numbers, for JSON."""
         found: dict[str, Any] = {"settings": self.settings, "answer": self.answer, "rows": self._frame}
         if self.several:
             found["overall"] = self.overall.to_frame()
@@ -143,7 +144,7 @@ def pictures(evaluation: Evaluation) -> dict[str, tuple[Any, str]]:
     whole = evaluation.overall if evaluation.several else evaluation
     which = f"all {len(evaluation.tallies):,} classes together" if evaluation.several else "the class asked for"
     captions = {
-        "overlap_accuracy": "Accuracy near events (solid) and the share of events found (dashed) over the segment length",
+        "overlap_accuracy": "Accuracy near events (solid) and events found (dashed) over the segment length",
         "recording_accuracy": "Share of all time that is labelled right over the segment length",
     }
     return {
@@ -180,8 +181,8 @@ def told(found: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True)
         start = f"of {tried} lengths tried {width} is best" if tried > 1 else f"{width} segments"
         who = f"{observer_name(row)}: " if len(found) > 1 else ""
         text = (
-            f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, {percent(row['event_recall'])} "
-            f"of events found, {seconds(row['wrong_time'])} of wrong time per recording"
+            f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, "
+            f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
             + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
         )
         said.append(text[0].upper() + text[1:])
@@ -201,9 +202,12 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
     same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
     lengths = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)["segment_length"]
     if lengths.nunique() > 1:
-        share = ", ".join(f"{seconds(width)} for {many:,}" for width, many in lengths.value_counts().sort_index().items())
-        span = f"from {seconds(lengths.min())} to {seconds(lengths.max())}, half of them at most {seconds(lengths.median())}"
-        said.append(f"The best length differs by class: {share if lengths.nunique() < 9 else span}.")
+        counts = lengths.value_counts().sort_index().items()
+        share = ", ".join(f"{seconds(width)} for {many:,}" for width, many in counts)
+        if lengths.nunique() > 8:
+            low, middle, high = (seconds(lengths.quantile(q)) for q in (0.0, 0.5, 1.0))
+            share = f"from {low} to {high}, in the middle {middle}"
+        said.append(f"The best length differs by class: {share}.")
     at = frame[same & (frame["segment_length"] == chosen["segment_length"])].dropna(subset=["event_recall"])
     if len(at):
         lost, least = int((at["event_recall"] < 0.5).sum()), at.loc[at["event_recall"].idxmin()]
@@ -217,7 +221,8 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
             low = at.loc[at["overlap_accuracy"].idxmin()]
             kept = f"at least {percent(least['event_recall'])}" if least["event_recall"] < 1 - 1e-9 else "all"
             said.append(
-                f"{where} every class keeps {kept} of its events; accuracy near events is lowest for {word(low['label'])} ({percent(low['overlap_accuracy'])})."
+                f"{where} every class keeps {kept} of its events; accuracy near events is lowest "
+                f"for {word(low['label'])} ({percent(low['overlap_accuracy'])})."
             )
     return said
 
@@ -236,8 +241,15 @@ def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observe
         colours = [line.get_color() for line in ax.lines[-len(who) :]]
         for colour, (_, part) in zip(colours, kept.groupby(by, sort=False)):
             ax.plot(part["segment_length"], part["event_recall"], "--", color=colour, lw=1)
-        ax.plot([], [], "k--", lw=1, label="event recall")
-        ax.legend()
+        ax.plot([], [], "--", color="#666666", lw=1, label=plain_name("event_recall"))
+        ax.legend(frameon=False)
+    if metric in OBJECTIVES and kept["segment_length"].nunique() > 1:
+        plot.log_lengths(ax)
+        top = kept.loc[kept[metric].idxmax()] if kept[metric].notna().any() else None
+        if top is not None:
+            whose = f" ({observer_name(top)})" if len(who) > 1 else ""
+            finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
+            ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")
     return ax
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-
 from ..results import WORDS, plain
 from ..results import digits as digits
 from ..results import percent as percent

@@ -28,14 +28,17 @@ function axis(title, { log = false, share = false, zero = false } = {}, values =
   };
 }
 
+/** Above the picture, or below it in small print where it would take most of a narrow one. */
+const legend = (node) => (paper || node.clientWidth < 430 ? { orientation: "h", y: -0.25, yanchor: "top", x: 0, font: { size: 10 } } : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 });
+
 function draw(node, make) {
   drawn.set(node, make);
   const { data, layout } = make(PALETTE[dark.matches && !paper ? "dark" : "light"]);
   const common = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
-    margin: { l: 55, r: 15, t: 10, b: 45 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
+    margin: { l: 55, r: 15, t: 10, b: 45 }, legend: legend(node), hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
   };
-  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: 250 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
+  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: node.classList.contains("tall") ? 300 : 280 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
 function redraw() {
