@@ -53,6 +53,11 @@ def run(monkeypatch, folder, stream, columns, *arguments):
     return stream.getvalue()
 
 
+def words(line):
+    """The words of a command."""
+    return line.split()
+
+
 COMMANDS = {
     "plan": (["plan", "pilot.tsv", *SECONDS, "--presence-criterion", "0.4"], r"^Label .* s "),
     "plan, all of it": (["plan", "--event-length", "1", "--recording-length", "60", "--verbose"], r"^Label .* s "),
@@ -65,8 +70,8 @@ COMMANDS = {
         r"^By the rules of the tools 3 s clips have",
     ),
     "simulate": (
-        [*"simulate --event-length 1 --events 3 --recording-length 60".split(),
-         *"--recordings 40 --segment-length 0.5,1,2 --seed 1".split()],
+        [*words("simulate --event-length 1 --events 3 --recording-length 60"),
+         *words("--recordings 40 --segment-length 0.5,1,2 --seed 1")],
         r"^Of 3 lengths tried \S+ s is best",
     ),
     "audit": (["audit", "--strong", "pilot.tsv", "--weak", "clips.csv"], r"^- \S+.*%"),
@@ -74,11 +79,11 @@ COMMANDS = {
     "convert": (["convert", "pilot.tsv", "out.csv"], r"^240 events, 40 recordings"),
     "queries": (
         ["queries", "r0.wav", "r1.wav", "--method", "fixed", "--segment-length", "3", "--out", "tasks"],
-        r"^fixed, round 0: 40 queries in 2 recordings",
+        r"^fixed, round 1: 40 queries in 2 recordings",
     ),
     "answers": (["answers", "tasks/said.csv", "--queries", "tasks/queries.csv"], r"^2 of 40 queries answered"),
     "infer": (
-        [*"infer clips.csv --label call --presence-criterion 0.4".split(), "--event-length", "lognorm:s=0.4,scale=0.4"],
+        [*words("infer clips.csv --label call --presence-criterion 0.4"), "--event-length", "lognorm:s=0.4,scale=0.4"],
         r"^call: 3 s clips say",
     ),
     "demo": (["demo", "--out", "demo"], r"^Label .* s "),
