@@ -52,29 +52,25 @@ _BLOCK = re.compile(r"^```(python|bash)[^\n]*\n(.*?)^```\n", re.S | re.M)
 #: Commands that a page shows but that do not end, need a cluster, or make what the site itself stands on.
 SHOWN_ONLY = ("make ", "weakly serve", "weakly label", "pip ", "git ", "dask ", "--scheduler", "label-studio")
 _DRIVER = """
-import fcntl, io, json, os, pty, struct, subprocess, sys, termios
+import fcntl, io, json, os, pty, struct, subprocess, sys, tempfile, termios
 from contextlib import redirect_stdout
 names, outputs = {}, []
 
+# What a command shows somebody whose terminal has 100 columns.
 def on_a_terminal(text):
-    """What a command shows somebody whose terminal has 100 columns."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
-    done = subprocess.Popen(["bash", "-euc", text], stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE)
-    os.close(slave)
-    import threading
-    said = []
-    thread = threading.Thread(target=lambda: said.append(done.stderr.read().decode()))
-    thread.start()
-    parts = []
-    try:
-        while part := os.read(master, 65536):
-            parts.append(part)
-    except OSError:  # the other end is closed
-        pass
-    thread.join()
-    if done.wait():
-        sys.exit(f"{text}: {said[0][-2000:]}")
+    with tempfile.TemporaryFile() as said, subprocess.Popen(["bash", "-euc", text], stdout=slave, stderr=said) as run:
+        os.close(slave)
+        parts = []
+        try:
+            while part := os.read(master, 65536):
+                parts.append(part)
+        except OSError:  # the other end is closed
+            pass
+        if run.wait():
+            said.seek(0)
+            sys.exit(f"{text}: {said.read().decode()[-2000:]}")
     return b"".join(parts).decode().replace("\\r\\n", "\\n")
 
 for kind, text in json.load(sys.stdin):

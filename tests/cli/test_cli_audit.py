@@ -187,9 +187,3 @@ def test_a_card_and_who_examined_what(capsys, files, tmp_path):
     code, _, err = run(capsys, *arguments, "--card", tmp_path / "card.doc")
     assert code == 2
     assert "a card is a file that ends in" in err
-
-
-def test_lines_of_findings_fit_the_terminal(capsys, files, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run(capsys, "audit", "--strong", files[0], "--weak", files[1], "--recording-length", "10")
-    assert max(map(len, out.splitlines())) <= 80

@@ -202,10 +202,9 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
     same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
     lengths = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)["segment_length"]
     if lengths.nunique() > 1:
-        counts = lengths.value_counts().sort_index().items()
-        share = ", ".join(f"{seconds(width)} for {many:,}" for width, many in counts)
+        share = ", ".join(f"{seconds(width)} for {(lengths == width).sum():,}" for width in sorted(set(lengths)))
         if lengths.nunique() > 8:
-            low, middle, high = (seconds(lengths.quantile(q)) for q in (0.0, 0.5, 1.0))
+            low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
             share = f"from {low} to {high}, in the middle {middle}"
         said.append(f"The best length differs by class: {share}.")
     at = frame[same & (frame["segment_length"] == chosen["segment_length"])].dropna(subset=["event_recall"])
@@ -218,11 +217,11 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
                 f"most of all {word(least['label'])} ({percent(least['event_recall'])} found)."
             )
         else:
-            low = at.loc[at["overlap_accuracy"].idxmin()]
+            worst = at.loc[at["overlap_accuracy"].idxmin()]
             kept = f"at least {percent(least['event_recall'])}" if least["event_recall"] < 1 - 1e-9 else "all"
             said.append(
                 f"{where} every class keeps {kept} of its events; accuracy near events is lowest "
-                f"for {word(low['label'])} ({percent(low['overlap_accuracy'])})."
+                f"for {word(worst['label'])} ({percent(worst['overlap_accuracy'])})."
             )
     return said
 
@@ -245,8 +244,8 @@ def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observe
         ax.legend(frameon=False)
     if metric in OBJECTIVES and kept["segment_length"].nunique() > 1:
         plot.log_lengths(ax)
-        top = kept.loc[kept[metric].idxmax()] if kept[metric].notna().any() else None
-        if top is not None:
+        if kept[metric].notna().any():
+            top = kept.iloc[int(np.nanargmax(kept[metric].to_numpy(np.float64)))]
             whose = f" ({observer_name(top)})" if len(who) > 1 else ""
             finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
             ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")
