@@ -112,6 +112,7 @@ def test_axe_finds_nothing_serious(page, address, axe, many, scheme):
         {"name": "prefers-reduced-motion", "value": "reduce"},
     ]
     page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    page.browser.set_script_timeout(110)
     page.browser.execute_script(axe)
     try:
         found = {}
