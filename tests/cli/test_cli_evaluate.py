@@ -1,7 +1,6 @@
 """`weakly evaluate`: the numbers of Python, on the command line."""
 
 import json
-import re
 import subprocess
 import sys
 
@@ -299,14 +298,3 @@ def test_a_closed_pipe_ends_quietly(table):
         said = made.stderr.read()
     assert made.returncode == 141
     assert all(line.startswith("weakly: ") for line in said.splitlines()), said
-
-
-def test_names_are_stacked_on_a_narrow_terminal(capsys, monkeypatch, table):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm")
-    code, out, _ = run(capsys, "evaluate", table, "--segment-length", "1,3", "--presence-criterion", "0.5")
-    assert code == 0
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert lines[1].split()[:3] == ["segment_", "presence_", "overlap_"]

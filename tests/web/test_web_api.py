@@ -145,7 +145,7 @@ def test_labels_follow_the_definition(web, segment_length):
     found = web.post("/api/labels", json={**PLAIN, "segment_length": segment_length}).json()
     strip = found["timeline"]
     events, total = strip["events"], strip["recording_length"]
-    assert strip["rows"][0]["name"] == "oracle"
+    assert strip["rows"][0]["name"].startswith("windows")  # what the plan recommends
     row = strip["rows"][1]
     assert [a for a, _ in row["segments"]] == pytest.approx(
         [k * segment_length for k in range(math.ceil(total / segment_length - 1e-9))]

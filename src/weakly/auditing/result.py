@@ -367,6 +367,13 @@ _PICTURES: dict[str, Any] = {
 }
 
 
+#: What people read of the quality of labels; the rest is in the JSON.
+_READ = (
+    *("label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"),
+    *("n_events", "n_present", "n_phantom", "n_missed"),
+)
+
+
 def _page(audit: Audit, *, command: str | None) -> Report:
     """The page: findings first, then pictures, then tables."""
     report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
@@ -378,7 +385,8 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         if not (kind == "lengths" and audit.quality is not None):
             report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
     if audit.quality is not None and len(audit.quality.table):
-        report.heading("Quality of the labels").table(audit.to_frame())
+        table = audit.to_frame()
+        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]])
     if audit.ceiling is not None:
         report.heading("The ceiling").text(
             "A perfect model predicts the true events; the mimic predicts the labels. Scored against the labels "
@@ -386,7 +394,7 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         )
         report.table(audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])])
     tables: dict[str, Any] = {
-        "Presence criterion": audit.criteria,
+        "Presence criterion": audit.criteria.drop(columns=["identified", "identifiable", "aic"], errors="ignore"),
         "Clip rules that fit": audit.rules,
         "Detection curves": audit.curves,
     }

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from re import sub
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Any
 
 import typer
@@ -13,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..results import word
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
@@ -102,13 +99,12 @@ def audit(
         examined=examined if examined in (None, "all") else read_examined(examined),
         rng=seed,
     )
-    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(_wrapped(finding.text, width))
+            say(f"- {finding.text}", indent="  ")
         table = made.to_frame()
         table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
         names = next((list(group) for group in _SHOWN if group[0] in table), [])
@@ -130,12 +126,6 @@ def audit(
         typer.echo(f"weakly: {condition} holds", err=True)
     if failed:
         raise typer.Exit(1)
-
-
-def _wrapped(text: str, width: int) -> str:
-    """An item of a list on lines of this width; a number stays with its unit."""
-    held = sub(r"(?<=\d) (?=(?:%|s)(?!\w))", "\xa0", text)
-    return fill(held, width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
 def _save(made: Any, out: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app, selection
-from .common import JSON, print_json
+from .common import JSON, print_json, say
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
@@ -55,18 +55,18 @@ def check(
     if json:
         print_json(result)
     else:
-        for file, line in result.readings:
-            typer.echo(f"{file}: {line}")
-        for item in result.findings:
-            at = "" if item.line is None else f":{item.line}"
-            times = "" if item.n == 1 else f" [{item.n} times]"
-            typer.echo(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}")
         n = len(result.findings)
         verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
         events, recordings_ = counted(result.n_events, "event"), counted(result.n_recordings, "recording")
+        say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
+        for item in result.findings:
+            at = "" if item.line is None else f":{item.line}"
+            times = "" if item.n == 1 else f" [{item.n} times]"
+            say(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}", indent="  ")
+        for file, line in result.readings:
+            say(f"{file}: {line}", indent="  ")
         sums = result.account
         told = " + ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged"))
-        typer.echo(f"{sums['rows']} rows = {told}")
-        typer.echo(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
+        say(f"{sums['rows']} rows = {told}")
     if strict and not result.clean:
         raise typer.Exit(1)

@@ -8,8 +8,9 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
+from ..symbols import plain_name
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
@@ -24,7 +25,7 @@ Examples:
 
   weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_SHOWN = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries")
+_SHOWN = ("overlap_accuracy", "event_recall", "wrong_time", "n_queries", "precision", "recall", "recording_accuracy")
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
     None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
@@ -32,7 +33,7 @@ _LABELS = typer.Option(
 _RESUME = typer.Option(
     None, "--resume", metavar="FOLDER", help="Keep the sums of finished chunks here; a run that was ended goes on."
 )
-_MOST = 60  # rows on a terminal
+_MOST = 24  # rows on a terminal
 
 
 @app.command("evaluate", help=_HELP)
@@ -228,20 +229,16 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..evaluation.result import best
+    from ..evaluation.result import best_of_all
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
     if evaluation is not None:
-        tables["evaluation"] = evaluation.to_frame()
-        if len(evaluation.tallies) > 1:
-            tables["overall"] = evaluation.overall.to_frame()
         if len(evaluation.settings["segment_length"]) > 1:
-            tables["best"] = best(evaluation, objective=objective)
-            if len(evaluation.tallies) > 1:
-                tables["best"] = pd.concat(
-                    [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
-                )
+            tables["best"] = best_of_all(evaluation, objective=objective)
+        if evaluation.several:
+            tables["overall"] = evaluation.overall.to_frame()
+        tables["evaluation"] = evaluation.to_frame()
     for name in ("table", "flipped", "vanished"):
         parts = [
             getattr(one, name).assign(segment_length=one.settings["segment_length"]) for one in found["comparisons"]
@@ -253,14 +250,31 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
 
 def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict[str, Any]:
     document: dict[str, Any] = {} if found["evaluation"] is None else found["evaluation"].to_dict()
-    tables = _tables(found, objective)
-    document |= {name: table for name, table in tables.items() if name in ("overall", "best")}
+    if "best" in document:
+        document["answer"] = " ".join(_answer(found, objective))
+        document["best"] = _tables(found, objective)["best"]
     if only_best and "best" in document:
         document.pop("rows", None)
     document["assumptions"] = found["assumptions"]
     if found["comparisons"]:
         document["comparisons"] = found["comparisons"]
     return document
+
+
+def _answer(found: dict[str, Any], objective: str) -> list[str]:
+    """What was found, in sentences, the answer first."""
+    from ..evaluation.result import sentences
+    from ..results import counted, percent
+
+    said = [] if found["evaluation"] is None else sentences(found["evaluation"], objective=objective)
+    for one in found["comparisons"]:
+        flips = f"{counted(len(one.flipped), 'clip label')} depend on the rule"
+        lost = f"{counted(len(one.vanished), 'event')} vanish under some rule"
+        every = one.table[one.table["label"] == "all"]
+        span = f"{percent(every['event_recall'].min())} to {percent(every['event_recall'].max())} of events found"
+        width = f"{one.settings['segment_length']:g} s clips"
+        said.append(f"By the rules of the tools {width} have {span}; {flips}, {lost}.")
+    return said
 
 
 def _brief(table: Any) -> Any:
@@ -272,10 +286,11 @@ def _brief(table: Any) -> Any:
 
 def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
     tables = _tables(found, objective)
+    say("\n".join(_answer(found, objective)) + "\n")
     titles = {
+        "best": f"Best segment length, by {plain_name(objective)}",
+        "overall": "All classes together",
         "evaluation": "Per class",
-        "overall": "All classes",
-        "best": f"Best segment length, by {objective.replace('_', ' ')}",
         "rules": "Rules of the tools, clips from "
         + ("0" if not found["comparisons"] else f"{found['comparisons'][0].settings['phase']:g}")
         + " s",
@@ -288,24 +303,17 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
             table = table[table["label"] == "all"]
         hidden = len(table) - _MOST
         print_table(_brief(table.head(_MOST)), title=title)
-        typer.echo(f"... {hidden} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
-    for name, words in (("flipped", "clip labels depend on the rule"), ("vanished", "events vanish under some rule")):
-        if name in tables:
-            typer.echo(f"{len(tables[name])} {words}.")
-            if len(tables[name]):
-                print_table(tables[name].head(10))
-                typer.echo("")
+        say(f"... {hidden:,} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
+    for name, words in (("flipped", "Clip labels that depend on the rule"), ("vanished", "Events that vanish")):
+        if name in tables and len(tables[name]):
+            print_table(tables[name].head(10), title=words)
+            say()
 
 
 def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
-    figures: dict[str, tuple[Any, str]] = {}
-    evaluation = found["evaluation"]
-    if evaluation is not None and len(evaluation.settings["segment_length"]) > 1:
-        whole = evaluation if len(evaluation.tallies) == 1 else evaluation.overall
-        for name in ("overlap_accuracy", "recording_accuracy"):
-            words = f"{name.replace('_', ' ')} over the segment length"
-            caption = f"{words}, {'all classes' if len(evaluation.tallies) > 1 else 'the class asked for'}."
-            figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
+    from ..evaluation.result import pictures
+
+    figures = {} if found["evaluation"] is None else pictures(found["evaluation"])
     if found["comparisons"]:
         axes = found["comparisons"][0].plot()
         figures["rules"] = (
@@ -338,13 +346,8 @@ def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
     tables = _tables(found, objective)
     page = Report("What weak labels make of these annotations")
     said = sentences(found["assumptions"])
-    chosen = tables.get("best", tables.get("overall", tables.get("evaluation")))
-    if chosen is not None:
-        row = chosen.iloc[-1] if "best" in tables else chosen.sort_values(objective).iloc[-1]
-        page.answer(
-            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events "
-            f"right and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
-        )
+    if answer := _answer(found, objective):
+        page.sentences(answer)
     if said:
         page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
     for name, (figure, caption) in _figures(found).items():

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, OUT, REPORT, command_line, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, print_json, print_table, say, wrote
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
 
@@ -96,11 +96,11 @@ def infer(
         print_json(made)
     else:
         for text in made.sentences():
-            typer.echo(text)
-        typer.echo("")
+            say(text)
+        say("")
         print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
         if len(made.summary) > len(made.overall):
-            typer.echo("\nPer recording (all of them in --out, --json or --report):")
+            say("\nPer recording (all of them in --out, --json or --report):")
             print_table(flat(made.summary).head(10))
     if training is not None:
         wrote(*made.training().write(training))

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrapped, wrote
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -195,20 +195,6 @@ def show(made: Any, *, verbose: bool = False) -> None:
             screen.print(Text(f"\n{heading}:"))
             for line in lines:
                 screen.print(Text(wrapped(f"  - {line}", width, indent="    ")), soft_wrap=True)
-
-
-def wrapped(text: str, width: int, indent: str = "") -> str:
-    """The text in lines of at most this width; a number stays with its unit.
-
-    >>> wrapped("takes 12 s or 3 hours", 9)
-    'takes\\n12 s or\\n3 hours'
-    """
-    import re
-    import textwrap
-
-    glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
-    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _few(made: Any) -> list[Any]:

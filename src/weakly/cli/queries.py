@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, numbers, print_json, wrote
+from .common import JSON, numbers, print_json, say, wrote
 
 _HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or a table.
 
@@ -157,10 +157,10 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     recordings = found.frame["recording"].nunique()
     minutes = found.estimate(seconds_per_answer=seconds_per_answer) / 60
     if not found.n_queries:
-        typer.echo("nothing to ask: every answer that the method needs is there")
+        say("nothing to ask: every answer that the method needs is there")
         return
     turn = int(found.frame["round"].max())
-    typer.echo(
+    say(
         f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
         f"{found.listened / 60:.1f} min to hear, about {minutes:.1f} min of work"
         f" ({seconds_per_answer:g} s per answer besides listening)"
@@ -170,11 +170,11 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         from ..adaptive import design
 
         plan = design(items)
-        typer.echo(
+        say(
             f"{items} of them are calibration items: the presence criterion to +-{plan.half_width():.2f}; "
             f"+-0.05 takes {plan.items_for(0.05)}"
         )
     if found.follows_answers:
-        typer.echo("the method follows the answers: this is its next round, not its last")
+        say("the method follows the answers: this is its next round, not its last")
     if found.skipped:
-        typer.echo(f"{len(found.skipped)} recordings were skipped")
+        say(f"{len(found.skipped)} recordings were skipped")

@@ -23,7 +23,7 @@ CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
     "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
     "cost": "What each way costs for the same work, and the wrong time that it leaves.",
-    "timeline": "Events (green) and the segments that each way labels present (orange): the first row is the truth.",
+    "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
 _METHOD = {"fixed": 0, "windows": 2, "bisection": 1, "nothing": 6, "everything": 6, "oracle": 6}
 
@@ -147,9 +147,9 @@ def _cost(plan: Plan) -> Figure:
 def _timeline(plan: Plan) -> Figure:
     shown = plan.example
     rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
-    for each in shown["rows"]:
+    for each in shown["rows"][1:]:  # the first is the truth again
         colours = [plot.PRESENT if flag else plot.ABSENT for flag in each["present"]]
-        rows[f"{each['name']} ({each['n_queries']})"] = (np.array(each["segments"]), colours)
+        rows[f"{each['name']}, {each['n_queries']} queries"] = (np.array(each["segments"]), colours)
     return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
 
 

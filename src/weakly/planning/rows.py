@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..cost import hours
 from ..results import WORDS, plain
+from ..results import digits as digits
+from ..results import percent as percent
+from ..results import seconds as seconds
 
 METHODS = ("fixed", "windows", "bisection", "oracle")
 #: Ways that ask nobody anything: what every way of asking must beat.
@@ -103,40 +103,3 @@ class Row:
 
 #: The columns of tables, in the order of reading.
 COLUMNS = ("name", "method", "segment_length", *WORDS, "n_queries", "listened", "cost", "note")
-
-
-def digits(value: float) -> str:
-    """A number as people write a length: two digits that tell, three from 10 on.
-
-    >>> digits(0.80901), digits(12.34), digits(3.0), digits(0.0123), digits(0.00002)
-    ('0.81', '12.3', '3', '0.012', '0.00002')
-    """
-    if value <= 0 or not np.isfinite(value):
-        return f"{value:g}"
-    places = max(0, 2 - int(np.floor(np.log10(value))) - (1 if value < 10 else 0))
-    if 1 <= value < 10:
-        places = 2
-    text = f"{value:,.{min(places, 12)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def seconds(value: float) -> str:
-    """A length as people say it.
-
-    >>> seconds(0.80901), seconds(695.2), seconds(4000)
-    ('0.81 s', '695 s', '1.1 hours')
-    """
-    return f"{digits(value)} s" if value < 3600 else hours(value)
-
-
-def percent(value: float) -> str:
-    """A share as people say it; what is not all is not called 100 %, what is not nothing not 0 %.
-
-    >>> percent(0.7639), percent(0.9996), percent(1.0), percent(0.0004)
-    ('76 %', '99.9 %', '100 %', '0.1 %')
-    """
-    if 0.995 <= value < 1 - 1e-9:
-        return f"{min(100 * value, 99.9):.1f} %"
-    if 1e-9 < value < 0.005:
-        return f"{max(100 * value, 0.1):.1f} %"
-    return f"{100 * value:.0f} %"

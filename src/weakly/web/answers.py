@@ -41,6 +41,14 @@ def received(key: str, upload: Upload) -> models.Received:
     )
 
 
+def example(kind: str) -> Upload:
+    """The bundled example as if somebody had sent it: annotated recordings, or what was said of their clips."""
+    from ..example import clips, pilot
+
+    content: Any = pilot() if kind == "events" else clips()
+    return Upload(kind, "the example", 0, content)
+
+
 class Plans:
     """The last few plans, for the labels of other segment lengths on the same events."""
 

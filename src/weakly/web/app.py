@@ -193,6 +193,12 @@ def create_app(
         found: Any = await workers.start(read)[1]
         return answers.received(state.shelf.put(found), found)
 
+    @app.post("/api/example", responses=refused)
+    async def example(kind: Literal["events", "answers"] = "events") -> models.Received:
+        """The bundled example, kept as if it had been sent: birds in forty one-minute recordings."""
+        found: Any = await workers.start(lambda job: answers.example(kind))[1]  # type: ignore[arg-type,return-value]
+        return answers.received(state.shelf.put(found), found)
+
     for name, question, work in answers.QUESTIONS:
         _add_question(app, name, question, work, respond, state, asked)
     for name, question, work, filename, media in answers.FILES:
