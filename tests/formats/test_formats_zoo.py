@@ -364,7 +364,7 @@ HOPELESS = {
     'comma.csv': ('file\tonset\toffset\tlabel\na.wav\t1,5\t2\tx\na.wav\t3\t4\tx\n', "'1,5' is not a number; a decimal comma?"),
     'jams.jams': ('{"annotations": [{"namespace": "segment_open", "data": {"time": [0, 1], "duration": [1], "value": ["a", "b"], "confidence": [null, null]}}], "file_metadata": {"duration": 10, "title": "a"}}', "annotation 0, column 'data': its lists of times, durations, values are not equally long"),
     'region.json': ('[{"id": 1, "data": {"audio": "a.wav"}, "annotations": [{"id": 1, "result": [{"id": "r", "type": "labels"}]}]}]', "task 1, annotation 1, result 1, column 'value': has no value"),
-    'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'onset': the event has a time that is not a number"),
+    'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'segment': has no start and end"),
     'odd.json': ('{"a": 1}', 'is JSON of no known kind'),
     'big.csv': ('file,onset,offset,label\na.wav,1,1e999,x\n', "'1e999' is not a number"),
     'votes.csv': ('clip,n_yes,n_votes\na.wav,5,3\n', 'votes must be whole numbers, no fewer than 0 and no more than all votes'),

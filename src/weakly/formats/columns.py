@@ -22,7 +22,7 @@ from .vocabulary import is_vocabulary
 #: Names of recordings, from files over ids to people: a column of an earlier line is preferred.
 _FILES = (
     "recording filename file file_name fname audio_filename audiofilename audio_file audio_file_name audio_path "
-    "audio_name wav wav_file wavfile wav_path wav_name sound_file soundfile sound_filename media_file media_file_name "
+    "audio_name wav wav_file wavfile wav_path wav_name sound_file sound_files soundfile sound_filename media_file media_file_name "
     "media_path begin_file in_file video_file video_path video_filename video_file_name source_file eeg_file edf "
     "edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id datei "
     "dateiname fichier nom_fichier archivo nombre_archivo arquivo bestand filnamn 文件名 文件 ファイル名 файл"
@@ -55,7 +55,7 @@ NAMES: dict[str, str] = {
     "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
     "duración duração lengte",
     "label": "class_name event_label label label_name class species common_name species_name annotation behavior "
-    "behaviour trial_type event_type event_class event_name event action action_name action_class action_label "
+    "behaviour trial_type stim_type annotation_type event_type event_class event_name event action action_name action_class action_label "
     "activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags category "
     "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
     "speaker_name "
@@ -97,6 +97,9 @@ _BITS = {"presence", "detected", "vote", "verdict"}
 _PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
 _MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 _IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
+
+
+_CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
 def normal(name: str) -> tuple[str, str]:
@@ -299,8 +302,8 @@ def _decides(one: np.ndarray, other: np.ndarray) -> bool:
     return len(pairs) == int(one.max(initial=-1)) + 1
 
 
-def _onsets(found: Roles) -> np.ndarray | None:
-    name = found.names.get("onset")
+def _onsets(found: Roles, role: str = "onset") -> np.ndarray | None:
+    name = found.names.get(role)
     if name is None:
         return None
     values = found.table.columns[name]
@@ -343,6 +346,8 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         candidates[name] = (tier, values)
     if candidates:
         chosen = _finest(found, candidates)
+        if candidates[chosen][0] > 1:
+            _begun_anew(found, chosen, [name for name in free if name not in candidates], kinds)
         found.names["recording"] = chosen
         free.remove(chosen)
         return
@@ -395,10 +400,31 @@ def _like_ids(found: Roles, name: str, kinds: dict[str, str]) -> bool:
         return False
     if kinds[name] == "number":
         whole = all(value.strip().lstrip("-").isdigit() for value in some if value.strip())
-        return whole and len(some) < len(values) and bool(_IDLIKE.search(base)) and _restarts(found, name)
+        if not whole or len(some) == len(values):
+            return False
+        return (bool(_IDLIKE.search(base)) and _restarts(found, name)) or _separates(found, name)
     if _IDLIKE.search(base):
         return True
-    return _restarts(found, name)
+    codes = all(_CODE.match(value.strip()) for value in some if value.strip()) and len(some) < len(values)
+    return codes or _restarts(found, name) or _separates(found, name)
+
+
+def _separates(found: Roles, name: str) -> bool:
+    """Whether events of one class overlap in the table as a whole, and never those with the same value."""
+    onset, end = _onsets(found), _onsets(found, "offset" if "offset" in found.names else "length")
+    if onset is None or end is None:
+        return False
+    end = end if "offset" in found.names else onset + end
+    label = suited([n for n in found.table.names if n != name], "label")[:1]
+    kind = _codes(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
+
+    def overlaps(codes: np.ndarray) -> int:
+        order = np.lexsort((onset, codes))
+        same = np.diff(codes[order]) == 0
+        return int((same & (onset[order][1:] < end[order][:-1])).sum())
+
+    values = _codes(found.table.columns[name])
+    return overlaps(kind) > 0 == overlaps(kind * (int(values.max(initial=0)) + 1) + values)
 
 
 def _restarts(found: Roles, name: str) -> bool:
@@ -425,30 +451,51 @@ def _backwards(found: Roles, label: str | None) -> bool:
 
 
 def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
-    """The candidate that tells the others; refused where only two together would tell recordings apart."""
-    source = found.table.source
+    """The candidate that tells the others; refused where only several together would tell recordings apart."""
     if len(candidates) == 1:
         return next(iter(candidates))
     codes = {name: _codes(values) for name, (_, values) in candidates.items()}
-    best_tier = min(tier for tier, _ in candidates.values())
-    same = [name for name, (tier, _) in candidates.items() if tier == best_tier]
+    best = min(tier for tier, _ in candidates.values())
+    same = [name for name, (tier, _) in candidates.items() if tier == best]
     first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
-    onset = _onsets(found)
+    joint, parts, onset = codes[first], [first], _onsets(found)
     for other, (tier, values) in candidates.items():
-        if other == first or tier == 3 or _decides(codes[first], codes[other]):
+        if other == first or tier == 3 or _decides(joint, codes[other]) or not set(values) - {""}:
             continue
-        if _decides(codes[other], codes[first]) and tier == best_tier:
-            first = other
-            continue
-        # The same name beside two others: two recordings if the times begin anew, one with two subjects if not.
-        stays = (np.diff(codes[first]) == 0) & (np.diff(codes[other]) != 0)
+        # The same name beside two others: two recordings if the times begin anew, one with two subjects if they run
+        # on; of equals (subject, session) it takes several changes to believe that they do.
+        stays = (np.diff(joint) == 0) & (np.diff(codes[other]) != 0)
         anew = onset is None or bool((stays & (np.diff(onset) < 0)).any())
-        if anew and set(values) - {""}:
-            raise InvalidInput(
-                f"{source.name}: the recording could be {quoted(first)}, or {quoted(first)} together with "
-                f"{quoted(other)}: say --columns recording={first}+{other}, or --columns recording={first}"
-            )
+        if anew or (tier == best and stays.sum() < 4):
+            parts.append(other)
+            joint = _codes(list(zip(joint.tolist(), codes[other].tolist())))
+    if len(parts) > 1:
+        _refuse_pooling(found, parts)
     return first
+
+
+def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[str, str]) -> None:
+    """Refuse a recording within which times begin anew exactly where another column changes: a visit, a tape."""
+    onset = _onsets(found)
+    if onset is None:
+        return
+    codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
+    back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
+    for other in others if back.any() else ():
+        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in _ASIDE - _PLACES:
+            continue
+        values = _codes(found.table.columns[other])
+        change = np.diff(values) != 0
+        if (change[back]).all() and change.sum() < 0.5 * len(change):
+            _refuse_pooling(found, [chosen, other])
+
+
+def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
+    together = " together with ".join(map(quoted, parts))
+    raise InvalidInput(
+        f"{found.table.source.name}: the recording could be {quoted(parts[0])}, or {together}: "
+        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    )
 
 
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -472,6 +519,18 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     if chosen:
         found.names["label"] = chosen[0]
         free.remove(chosen[0])
+
+
+def overlooked(roles: Roles) -> list[str]:
+    """The unused columns that look like ids of something finer than the recording and coarser than a row."""
+    columns, recording = roles.table.columns, roles.names.get("recording")
+    found = []
+    for name in roles.unused:
+        numbered = len(set(columns[name])) == len(columns[name]) > 9  # an id for each row
+        if looks_like_ids(normal(name)[0]) and not numbered:
+            known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
+            found += [] if known else [name]
+    return found
 
 
 def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0, unit: str = "seconds") -> str:

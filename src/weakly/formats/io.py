@@ -111,15 +111,14 @@ def parse(
     total = sum(path.stat().st_size for path in files)
     with progress_bar("reading", total, show=progress) as advance:
         for path in files:
-            how = "raise" if on_error == "clip" else on_error
-            source = Source(path, on_error=how, columns=dict(columns or {}), label=label, advance=advance)
+            source = Source(path, on_error=on_error, columns=dict(columns or {}), label=label, advance=advance)
             try:
                 kind = chosen or detect(source)
                 found.append(read_one(kind, source, answers=answers))
             except InvalidInput as error:
-                if how == "raise" and many and chosen is None and path not in asked:
+                if on_error != "skip" and many and chosen is None and path not in asked:
                     raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
-                if how == "raise" or not many:
+                if on_error != "skip" or not many:
                     raise
                 notes.append(f"{error}{_LEFT_OUT}")
                 skipped += 1
