@@ -347,8 +347,8 @@ class Events(_Table):
         """The events inside the examined stretches, each of which is a recording of its own, counted from its start.
 
         ``examined`` has the columns recording, onset and offset (both NaN: the whole recording), and is that of the
-        events unless it is given. Recordings that it does not name were not annotated; a stretch that is not the whole
-        recording is called ``name [onset-offset]``.
+        events unless it is given. Recordings that it does not name were not annotated, those that only it names are
+        empty; a stretch that is not the whole recording is called ``name [onset-offset]``.
 
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"recording": "a", "onset": [1.0, 8.0], "offset": [2.0, 12.0], "label": "x"})
@@ -363,12 +363,13 @@ class Events(_Table):
             return self
         pieces, names, lengths = [], [], []
         events = self._frame.groupby("recording", sort=False).indices
-        known = set(self.recordings.index)
+        known: dict[Any, float] = self.recordings["length"].to_dict()
+        more = [name for name in dict.fromkeys(examined["recording"]) if name not in known]
+        if len(more) and not (set(examined["recording"]) & known.keys()):
+            raise InvalidInput(f"examined: there is no recording {more[0]!r} among {len(known)} annotated ones")
         for name, part in examined.groupby("recording", sort=False):
             name = str(name)
-            if name not in known:
-                raise InvalidInput(f"examined: there is no recording {name!r} among {len(known)} annotated ones")
-            length = float(self.recordings["length"][name])
+            length = known.get(name, np.nan)
             whole = part["onset"].isna().any()
             stretches = np.array([[0.0, length if length == length else np.inf]]) if whole else (
                 merge(part[["onset", "offset"]].to_numpy(np.float64)))  # fmt: skip
@@ -402,7 +403,9 @@ class Events(_Table):
             },
             index=pd.Index([*names, *idle], name="recording", dtype=object),
         )
-        return Events(frame, listing, source=self.source)
+        told = f"{len(more)} examined recordings (first {more[0]!r}) hold no event" if more else ""
+        notes = (*self.notes, told) if told else self.notes
+        return Events(frame, listing, source=replace(self.source, notes=notes))
 
     @property
     def n_merged(self) -> int:

@@ -25,7 +25,7 @@ from .registry import FORMATS, Format, detect, named
 from .source import KINDS, Source, quoted
 from .table import Rows
 
-ON_ERROR = ("raise", "skip", "clip")
+ON_ERROR = ("raise", "skip", "clip", "skip,clip")
 FATES = ("events", "empty", "skipped", "merged")
 _LEFT_OUT = "; the file is left out"
 
@@ -116,9 +116,9 @@ def parse(
                 kind = chosen or detect(source)
                 found.append(read_one(kind, source, answers=answers))
             except InvalidInput as error:
-                if on_error != "skip" and many and chosen is None and path not in asked:
+                if "skip" not in on_error and many and chosen is None and path not in asked:
                     raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
-                if on_error != "skip" or not many:
+                if "skip" not in on_error or not many:
                     raise
                 notes.append(f"{error}{_LEFT_OUT}")
                 skipped += 1
@@ -299,7 +299,8 @@ def read(
         or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
-        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them.
+        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them;
+        "skip,clip" does both.
     where, annotator, merge : as for :meth:`Events.select`: values of other columns, whose rows, classes to be joined.
     examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
     progress : show a bar on a terminal when it takes long.
@@ -463,7 +464,10 @@ def read_answers(
             and "weak" in rows.data
             and (rows.data["weak"].all() or any(n in rows.data for n in where or {}))
         ):
-            rows.keep(rows.data.pop("weak"))  # rows about whole files: present there
+            weak = rows.data.pop("weak")  # rows about whole files: present there
+            if not weak.all():
+                notes.append(f"{rows.source.name}: {counted(int((~weak).sum()), 'row')} with boxes left out: no answers")
+            rows.keep(weak, why="boxes")
             rows.data["present"] = np.ones(len(rows))
         if not rows.weak:
             raise InvalidInput(

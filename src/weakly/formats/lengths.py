@@ -199,5 +199,5 @@ def asked_length(value: Any, on_error: str = "raise") -> float | Mapping[str, fl
         except ValueError as error:
             if isinstance(error, InvalidInput):
                 raise
-            return read_lengths(os.fspath(value), on_error="skip" if on_error == "skip" else "raise")
+            return read_lengths(os.fspath(value), on_error="skip" if "skip" in on_error else "raise")
     return float(check("recording_length", value))

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..parallel import progress_bar
-from ..results import plain
+from ..results import holds, plain
 from .dcase import clip_length
 from .io import FATES, Paths, files_of, read_one, touching_frames
 from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
@@ -29,6 +29,15 @@ _FORMULA = re.compile(r"^[=@]|^[+-]\w+\(")
 _SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
 
 
+#: What a finding may be about; conditions such as ``past_the_end>0`` name them with underscores.
+FINDINGS = (
+    "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
+    "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
+    "unused column", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula", "almost the same",
+    "missing recording", "missing annotation", "not examined", "not annotated",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Finding:
     """One kind of trouble in one file: where it first occurs, how often, and what it probably is."""
@@ -38,6 +47,10 @@ class Finding:
     kind: str
     n: int
     message: str
+
+    def __str__(self) -> str:
+        at, times = "" if self.line is None else f":{self.line}", "" if self.n == 1 else f" [{self.n} times]"
+        return f"{self.file}{at}: {self.kind}{times}: {' '.join(self.message.split())}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,14 @@ class Check:
     def clean(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition holds of the counts: ``findings>0``, ``skipped>=10``, ``past_the_end>0``."""
+        counts = {"findings": len(self.findings), "recordings": self.n_recordings, **self.account}
+        kinds = dict.fromkeys((kind.replace(" ", "_") for kind in FINDINGS), 0)
+        for item in self.findings:
+            kinds[item.kind.replace(" ", "_")] += item.n
+        return holds(condition, {"all": {name: float(n) for name, n in (counts | kinds).items()}})
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""

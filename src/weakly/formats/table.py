@@ -250,7 +250,7 @@ def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
         if offset > last.get(name, 0.0):
             last[name] = offset
     late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
-    clip = rows.source.on_error == "clip"  # the events will be cut there
+    clip = rows.source.on_error.endswith("clip")  # the events will be cut there
     rows.lengths.update({n: length for n, length in lengths.items() if length > 0 and (clip or n not in late)})
     if late and not clip:
         rows.source.note(

@@ -90,8 +90,9 @@ def read(source: Source) -> Rows:
         "offset": found.numbers(1, "end"),
         "label": label,
     }
-    if any(found.columns[3]):
-        data["confidence"] = found.numbers(3, "confidence")
+    if any(found.columns[3]):  # BirdNET's confidence, or what somebody noted
+        numeric = all(is_number(text) for text in found.columns[3] if text)
+        data |= {"confidence": found.numbers(3, "confidence")} if numeric else {"comment": found.columns[3]}
     if bands:
         for name, k in (("low_frequency", 0), ("high_frequency", 1)):
             data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
