@@ -132,7 +132,9 @@ def test_a_status_table_says_who_examined_what(tmp_path):
     """APLOSE's table of progress: a column per annotator; what is finished and holds nothing is an empty recording."""
     status, results = tmp_path / "status.csv", tmp_path / "results.csv"
     status.write_text("dataset,filename,ann,bob\nd,a.wav,FINISHED,FINISHED\nd,b.wav,FINISHED,STARTED\n")
-    results.write_text("filename,start_time,end_time,annotation,annotator,is_box\na.wav,1,2,x,ann,1\na.wav,1,3,x,bob,1\n")
+    results.write_text(
+        "filename,start_time,end_time,annotation,annotator,is_box\na.wav,1,2,x,ann,1\na.wav,1,3,x,bob,1\n"
+    )
     assert read_examined(status)[["recording", "annotator"]].to_numpy().tolist() == [
         ["a.wav", "ann"], ["b.wav", "ann"], ["a.wav", "bob"],
     ]  # fmt: skip

@@ -180,7 +180,7 @@ def _by_parts(
 ) -> dict[str, Any]:
     """Let the workers of a cluster read and evaluate a file each."""
     from ..evaluation.evaluator import evaluate_files
-    from ..formats.io import files_of
+    from ..formats.gather import files_of
     from ..parallel import open_executor
 
     paths, _ = files_of(files)

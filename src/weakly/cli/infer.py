@@ -83,7 +83,13 @@ def infer(
         recording_length=None if seconds is not None else recording_length,
     )  # fmt: skip
     alike = {"merge": how["merge"], "on_error": on_error}
-    lengths = selection.say(read(pilot, **alike), quiet=json) if pilot else None if event_length is None else Lengths.parse(event_length)
+    lengths = (
+        selection.say(read(pilot, **alike), quiet=json)
+        if pilot
+        else None
+        if event_length is None
+        else Lengths.parse(event_length)
+    )
     noisy: Any = None
     if guess_rate or lapse_rate:
         if presence_criterion is None and rule is None:

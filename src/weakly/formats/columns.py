@@ -22,9 +22,9 @@ from .vocabulary import is_vocabulary
 #: Names of recordings, from files over ids to people: a column of an earlier line is preferred.
 _FILES = (
     "recording filename file file_name fname audio_filename audiofilename audio_file audio_file_name audio_path "
-    "audio_name wav wav_file wavfile wav_path wav_name sound_file sound_files soundfile sound_filename media_file media_file_name "
-    "media_path begin_file in_file video_file video_path video_filename video_file_name source_file eeg_file edf "
-    "edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id datei "
+    "audio_name wav wav_file wavfile wav_path wav_name sound_file sound_files soundfile sound_filename media_file "
+    "media_file_name media_path begin_file in_file video_file video_path video_filename video_file_name source_file "
+    "eeg_file edf edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id datei "
     "dateiname fichier nom_fichier archivo nombre_archivo arquivo bestand filnamn 文件名 文件 ファイル名 файл"
 )
 _IDS = (
@@ -55,11 +55,10 @@ NAMES: dict[str, str] = {
     "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
     "duración duração lengte",
     "label": "class_name event_label label label_name class species common_name species_name annotation behavior "
-    "behaviour trial_type stim_type annotation_type event_type event_class event_name event action action_name action_class action_label "
-    "activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags category "
-    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
-    "speaker_name "
-    "state stage sleep_stage phase label_id labels type target verb code klasse art espece espèce especie étiquette "
+    "behaviour trial_type stim_type annotation_type event_type event_class event_name event action action_name "
+    "action_class action_label activity activity_name call_type call vocalization vocalisation sound_class "
+    "sound_event tag tags category category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
+    "speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece espèce especie étiquette "
     "etiqueta bezeichnung soort value text sound name",
     "annotator": "annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler "
     "labeller labeler_id user user_id user_name username worker worker_id coder coder_id observer observer_id expert "

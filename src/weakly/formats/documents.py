@@ -251,7 +251,8 @@ def read_aoef(source: Source) -> Rows:
         onset, offset, low, high = _span(sound.get("geometry"))
         who = person_of(users.get(item.get("created_by"), item.get("created_by") and {"id": item.get("created_by")}))
         found.add(place, names[sound["recording"]], onset, offset, own[0].get("value") if own else "event",
-                  annotator=who, confidence=number(item.get("score")), low_frequency=low, high_frequency=high)  # fmt: skip
+                  annotator=who, confidence=number(item.get("score")), low_frequency=low,
+                  high_frequency=high)  # fmt: skip
     done = {names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in looked}
     heard = (done - {""}) or set(names.values())
     rows = found.done(lengths, [n for n in names.values() if n in heard], [n for n in names.values() if n not in heard])

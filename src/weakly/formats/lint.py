@@ -15,7 +15,8 @@ from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import holds, plain
 from .dcase import clip_length
-from .io import FATES, Paths, files_of, read_one, touching_frames
+from .gather import Paths, account_of, files_of, read_one
+from .io import touching_frames
 from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
@@ -170,12 +171,8 @@ def check(
     order = {str(file): i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
     n_events = sum(len(rows) for rows in tables)
-    account = dict.fromkeys(("rows", *FATES), 0)
-    for rows in tables:
-        for name, n in rows.account.items():
-            account[name] += n
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
-    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account)
+    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account_of(tables))
 
 
 def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:

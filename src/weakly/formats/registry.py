@@ -74,9 +74,9 @@ def named(name: str) -> Format:
 def detect(source: Source) -> Format:
     """The format of a file, from what is in it; an InvalidInput that says what it is instead, if it is none."""
     data = source.data
-    for item in FORMATS.values():
-        if item.binary and item.sniff(source):
-            return item
+    item = _sniffed(source, binary=True)
+    if item is not None:
+        return item
     for magic, words in KINDS:
         if data.startswith(magic) and not (len(magic) < 4 and _texty(data)):
             raise InvalidInput(f"{source.name}: is {words}")
@@ -93,8 +93,8 @@ def detect(source: Source) -> Format:
     return _by_columns(item, source)
 
 
-def _sniffed(source: Source) -> Format | None:
-    return next((item for item in FORMATS.values() if not item.binary and item.sniff(source)), None)
+def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
+    return next((item for item in FORMATS.values() if item.binary == binary and item.sniff(source)), None)
 
 
 def _by_columns(item: Format, source: Source) -> Format:
@@ -128,7 +128,8 @@ def _reason(source: Source) -> str:
         names = ", ".join(name[:40] for name in source.header[:12])
         hint = "say which with columns (--columns onset=NAME,offset=NAME or length=NAME,recording=NAME,label=NAME)"
         return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; {hint}"
-    return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
+    hint = "say it with format (--format; weakly.formats.FORMATS lists them) if it is one"
+    return f"its first line {quoted(first)} is of no known format; {hint}"
 
 
 def _texty(data: bytes) -> bool:

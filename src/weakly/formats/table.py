@@ -51,6 +51,9 @@ class Rows:
     @property
     def account(self) -> dict[str, int]:
         """How many rows the file has and what became of each."""
+        if isinstance(self.places, range) and not (self.source.problems or self.blank or self.merged):
+            whole = {"events": len(self.places), "empty": 0, "skipped": 0, "merged": 0}
+            return {"rows": len(self.places) if self.source.n_rows is None else self.source.n_rows, **whole}
         used = set(self.places)
         skipped = {place for place, _, _ in self.source.problems} - used
         blank = self.blank - used - skipped
@@ -58,6 +61,11 @@ class Rows:
         total = self.source.n_rows
         counts = {"events": len(used), "empty": len(blank), "skipped": len(skipped), "merged": len(merged)}
         return {"rows": sum(counts.values()) if total is None else total, **counts}
+
+    @property
+    def n_places(self) -> int:
+        """How many rows of the file have become rows here."""
+        return len(self.places if isinstance(self.places, range) else set(self.places))
 
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
@@ -245,6 +253,8 @@ def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
 
     Where late events are to be cut, they are cut at the stated length.
     """
+    if not lengths:
+        return
     last: dict[str, float] = {}
     for name, offset in zip(rows.data["recording"], rows.data["offset"].tolist()):
         if offset > last.get(name, 0.0):
@@ -253,9 +263,10 @@ def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
     clip = rows.source.on_error.endswith("clip")  # the events will be cut there
     rows.lengths.update({n: length for n, length in lengths.items() if length > 0 and (clip or n not in late)})
     if late and not clip:
+        first = quoted(next(iter(late)), most=60)
         rows.source.note(
-            f"{rows.source.name}: the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) "
-            f"ends before their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+            f"{rows.source.name}: the stated length of {len(late)} recordings (first {first}) ends before "
+            f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
             "on_error='clip' (--on-error clip) keeps it and cuts the events there",
             kind="past the end",
         )

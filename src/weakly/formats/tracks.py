@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,7 @@ def sniff_pairs(source: Source) -> bool:
     rows = [line.split() for line in source.head]
     if not rows or not all(len(row) == 2 and is_number(row[0]) and is_number(row[1]) for row in rows):
         return False
-    over = sum(float(b[0]) < float(a[1]) for a, b in zip(rows, rows[1:]))  # a pitch beside each time is no end
+    over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))  # a pitch beside each time is no end
     return over <= 0.5 * (len(rows) - 1)
 
 
@@ -297,7 +298,7 @@ def sniff_listed(source: Source) -> bool:
 
 
 def read_listed(source: Source) -> Rows:
-    """The segments of a list of videos: the class is the sentence behind ##, else the file's name (Diving_val is Diving)."""
+    """The segments of a list of videos; the class stands behind ##, else it is the file's name (Diving_val: Diving)."""
     found, n = _Lines(source, 4), 0
     for line, text in source.lines():
         match, n = _LISTED.match(text), n + 1
@@ -313,8 +314,10 @@ def read_listed(source: Source) -> Rows:
             "label": label}  # fmt: skip
     n, k = len(set(data["recording"])), len(set(label))
     which = "the words behind ##" if told else "the file's name"
-    return Rows(source, data, found.places).checked().say(
-        f"recording = the first word ({n}), label = {which} ({k}), time in seconds"
+    return (
+        Rows(source, data, found.places)
+        .checked()
+        .say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
     )
 
 

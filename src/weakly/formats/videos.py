@@ -1,4 +1,4 @@
-"""ActivityNet JSON and its cousins: THUMOS, MultiTHUMOS, Charades, captions, detections, BatDetect2; videos and segments."""
+"""ActivityNet JSON and its cousins: THUMOS, MultiTHUMOS, Charades, captions, detections, BatDetect2."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
     """Each video with what is said of it and the list of its events."""
     document = object_of(source, "videos")
     listed = next((document[key] for key in ("annotation", *_LISTS) if isinstance(document.get(key), list)), None)
-    if listed is not None and (document.keys() & {"id", "duration", "file", "filename", "path"}):  # one sound's own file
+    if listed is not None and (
+        document.keys() & {"id", "duration", "file", "filename", "path"}
+    ):  # one sound's own file
         name = str(_first(document, ("id", "filename", "file", "path")) or source.stem(r"\.json$"))
         yield name, document, listed
         return
@@ -71,7 +73,9 @@ def _segment(item: Any) -> tuple[Any, Any, Any]:
         label = _first(item, _LABEL)
         return (*span, label) if len(span) == 2 else (None, None, label)
     if isinstance(item, list) and len(item) == 3:  # [class, start, end] or [start, end, class]
-        return tuple(item) if isinstance(item[2], str) and not isinstance(item[0], str) else (*item[1:], item[0])  # type: ignore[return-value]
+        first, second, third = item
+        named = isinstance(third, str) and not isinstance(first, str)
+        return (first, second, third) if named else (second, third, first)
     return None, None, None
 
 
