@@ -461,6 +461,7 @@ HOPELESS = {
     'unstopped.csv': ('Observation id,Time,Subject,Behavior,Status\no,1,a,lick,START\no,2,a,lick,START\n', "line 3: START of 'lick' where the other of START and STOP should be"),
     'empty.boris': ('{"behaviors_conf": {}, "observations": {}}', 'is a BORIS project without observations'),
     'timeless_events.tsv': ('onset\tduration\tresponse_time\nn/a\tn/a\t1.5\n1\t2\t0.5\n', "line 2, column 'onset': the event has a time that is not a number"),
+    'charades.csv': ('id,actions,length\n0BH84,c019 11.90 21.20;c092 0.00 5.00.83,24\n', "line 2, column 'actions': 'c092 0.00 5.00.83' is not a class, a start and an end"),
     'nameless.csv': ('file,onset,offset,label\na.wav,1,2,x\n,3,4,x\n', "line 3, column 'recording': the row names no recording"),
     'point.csv': ('file,onset,offset,label\na.wav,1,1,x\n', "line 2, column 'offset': the event has no length (a point?)"),
     'swapped.csv': ('file,onset,offset,label\na.wav,3,2,x\n', 'the event ends before it starts: onset 3, offset 2'),
