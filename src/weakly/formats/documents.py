@@ -70,7 +70,9 @@ def guarded(kind: str, reader: Callable[[Source], Rows]) -> Callable[[Source], R
     def read(source: Source) -> Rows:
         try:
             return reader(source)
-        except (TypeError, AttributeError, KeyError) as error:
+        except InvalidInput:
+            raise
+        except (TypeError, AttributeError, LookupError, ValueError) as error:
             words = " ".join(str(error).split())[:120]
             raise InvalidInput(f"{source.name}: is not {kind} as it should be: {words}") from error
 

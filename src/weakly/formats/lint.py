@@ -159,9 +159,10 @@ def check(
         known = {}
         found.append(Finding(str(files[0]), None, "missing recording", len(lengths), str(error)))
     for rows in tables:
-        found += _times(rows, known, everyone)
+        frame = _frame(rows)
+        found += _times(rows, frame, known, everyone)
         found += _words(rows)
-        found += _kinds(rows)
+        found += _kinds(rows, frame)
     if examined is not None:
         found += _examined(names, str(examined))
     found += _names(tables, lengths)
@@ -188,7 +189,7 @@ def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: 
         rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
 
 
-def _kinds(rows: Rows) -> list[Finding]:
+def _kinds(rows: Rows, frame: pd.DataFrame) -> list[Finding]:
     """Rows of several kinds in one file: boxes beside whole files, several annotators, frames that touch."""
     found: list[Finding] = []
     name, weak = rows.source.name, rows.data.get("weak")
@@ -201,14 +202,13 @@ def _kinds(rows: Rows) -> list[Finding]:
         return found
     people = dict.fromkeys(rows.data.get("annotator", ()))
     if len(people) > 1:
-        frame = _frame(rows)
-        same = frame.groupby(["recording", "label"], sort=False)["annotator"].nunique()
+        same = frame.groupby(["recording", "label"], sort=False, observed=True)["annotator"].nunique()
         if (same > 1).any():
             first = quoted(next(iter(people)))
             words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
             found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
     notes: list[str] = []
-    touching_frames(_frame(rows), notes)
+    touching_frames(frame, notes)
     found += [Finding(name, None, "touching", 1, words) for words in notes]
     return found
 
@@ -258,15 +258,21 @@ def _broken(source: Source) -> list[Finding]:
 
 
 def _frame(rows: Rows) -> pd.DataFrame:
-    frame = pd.DataFrame({name: rows.data[name] for name in ("recording", "onset", "offset", "label")})
-    for name in ("annotator", "low_frequency", "high_frequency", "channel", "tier", "present"):
-        if name in rows.data:
-            frame[name] = rows.data[name]
-    return frame
+    """The columns that findings are about; names as categories, which are compared by number."""
+    names = ("recording", "onset", "offset", "label", "annotator", "low_frequency", "high_frequency", "channel", "tier",
+             "present")  # fmt: skip
+    return pd.DataFrame({n: _category(rows.data[n]) if n in ("recording", "label") else rows.data[n]
+                         for n in names if n in rows.data})  # fmt: skip
 
 
-def _times(rows: Rows, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
-    frame, file, places = _frame(rows), rows.source.name, rows.places
+def _category(values: Any) -> pd.Categorical:
+    place: dict[str, int] = {}
+    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(place), dtype=object))
+
+
+def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
+    file, places = rows.source.name, rows.places
     frame = frame[np.isfinite(frame["offset"])] if rows.weak else frame
     if not len(frame):
         return []
@@ -309,7 +315,7 @@ def _limit(name: str, rows: Rows, lengths: Mapping[str, float], everyone: float)
 def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
     """Which rows begin before an earlier row of the same recording, class and annotator has ended."""
     keys = [name for name in ("recording", "label", "annotator", "channel", "tier") if name in frame]
-    code = frame.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
+    code = frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup().to_numpy()
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
     order = np.lexsort((offset, onset, code))
     order = order[~same[order]]
@@ -353,9 +359,9 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
     for rows in tables:
         file = rows.source.name
         for column, where in (("recording", known), ("label", labels)):
-            for name, line in zip(rows.data[column], rows.places):
-                if name not in where:
-                    where[name] = (file, line)
+            first = dict(zip(reversed(rows.data[column]), reversed(rows.places)))
+            for name in dict.fromkeys(rows.data[column]):
+                where.setdefault(name, (file, first[name]))
         for name in rows.empty:
             known.setdefault(name, (rows.source.name, None))
     place: int | str | None

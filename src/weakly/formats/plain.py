@@ -131,7 +131,7 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     recording = recordings_of(table, roles, own)
     onset, offset, unit = times_of(table, roles, recording, dialect)
     label_name = roles.get("label")
-    label = _texts(table.columns[label_name]) if label_name else [source.label or "event"] * len(table)
+    label = shared(_texts(table.columns[label_name])) if label_name else [source.label or "event"] * len(table)
     asked = "present" in roles.names
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:
@@ -203,6 +203,12 @@ def _texts(values: Any) -> list[str]:
     return list(values)
 
 
+def shared(values: list[str]) -> list[str]:
+    """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
+    known: dict[str, str] = {}
+    return [known.setdefault(value, value) for value in values]
+
+
 def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
@@ -210,7 +216,7 @@ def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
-    values = _texts(table.columns[name])
+    values = shared(_texts(table.columns[name]))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
 
