@@ -118,6 +118,8 @@ def run(
 if __name__ == "__main__":
     run(
         int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000,
-        lambda row: print(f"{row['what']:55s} {row['ours']:7.2f} s, per row {row['per row']:.2f} of a tenth's", flush=True),
+        lambda row: print(
+            f"{row['what']:55s} {row['ours']:7.2f} s, per row {row['per row']:.2f} of a tenth's", flush=True
+        ),
         sys.argv[2] if len(sys.argv) > 2 else "",
     )
