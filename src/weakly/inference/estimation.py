@@ -20,7 +20,7 @@ from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
 from .estimate import Family, Fit, choose_step, fit, run_all
 from .posterior import Contradiction, Hearing, Prepared, prepare
-from .renewal import Array, Renewal
+from .renewal import Array, Mixed, Renewal
 from .result import CRITERIA, Heard, Inference, Part
 
 _MOST_STEPS = 4000  # of an event whose law is left out
@@ -128,12 +128,31 @@ def infer(
 def _law(lengths: Any, label: str) -> Lengths | None:
     """The law of one class."""
     if isinstance(lengths, Events):
-        return Lengths.sample(np.ptp(lengths.timelines(label).bounds, axis=1))
+        return _heard_lengths(lengths, label)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
         return Lengths.of(lengths[label])
     return None if lengths is None else Lengths.of(lengths)
+
+
+def _heard_lengths(events: Events, label: str) -> Lengths:
+    """The law of lengths of annotated events, of which the ends of recordings cut some: Kaplan and Meier's law of
+    those whose beginning is heard; as they are where no event is heard whole."""
+    lines = events.timelines(label)
+    lengths = np.ptp(lines.bounds, axis=1)
+    known = events.recordings["length"].notna().to_numpy()[lines.owner]
+    cut = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
+    begun = lines.bounds[:, 0] > 1e-6
+    if not (begun & ~cut).any() or not (cut | ~begun).any():
+        return Lengths.sample(lengths)
+    values, place = np.unique(lengths[begun], return_inverse=True)
+    ended = np.bincount(place, weights=~cut[begun], minlength=len(values))
+    at_risk = np.cumsum(np.bincount(place, minlength=len(values))[::-1])[::-1]
+    left = np.cumprod(1 - ended / at_risk)
+    weights = -np.diff(left, prepend=1.0)
+    weights[-1] += left[-1]  # what is cut beyond the longest is taken to end there
+    return Lengths.sample(values, weights=weights, name=f"sample of {len(lengths)}")
 
 
 def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
@@ -284,6 +303,7 @@ def _part(
     ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
     times = np.array([len(p.recordings) for p in patterns], dtype=np.float64)
     made: Fit | None = None
+    renewal: Renewal | Mixed
     if event_rate is None:
         start = _start(patterns, times)
         made = fit(ready, times, family, start=start, draws=draws, rng=rng, executor=executor)
@@ -337,7 +357,7 @@ def _prepare(pattern: _Pattern, base: Renewal, who: Any, name: str) -> Prepared:
     return ready
 
 
-def _heard(ready: Prepared, renewal: Renewal, many: int, draws: int, rng: Any) -> tuple[Array, Array, Array]:
+def _heard(ready: Prepared, renewal: Renewal | Mixed, many: int, draws: int, rng: Any) -> tuple[Array, Array, Array]:
     """P(active), and numbers and seconds of events of sampled timelines for each recording that shares the answers."""
     made = ready.posterior(renewal)
     n_events, seconds = np.zeros((many, draws)), np.zeros((many, draws))

@@ -18,7 +18,7 @@ from ..results import counted, plain
 from ..symbols import check, choice
 from .estimate import Fit
 from .posterior import prepare
-from .renewal import Array, Renewal
+from .renewal import Array, Mixed, Renewal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ class Part:
     """One class: the process of its events, given or estimated, and its recordings."""
 
     label: str
-    renewal: Renewal
+    renewal: Renewal | Mixed
     annotator: Any
     fit: Fit | None
     heard: tuple[Heard, ...]
