@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SUMS = ("n_queries", "listened", "n_recordings", "n_events")
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
+#: What a posterior makes of the same answers, in seconds per recording, beside what they paint and what is true.
+POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "painted_seconds", "posterior_seconds")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
 
 
@@ -46,7 +48,7 @@ def rows(tally: Tally, who: Observers, **first: Any) -> pd.DataFrame:
 def brief(table: pd.DataFrame) -> pd.DataFrame:
     """The columns that people read first."""
     keys = [name for name in _KEYS if name in table and not ("rule" in table and name == "presence_criterion")]
-    words = (WORDS[0], f"{WORDS[0]}_se", *WORDS[1:], "n_queries")
+    words = (WORDS[0], f"{WORDS[0]}_se", *WORDS[1:], *POSTERIOR, "n_queries")
     return table[[*keys, *(name for name in words if name in table)]]
 
 
@@ -65,7 +67,7 @@ class Rows:
         return self.page().write(path)
 
     def __getattr__(self, name: str) -> Any:
-        known = (*METRICS, *_SUMS, *_MORE, *_KEYS)
+        known = (*METRICS, *_SUMS, *_MORE, *_KEYS, *POSTERIOR)
         if name.removesuffix("_se") in known and name in self.to_frame():
             values = self.to_frame()[name].to_numpy()
             return values if len(values) != 1 else values[0].item() if hasattr(values[0], "item") else values[0]
@@ -84,11 +86,13 @@ class Evaluation(Rows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
+    inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
         parts = [rows(tally, self.who, label=label) for label, tally in self.tallies.items()]
-        return pd.concat(parts, ignore_index=True)
+        table = pd.concat(parts, ignore_index=True)
+        return table if self.inferred is None else pd.concat([table, self.inferred], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""

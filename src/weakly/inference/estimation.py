@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers, Events
+from ..events import Answers, Events, Timelines
 from ..lengths import Lengths
 from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
@@ -128,7 +128,8 @@ def infer(
 def _law(lengths: Any, label: str) -> Lengths | None:
     """The law of one class."""
     if isinstance(lengths, Events):
-        return _heard_lengths(lengths, label)
+        known = lengths.recordings["length"].notna()[lengths.known_extents.index].to_numpy()
+        return heard_lengths(lengths.timelines(label), ends_known=known)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
@@ -136,12 +137,11 @@ def _law(lengths: Any, label: str) -> Lengths | None:
     return None if lengths is None else Lengths.of(lengths)
 
 
-def _heard_lengths(events: Events, label: str) -> Lengths:
+def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
     """The law of lengths of annotated events, of which the ends of recordings cut some: Kaplan and Meier's law of
     those whose beginning is heard; as they are where no event is heard whole."""
-    lines = events.timelines(label)
     lengths = np.ptp(lines.bounds, axis=1)
-    known = events.recordings["length"].notna().to_numpy()[lines.owner]
+    known = np.broadcast_to(ends_known, (len(lines),))[lines.owner]
     cut = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
     begun = lines.bounds[:, 0] > 1e-6
     if not (begun & ~cut).any() or not (cut | ~begun).any():
@@ -171,11 +171,8 @@ def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | 
 
 def _seconds(who: Any) -> float | None:
     """The shortest overlap in seconds that a rule asks for."""
-    rules: list[PresenceRule] = []
-    for one in who.values() if isinstance(who, Mapping) else [who]:
-        rules += list(one.rules) if isinstance(one, Hearing) else []
-    found = [form.seconds for each in rules for form in each.forms if form.seconds > 0]
-    return min(found) if found else None
+    people = who.values() if isinstance(who, Mapping) else [who]
+    return min((value for one in people if isinstance(one, Hearing) for value in one.seconds), default=None)
 
 
 def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:

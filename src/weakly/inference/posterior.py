@@ -37,6 +37,11 @@ class Hearing:
     low: float
     high: float
 
+    @property
+    def seconds(self) -> list[float]:
+        """The overlaps in seconds that the rules ask for."""
+        return [form.seconds for rule in self.rules for form in rule.forms if form.seconds > 0]
+
     @classmethod
     def of(cls, who: Annotator | PresenceRule | Hearing, *, rule: PresenceRule | None = None) -> Hearing:
         """The hearing of an annotator; ``rule`` takes the place of the annotator's criterion."""
