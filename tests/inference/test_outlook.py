@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from test_infer import LAW, answers, recordings
 from typer.testing import CliRunner
 
 import weakly as wk
-from test_infer import LAW, answers, recordings
 from weakly import InvalidInput
 from weakly.cli import app
 from weakly.events import Timelines

@@ -232,7 +232,7 @@ class Fit:
             move[k] = 1e-3
             ends = [math.log(function(self.family.renewal(self.theta + sign * move))) for sign in (1, -1)]
             slope[k] = (ends[0] - ends[1]) / 2e-3
-        low, high = np.quantile(centre + self.moves @ slope, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(centre + self.moves @ slope, [(1 - level) / 2, (1 + level) / 2], method="weibull")
         return math.exp(low), math.exp(high)
 
 
@@ -258,9 +258,10 @@ def fit(
 
 
 def _hazards(patterns: Sequence[Prepared], made: Fit) -> Array:
-    """Rates from next to none in the longest recording to hardly a pause, no further apart than recordings tell."""
+    """Rates from next to none in the longest recording to 19 of 20 segments present, above which answers do not tell
+    them apart, no further from each other than recordings tell."""
     rate, longest = math.exp(made.theta[0]), max(pattern.recording_length for pattern in patterns)
-    low, high = min(0.01 / longest, rate / 50), max(10 * rate, 3 / made.renewal.lengths.mean)
+    low, high = min(0.01 / longest, rate / 50), max(2 * rate, 1.5 / made.family.middle)
     told = float(np.quantile(made.information, 0.9))
     gap = float(np.clip(1.2 / math.sqrt(max(told, 1e-9)), 0.25, 0.5)) if made.family.lengths is not None else 0.9
     return np.geomspace(low, high, int(np.clip(math.ceil(math.log(high / low) / gap) + 1, 8, 40)))
@@ -289,12 +290,12 @@ def _fit(
         total = float(times @ found.log_likelihood) + value
         return -total / times.sum(), -(times @ found.scores + slope) / times.sum()
 
-    limits = {
+    limits: dict[str, tuple[float, float]] = {
         "mean": (begin[min(1, len(begin) - 1)] - _FAR, math.log(family.longest * family.step / 2)),
         "shape": (math.log(0.1), math.log(2.0)),
-        "varies": tuple(map(math.log, _VARIES_BOUNDS)),
+        "varies": (math.log(_VARIES_BOUNDS[0]), math.log(_VARIES_BOUNDS[1])),
     }
-    bounds = [limits.get(name, (b - _FAR, b + _FAR)) for name, b in zip(family.names, begin)]
+    bounds = [limits.get(name, (float(b) - _FAR, float(b) + _FAR)) for name, b in zip(family.names, begin)]
     best = minimize(
         objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60, "ftol": 1e-10}
     )
@@ -331,12 +332,18 @@ def _moves(
     curvature: Array, scores: Array, times: Array, spreads: Array, *, draws: int, rng: np.random.Generator
 ) -> Array:
     """Errors of the estimate: recordings (and the weak prior) drawn again through one Newton step, or the curvature."""
+    from scipy.stats import norm
+    from scipy.stats import t as student
+
     values, vectors = np.linalg.eigh(curvature)
     inverse = (vectors / np.maximum(values, 1e-3)) @ vectors.T
     many = int(times.sum())
     if many < MANY:
         return np.asarray(rng.multivariate_normal(np.zeros(len(curvature)), inverse, draws), dtype=np.float64)
-    again = (rng.multinomial(many, times / many, size=draws) - times) @ scores * math.sqrt(many / (many - 1))
+    # Few recordings scatter less around their own estimate than around the truth: Student's law widens by as much.
+    free = many - len(curvature)
+    wider = math.sqrt(many / free) * float(student.ppf(0.975, free) / norm.ppf(0.975))
+    again = (rng.multinomial(many, times / many, size=draws) - times) @ scores * wider
     again += rng.normal(size=again.shape) / spreads
     return np.asarray(again @ inverse, dtype=np.float64)
 

@@ -110,7 +110,8 @@ def outlook(
     generator = np.random.default_rng(rng)
     hearing = Hearing.of(who)
     if len(timelines.bounds) == 0:
-        return Outlook(*[math.nan] * 7, n_tried=0)
+        none = math.nan
+        return Outlook(none, none, none, none, none, none, none, 0)
     law = heard_lengths(timelines) if lengths is None else lengths
     step = choose_step(np.array([[0.0, shortest]]), law, min(hearing.seconds, default=None))
     most = _RECORDINGS if len(timelines) > _RECORDINGS else len(timelines)
@@ -148,13 +149,14 @@ def outlook(
     rows = []
     for one, (events, scale) in zip(found.parts["event"].heard, truths):
         edges = one.edges(step)
-        true = _covered(edges, events)
-        width, painted = np.diff(edges), _painted(edges, one.segments, one.present)
-        wrong = [np.where(said, width - true, true).sum() for said in (one.active > 0.5, painted)]
-        rows.append(scale * np.array([*wrong, one.event_seconds, width @ painted, true.sum()]))
+        held = _covered(edges, events)
+        width, paint = np.diff(edges), _painted(edges, one.segments, one.present)
+        wrongs = [np.where(said, width - held, held).sum() for said in (one.active > 0.5, paint)]
+        rows.append(scale * np.array([*wrongs, one.event_seconds, width @ paint, held.sum()]))
     table = np.array(rows)
     error = table.std(axis=0, ddof=min(1, most - 1)) / math.sqrt(most)
-    return Outlook(*table.mean(axis=0).tolist(), float(error[0]), float(error[2]), n_tried=most)
+    wrong, painted, expected, seconds, true = table.mean(axis=0).tolist()
+    return Outlook(wrong, painted, expected, seconds, true, float(error[0]), float(error[2]), most)
 
 
 def _painted(edges: Array, segments: Array, present: Array) -> NDArray[np.bool_]:

@@ -35,10 +35,7 @@ def posterior_rows(task: Task, rows: list[Row]) -> tuple[dict[str, Any], ...]:
         asking = windows(segment_length=width, hop=row.hop)
         if row.method == "bisection":
             asking = halving(segment_length=width, start_length=row.start_length or width)
-        found = [
-            asdict(_outlook(model, asking, who, width))
-            for model in task.models.values()
-        ]
+        found = [asdict(_outlook(model, asking, who, width)) for model in task.models.values()]
         total = {name: sum(each[name] for each in found) for name in found[0] if not name.endswith(("_se", "_tried"))}
         errors = {name: float(np.hypot.reduce([each[name] for each in found])) for name in found[0] if "_se" in name}
         made.append({"name": row.name, "wrong_time": row.wrong_time, **total, **errors, "n_tried": found[0]["n_tried"]})
