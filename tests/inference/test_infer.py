@@ -312,9 +312,9 @@ def test_recordings_that_differ_in_their_rate():
     busy = found.summary.set_index("recording")["event_rate"]
     assert busy[[f"r{k}" for k in range(90, 120)]].mean() > 10 * busy[[f"r{k}" for k in range(90)]].mean()
     # the gradient that the search goes by is that of its objective
-    look = fit.family.search([prepare(p.segments, p.present, renewal=found.parts["owl"].renewal, recording_length=30.0,
-                                      annotator=found.parts["owl"].annotator) for p in found.parts["owl"].heard[80:100]],
-                             None)  # fmt: skip
+    part = found.parts["owl"]
+    how = {"renewal": part.renewal, "recording_length": 30.0, "annotator": part.annotator}
+    look = fit.family.search([prepare(one.segments, one.present, **how) for one in part.heard[80:100]], None)
     for k in range(2):
         move = 1e-4 * np.eye(2)[k]
         slope = (look(fit.theta + move).log_likelihood - look(fit.theta - move).log_likelihood) / 2e-4
