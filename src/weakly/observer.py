@@ -64,6 +64,15 @@ class Observer:
         return cls(criterion=np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64))
 
     @property
+    def hearing(self) -> Annotator | PresenceRule:
+        """The same as an annotator or a rule, of one criterion."""
+        if self.criterion is not None:
+            return PresenceRule.fraction(float(self.criterion))
+        made = self.annotator if self.rule is None else self.rule
+        assert made is not None
+        return made
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the criteria; empty for rules and annotators."""
         return () if self.criterion is None else self.criterion.shape

@@ -23,9 +23,14 @@ Examples:
 
   weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
 
+  weakly evaluate validation.tsv --label Dog --segment-length 1,3,10 --presence-criterion 0.5 --posterior
+
   weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_SHOWN = ("overlap_accuracy", "event_recall", "wrong_time", "n_queries", "precision", "recall", "recording_accuracy")
+_SHOWN = (
+    "overlap_accuracy", "event_recall", "wrong_time", "n_queries", "posterior_wrong_time", "event_seconds",
+    "painted_seconds", "posterior_seconds", "precision", "recall", "recording_accuracy",
+)  # fmt: skip
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
     None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
@@ -68,6 +73,9 @@ def evaluate(
     examined: str = selection.EXAMINED,
     on_error: str = selection.ON_ERROR,
     compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
+    posterior: bool = typer.Option(
+        False, "--posterior", help="Also what weakly infer makes of the same answers: wrong time, event time."
+    ),
     labels: Path = _LABELS,
     best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
     objective: str = typer.Option(
@@ -97,6 +105,10 @@ def evaluate(
     if labels is not None and edge not in ("truncate", "inside"):
         raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
+    if posterior:
+        if segment_length is None or scheduler is not None or (presence_criterion is None and rule is None):
+            raise InvalidInput("--posterior needs --segment-length, a criterion or rule, and no --scheduler")
+        asked["posterior"] = True
     reading = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
         recording_length=recording_length,

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrapped, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrapped, wrote
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -73,6 +73,9 @@ def plan(
     per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
+    posterior: bool = typer.Option(
+        False, "--posterior", help="Also what weakly infer makes of the same answers, beside painted labels."
+    ),
     seed: int = typer.Option(0, "--seed", min=0, help="Kept for old scripts: the answer does not depend on it."),
     verbose: bool = typer.Option(False, "--verbose", help="Every row, every note, what it rests on, break-evens."),
     json: bool = JSON,
@@ -117,6 +120,7 @@ def plan(
         objective=objective,
         label=label,
         family=family,
+        posterior=posterior,
         rng=seed,
     )
     deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
@@ -177,6 +181,10 @@ def show(made: Any, *, verbose: bool = False) -> None:
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
     screen.print(_table(made, rows))
+    if made.posterior:
+        from ..planning.inverse import table
+
+        print_table(table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
     if not verbose:
         for line in made.warnings:
             screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)

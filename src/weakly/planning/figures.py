@@ -9,6 +9,7 @@ import numpy as np
 from .. import plot
 from ..report import Report
 from ..symbols import plain_name
+from .inverse import table as posterior_table
 from .rows import COLUMNS, Row, digits, percent, seconds
 from .summary import notes
 from .task import COMMON
@@ -187,6 +188,9 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
     report.table(table[work])
     report.text("Wrong time in seconds per recording; the second table is for the whole work, listening in seconds.")
+    if plan.posterior:
+        report.heading("What inference makes of the same answers").table(posterior_table(plan))
+        report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
     if said := notes(plan.rows):
         report.heading("Where a way stops making sense").items(said)
     if plan.uncertainty:

@@ -19,6 +19,7 @@ from . import summary
 from .classes import classes
 from .criteria import UNKNOWN, Criteria
 from .decision import Choice, Target, choose, on_the_edge, targets
+from .inverse import posterior_rows
 from .model import Model, OneEvent, Recordings
 from .pilot import Pilot, unknown_lengths, within
 from .result import Plan
@@ -50,6 +51,7 @@ def plan(
     objective: str = "wrong_time",
     label: str | None = None,
     family: str | None = None,
+    posterior: bool = False,
     rng: Any = None,
 ) -> Plan:
     r"""How to label, how good the labels will be and what they cost: a :class:`Plan`; its ``answer`` says it in words.
@@ -75,6 +77,8 @@ def plan(
         time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
+    posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
+        ``plan.posterior`` holds wrong time and event time of posterior and painted labels side by side.
     rng : accepted for old scripts; nothing here is left to chance, and the answer does not depend on it.
 
     Notes
@@ -140,6 +144,7 @@ def plan(
         example=example(task, rows, picked.row, pilot),
         task=task,
         pool=tuple(pool),
+        posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned += summary.warnings(task, picked.row)
     return replace(made, answer=summary.answer(made, picked, wanted=wanted, budget=limit), warnings=tuple(warned))
