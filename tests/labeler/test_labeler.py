@@ -34,7 +34,8 @@ from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
 from weakly.labeler.app import create_app
-from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
+from weakly.labeler.campaign import open_campaign, open_measurement, serve
+from weakly.labeler.live import Goal
 
 BASE = "http://127.0.0.1:8765"
 NASTY = "<img src=x onerror=alert(1)>"
@@ -570,8 +571,8 @@ class TestMeasure:
             )
         two = open_measurement([], out=tmp_path / "m", n_items=12)
         assert [i.query for i in one.session.ask("annotator")] == [i.query for i in two.session.ask("annotator")]
-        with pytest.raises(InvalidInput, match="annotator"):
-            open_measurement([], out=tmp_path / "m", n_items=12, annotator="ben")
+        with pytest.raises(InvalidInput, match="n_items"):
+            open_measurement([], out=tmp_path / "m", n_items=20)
 
     def test_the_recording_of_an_item_is_not_told(self, tmp_path):
         made = open_measurement([], out=tmp_path / "m", n_items=12)
@@ -738,22 +739,24 @@ def test_the_client_says_what_the_server_says(recordings, tmp_path):
 
 class TestLive:
     def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
-        world = World(
-            wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0)
-        )
-        made = opened(recordings, tmp_path / "c", segment_length=1.5, world=world)
+        hears = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
+        live = {"lengths": wk.Lengths.fixed(0.8), "annotator": hears, "goals": Goal.parse("wrong_time<=100")}
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
         page = web(made)
-        assert page.get("/api/1/live").json() == {"card": None, "labels": None}
+        nothing = page.get("/api/1/live").json()
+        assert (nothing["card"], nothing["labels"], nothing["criterion"]) == (None, None, None)
+        assert not nothing["may_stop"]
         events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
         for item in list(made.session.items.values()):
             mine = events[events["recording"] == item.recording]
             said = float((np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)).max() > 0.35)
             made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
-        live = page.get("/api/1/live").json()["labels"]
+        state = page.get("/api/1/live").json()
+        live = state["labels"]
         made.export()
         folder = tmp_path / "c" / "labels"
         batch = wk.infer(
-            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=world.annotator, recording_length=12.0,
+            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=hears, recording_length=12.0,
             draws=20, rng=0,
         )  # fmt: skip
         active = pd.read_csv(folder / "active.csv")
@@ -762,7 +765,10 @@ class TestLive:
         p = batch.active["active"]
         by_hand = (np.minimum(p, 1 - p) * (batch.active["offset"] - batch.active["onset"])).sum() / 2
         assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
-        assert live["met"] is True
+        assert state["goals"] == [{"goal": "wrong_time <= 100 s per recording", "now": live["wrong_time"],
+                                   "is_budget": False, "is_reached": True}]  # fmt: skip
+        assert state["may_stop"]
+        assert "You may stop now." in state["sentences"]
         assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)
 
 

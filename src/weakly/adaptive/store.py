@@ -123,6 +123,7 @@ class Store:
                 self._engine = create_engine(
                     f"sqlite:///{self.file}", poolclass=NullPool, connect_args={"timeout": 120.0}
                 )
+        self._is_made = False  # once it was seen to be there, a store that has gone is not made anew
         if self._engine.dialect.name == "sqlite":
             _sqlite(self._engine)
 
@@ -149,9 +150,10 @@ class Store:
         with self._told(), self._engine.begin() as connection:
             self._ready(connection)
             yield connection
+        self._is_made = True
 
     def _ready(self, connection: Connection) -> None:
-        if not inspect(connection).has_table("settings"):
+        if not self._is_made and not inspect(connection).has_table("settings"):
             _META.create_all(connection)
             connection.execute(SETTINGS.insert().values(name="schema_version", value=str(VERSION)))
         # On a server this row is the lock; SQLite is locked as a whole by now, and knows no FOR UPDATE.
@@ -233,7 +235,7 @@ class Store:
         connection.execute(ACTIONS.insert().values(number=_next(connection, ACTIONS), **action))
 
     def news(self, after: Mapping[str, int], connection: Connection | None = None) -> dict[str, list[Any]]:
-        """The rows of queries, answers and actions whose numbers are above these, in order; nothing stays locked."""
+        """The rows of these tables (queries, answers, actions) above these numbers, in order; nothing stays locked."""
         if connection is None:
             with self._told(), self._engine.connect() as own:
                 return self.news(after, own)
@@ -241,7 +243,7 @@ class Store:
         return {
             table.name: list(connection.execute(
                 select(table).where(table.c.number > after[table.name]).order_by(table.c.number)
-            )) for table in (ACTIONS, ANSWERS, QUERIES)
+            )) for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after
         }  # fmt: skip
 
     def setting(self, name: str, value: Any) -> Any:
@@ -292,7 +294,9 @@ class Store:
         latest: dict[tuple[str, ...], float] = {}
         number = _next(connection, ANSWERS) - 1
         earlier = select(ANSWERS).order_by(ANSWERS.c.number)
-        if len(answers) < 500:
+        if all(one.id for one in answers):  # what has a name of its own is known by it
+            earlier = earlier.where(ANSWERS.c.answer.in_([one.id for one in answers]))
+        elif len(answers) < 500:
             earlier = earlier.where(ANSWERS.c.query.in_([one.query for one in answers]))
         for row in connection.execute(earlier):
             held.add(row.answer)

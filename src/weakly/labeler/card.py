@@ -103,7 +103,7 @@ class Posterior:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval of the mean criterion with equal tails, never narrower than the steps of what is asked."""
-        low, high = _interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
+        low, high = interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
         room = max(0.0, 1.5 * (FRACTIONS[1] - FRACTIONS[0]) - (high - low)) / 2
         return max(0.0, low - room), min(1.0, high + room)
 
@@ -126,7 +126,7 @@ class Posterior:
             ("guess_rate", RATES, guess, float(RATES @ guess)),
             ("lapse_rate", RATES, lapse, float(RATES @ lapse)),
         ):
-            low, high = self.interval() if grid is MEANS else _interval(grid, weights, 0.95)
+            low, high = self.interval() if grid is MEANS else interval(grid, weights, 0.95)
             found |= {name: at, f"{name}_low": low, f"{name}_high": high}
         return found
 
@@ -135,7 +135,7 @@ def _place(fraction: float) -> int:
     return round(float(check("event_fraction", fraction)) * (len(FRACTIONS) - 1))
 
 
-def _interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
+def interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
     """Where the posterior, spread evenly between the middles of the grid's steps, has these tails."""
     middles = (grid[1:] + grid[:-1]) / 2
     edges = np.concatenate(([grid[0]], middles, [grid[-1]]))

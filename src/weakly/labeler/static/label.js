@@ -258,7 +258,7 @@ const answer = (present, button) => once(async () => {
   if (!said.kept) toast("You had answered this one already, perhaps in another tab.");
   $("announce").textContent = `${button}, saved.`;
   await show(said);
-  if ($("measured").open) measured();
+  if ($("measured").open || (said.has_targets && said.progress.answered % 5 === 0)) measured().catch(complain);
 });
 
 const undo = () => once(async () => {
@@ -312,17 +312,19 @@ function help() {
 
 const percent = (value) => `${Math.round(100 * value)} %`;
 
+/** What is measured so far; asked for once at a time, because working it out takes the server a moment. */
 async function measured() {
-  if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
-  const { card, labels } = await json("live");
-  const lines = [];
-  if (card) lines.push(`You notice an event once ${percent(card.presence_criterion)} (${percent(card.presence_criterion_low)} to ${percent(card.presence_criterion_high)}) of it is heard, from ${card.n_items} segments whose events are known; guesses ${percent(card.guess_rate)}, lapses ${percent(card.lapse_rate)}.`);
-  else lines.push("No segments with known events were among the answers, so the criterion is not measured; start with --events and --calibrate.");
-  if (labels) {
-    lines.push(`Expected wrong time: ${labels.wrong_time.toFixed(2)} s per recording; about ${labels.n_events.toFixed(1)} events, ${labels.event_seconds.toFixed(1)} s of them.`);
-    if (labels.target) lines.push(labels.met ? `The target ${labels.target} is met: you may stop now.` : `The target ${labels.target} is not met yet.`);
+  if (now.measuring) return;
+  now.measuring = true;
+  try {
+    if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
+    const { sentences, may_stop: stop } = await json("live");
+    $("numbers").replaceChildren(...sentences.map((text) => el("p", { text })));
+    if (stop && $("enough").hidden) $("announce").textContent = "You may stop now.";
+    $("enough").hidden = !stop;
+  } finally {
+    now.measuring = false;
   }
-  $("numbers").replaceChildren(...lines.map((text) => el("p", { text })));
 }
 
 async function finish(said) {
