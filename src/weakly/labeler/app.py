@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from ..adaptive.base import Recording
+from ..audio import channel_names
 from ..errors import InvalidInput, optional
 from ..web.app import STATIC, add_parts, handle_errors, static_parts
 from ..web.limits import Guard, Limits
@@ -26,7 +27,7 @@ from .session import Item, Session
 optional("fastapi", extra="label")
 
 from fastapi import Depends, FastAPI, Request  # noqa: E402
-from fastapi.responses import JSONResponse, Response  # noqa: E402
+from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
@@ -131,17 +132,22 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return said | {"items": [shown(item) for item in items], "progress": progress}
 
     @cache
-    def top(recording: str) -> float:
-        return media.top_of(Path(str(labeling.recordings[recording].path)))
+    def about(recording: str) -> dict[str, Any]:
+        """How a recording is shown: kind, the top of its picture in kHz, the names of its channels."""
+        path = Path(labeling.recordings[recording].path or "")
+        kind = media.kind_of(path)
+        names = channel_names(path) if kind == "traces" else []
+        return {"kind": kind, "top": media.top_of(path) if kind == "sound" else None,
+                "channels": names[: media.MOST_TRACES], "n_channels": len(names)}  # fmt: skip
 
     def shown(item: Item) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
-        recording = labeling.recordings[item.recording]
-        kind = media.kind_of(Path(recording.path or ""))
+        found = about(item.recording)
+        film = f"video/{item.query}?ticket={labeling.access.ticket(item.query)}" if found["kind"] == "video" else None
         return {
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
-            "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
-            "top": top(item.recording) if kind == "sound" else None,
+            "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,
+            "with_context": span(item, True), "video": film, **found,
         }  # fmt: skip
 
     def item_of(query: str) -> Item:
@@ -211,6 +217,16 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         onset, offset = span(item, context)
         body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
         return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
+
+    @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
+    async def video(query: str, ticket: str = "") -> FileResponse:
+        """The video file of a segment's recording, whole or in ranges; the page plays the segment of it."""
+        if not labeling.access.admits(query, ticket):
+            raise HTTPException(401, "this video needs the ticket of its segment")
+        item = item_of(query)
+        if media.kind_of(Path(labeling.recordings[item.recording].path or "")) != "video":
+            raise HTTPException(404, "this recording is no video")
+        return FileResponse(file_of(item))
 
     @app.get(f"{API}/live")
     def live(who: Who) -> dict[str, Any]:
