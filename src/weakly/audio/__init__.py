@@ -4,7 +4,6 @@ from .features import Features, load_features, log_mel
 from .reading import (
     RECORDINGS,
     SIGNALS,
-    VIDEOS,
     Listing,
     Signal,
     blocks,
@@ -16,6 +15,7 @@ from .reading import (
     write_clip,
 )
 from .soundscape import Soundscape, soundscape
+from .video import VIDEOS
 
 __all__ = [
     "RECORDINGS",

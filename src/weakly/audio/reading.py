@@ -221,7 +221,7 @@ def _stretch(signal: Signal, first: int, last: int) -> Samples:
         else:
             ends = (first / signal.sample_rate, last / signal.sample_rate)
             held = np.column_stack([one.get_data_slice(*ends) for one in _edf(signal.path)[0]])
-    return np.nan_to_num(held).astype(np.float32)
+    return np.asarray(np.nan_to_num(held), dtype=np.float32)
 
 
 def _edf(path: Path) -> tuple[list[Any], float]:
