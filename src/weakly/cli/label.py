@@ -68,7 +68,9 @@ def label(
         None, "--event-length", help="Seconds, or a law (lognorm:s=0.5,scale=1): shows how good the labels are."
     ),
     event_rate: float = typer.Option(None, "--event-rate", help="Events per second; left out, the answers tell."),
-    presence_criterion: float = typer.Option(0.5, "--presence-criterion", help="For the expected wrong time."),
+    presence_criterion: float = typer.Option(
+        None, "--presence-criterion", help="Share of an event that you need to notice it, where you know; else 0.5."
+    ),
     target: str = typer.Option(
         None,
         "--target",
@@ -117,12 +119,14 @@ def label(
         }  # fmt: skip
         if method == "information":
             wrong = [goal.value for goal in goals if goal.word == "wrong_time"]
-            how |= {"event_length": event_length, "event_rate": event_rate, "wrong_time": wrong[0] if wrong else None,
+            told = {"event_length": event_length, "event_rate": event_rate, "wrong_time": wrong[0] if wrong else None,
                     "presence_criterion": presence_criterion}  # fmt: skip
+            how |= {name: value for name, value in told.items() if value is not None}
+        hears = 0.5 if presence_criterion is None else presence_criterion
         priced = per_second is not None or per_query is not None
         live = {
             "lengths": None if event_length is None else Lengths.parse(event_length), "event_rate": event_rate,
-            "annotator": Annotator(presence_criterion=presence_criterion, guess_rate=0.02, lapse_rate=0.02),
+            "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
             "goals": goals,
             "cost": Cost(per_second=per_second, per_query=per_query, currency=currency) if priced else None,
         }  # fmt: skip

@@ -142,6 +142,11 @@ def interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.0f} %"
+
+
 @dataclass(frozen=True)
 class Card:
     """How one person hears, for plans and for people."""
@@ -200,9 +205,9 @@ class Card:
         low, high = self.presence_criterion_low, self.presence_criterion_high
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
         return (
-            f"you notice an event once {self.presence_criterion:.0%} ({low:.0%} to {high:.0%}) of it is heard{pace}; "
-            f"you say present without cause in {self.guess_rate:.0%} and miss what you would notice in "
-            f"{self.lapse_rate:.0%} of the answers"
+            f"you notice an event once {percent(self.presence_criterion)} ({100 * low:.0f} to {percent(high)}) of it "
+            f"is heard{pace}; you say present without cause in {percent(self.guess_rate)} and miss what you would "
+            f"notice in {percent(self.lapse_rate)} of the answers"
         )
 
     def to_dict(self) -> dict[str, Any]:

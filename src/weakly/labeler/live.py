@@ -18,7 +18,7 @@ from ..cost import Cost
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers
 from ..lengths import Lengths
-from .card import interval
+from .card import interval, percent
 from .session import Session
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Live:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
 
         A recording without an answer counts with the share of event time and the rate that the others make likely. An
-        event is found if a label meets it, averaged over timelines drawn from the posterior.
+        event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
         found = self.inference(session)
         if found is None:
@@ -169,7 +169,7 @@ class Live:
         unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
         wrong += min(share, 1 - share) * unheard * active["label"].nunique()
         missed = float((overall["event_rate"] * unheard).sum())
-        met, drawn = _met(found)
+        met, drawn = _met(found, _mean(self.annotator))
         return {
             "wrong_time": wrong / len(self.recordings), "n_events": float(overall["n_events"].sum()) + missed,
             "event_seconds": float(overall["event_seconds"].sum()) + share * unheard,
@@ -206,17 +206,21 @@ class Live:
         }  # fmt: skip
 
 
-def _met(found: Inference, *, draws: int = 20) -> tuple[float, float]:
-    """Events of a drawn timeline that the labels meet, and all of its events, on average."""
-    labels = found.events().to_frame()
+def _met(found: Inference, criterion: float, *, draws: int = 20) -> tuple[float, float]:
+    """Events of a drawn timeline that a present segment holds enough of, and all of its events, on average."""
     drawn = found.sample(draws, rng=0)
     met = 0
-    for place, mine in drawn.groupby(["recording", "label"]):
-        marks = labels[(labels["recording"] == place[0]) & (labels["label"] == place[1])].sort_values("onset")
-        # Labels stand in order and apart: the first that ends after an onset is the one to look at.
-        k = np.searchsorted(marks["offset"].to_numpy(), mine["onset"].to_numpy(), side="right")
-        starts = np.append(marks["onset"].to_numpy(), np.inf)
-        met += int((starts[k] < mine["offset"].to_numpy()).sum())
+    for label, part in found.parts.items():
+        mine = drawn[drawn["label"] == label]
+        for one in part.heard:
+            votes: dict[tuple[float, float], float] = {}
+            for (a, b), said in zip(one.segments.tolist(), one.present.tolist()):
+                votes[(a, b)] = votes.get((a, b), 0.0) + (0.0 if np.isnan(said) else 2 * said - 1)
+            marks = np.array([place for place, balance in votes.items() if balance > 0]).reshape(-1, 2)
+            events = mine.loc[mine["recording"] == one.recording, ["onset", "offset"]].to_numpy()
+            shared = np.minimum(events[:, 1:], marks[:, 1]) - np.maximum(events[:, :1], marks[:, 0])
+            least = criterion * (events[:, 1:] - events[:, :1]) - 1e-9
+            met += int((shared >= least).any(axis=1).sum())
     return met / draws, len(drawn) / draws
 
 
@@ -238,7 +242,7 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
     if card is not None:
         said.append(
             f"You notice an event once {_percent(card)} of it is heard, from {card['n_items']} segments whose events "
-            f"are known; guesses {card['guess_rate']:.0%}, lapses {card['lapse_rate']:.0%}."
+            f"are known; guesses {percent(card['guess_rate'])}, lapses {percent(card['lapse_rate'])}."
         )
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
@@ -256,7 +260,7 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
     if labels is not None:
         said.append(
             f"Expected wrong time {labels['wrong_time']:.2f} s per recording; about {labels['n_events']:.1f} events, "
-            f"{labels['event_seconds']:.1f} s of them; {labels['event_recall']:.0%} of them found."
+            f"{labels['event_seconds']:.1f} s of them; {percent(labels['event_recall'])} of them found."
         )
     price = "" if spent["price"] is None else f", {spent['price']}"
     said.append(
@@ -273,4 +277,9 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
 
 def _percent(found: dict[str, Any]) -> str:
     middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
-    return f"{middle:.0%} ({low:.0%} to {high:.0%})"
+    return f"{percent(middle)} ({100 * low:.0f} to {percent(high)})"
+
+
+def _mean(annotator: Annotator) -> float:
+    given = annotator.presence_criterion
+    return float(given.mean()) if hasattr(given, "mean") else float(given)
