@@ -127,7 +127,7 @@ def label(
         live = {
             "lengths": None if event_length is None else Lengths.parse(event_length), "event_rate": event_rate,
             "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
-            "goals": goals,
+            "goals": goals, "learns": method == "information",
             "cost": Cost(per_second=per_second, per_query=per_query, currency=currency) if priced else None,
         }  # fmt: skip
         labels: Any = [word.strip() for word in name.split(",")] if "," in name else name

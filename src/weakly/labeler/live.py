@@ -78,7 +78,8 @@ class Goal:
 class Live:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
 
-    Without a law of lengths, answers, seconds and costs are counted, and nothing is said of the events.
+    A law of lengths that is left out is estimated where segments of many lengths are asked (``learns``); else answers,
+    seconds and costs are counted, and nothing is said of the events.
     """
 
     recordings: dict[str, Recording]
@@ -87,13 +88,14 @@ class Live:
     annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
     goals: tuple[Goal, ...] = ()
     cost: Cost | None = None
+    learns: bool = False
     _last: tuple[int, Inference | None] = (-1, None)
     _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
     def __post_init__(self) -> None:
         words = {goal.word for goal in self.goals}
-        if self.lengths is None and words & {"wrong_time", "event_recall"}:
+        if self.lengths is None and not self.learns and words & {"wrong_time", "event_recall"}:
             raise InvalidInput("a target of wrong_time or event_recall needs the law of event lengths: --event-length")
         if self.cost is None and "cost" in words:
             raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
@@ -110,13 +112,13 @@ class Live:
     def _infer(self, given: pd.DataFrame, annotator: Annotator, *, draws: int) -> Inference | None:
         from ..inference import infer
 
-        if self.lengths is None or not given["present"].notna().any():
+        if (self.lengths is None and not self.learns) or not given["present"].notna().any():
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
                 Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=annotator,
-                event_rate=self.event_rate, draws=draws, rng=0,
+                event_rate=None if self.lengths is None else self.event_rate, draws=draws, rng=0,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
@@ -127,6 +129,8 @@ class Live:
         criterion alike beforehand; the rate of events is given, or the likeliest one under each criterion. Segments of
         one length hardly tell a high rate from a low criterion, and then the interval is wide.
         """
+        if self.lengths is None:
+            return None
         given = answers_of(session)
         given = given[given["annotator"] == annotator]
         mark = hash(tuple(given["answer"]))
