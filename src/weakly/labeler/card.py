@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 #: Event fractions that an item can have: none of the event, in steps of a fiftieth, all of it.
 FRACTIONS = np.linspace(0.0, 1.0, 51)
-MEANS = np.linspace(0.02, 0.98, 193)
+MEANS = np.linspace(0.0225, 0.9775, 192)  # between the fractions: no mean is at one, where its answer is a toss
 SPREADS = np.array([0.001, 0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
 _SPREAD_PRIOR = np.array([0.15, 0.17, 0.2, 0.2, 0.15, 0.09, 0.04])
 RATES = np.array([0.005, 0.02, 0.05, 0.1, 0.2])  # of guesses, and of lapses
