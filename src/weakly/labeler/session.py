@@ -119,6 +119,7 @@ class Session:
         self.votes = whole("votes", votes, least=1)
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
+        store.is_busy = True
         self._kept = _Kept()
         self._lock = threading.RLock()
         self._waiting: deque[Told] = deque()
