@@ -17,14 +17,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audio import Features, durations, load_features, log_mel
+from ..audio import RECORDINGS, Features, durations, load_features, log_mel
 from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import Intervals, as_intervals, duration, merge
 from ..symbols import check
 
 _NONE = np.empty((0, 2))
-AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
 
 
 @dataclass(frozen=True)
@@ -273,7 +272,7 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
     paths: list[Path] = []
     for path in map(Path, given):
-        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in AUDIO) if path.is_dir() else [path]
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in RECORDINGS) if path.is_dir() else [path]
         paths += [p for p in inside if p not in paths]
     if not paths:
         raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
