@@ -120,10 +120,15 @@ class Method:
 
     name: ClassVar[str] = "method"
     follows_answers: ClassVar[bool] = False
+    learns: ClassVar[bool] = False  # from the answers about other recordings, through :meth:`among`
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments to ask now; none when the answers suffice."""
         raise NotImplementedError
+
+    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Method:
+        """The method within a campaign, whose other recordings and their answers may teach it something."""
+        return self
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
         """The labels that the answers make: each asked segment has its own, the time between them is unknown."""

@@ -233,10 +233,15 @@ class Campaign:
         given = Answers(frame[frame["query"].isin(set(real["query"]))])
         rows: list[tuple[str, float, float, str]] = []
         heard: dict[str, bool] = {}
-        for (name, label), _ in real.groupby(["recording", "label"], sort=False):
-            labels = method.labels(recordings[str(name)], asked_so_far(given, str(name), str(label)))
-            heard[str(name)] = heard.get(str(name), False) or bool((~np.isnan(labels.present)).any())
-            rows += [(str(name), a, b, str(label)) for a, b in merge(labels.events).tolist()]
+        asked = real[["recording", "label"]].drop_duplicates().astype(str)
+        for label, mine in asked.groupby("label", sort=False)["recording"]:
+            each = {name: (one, asked_so_far(given, name, str(label))) for name, one in recordings.items()}
+            how = method.among(each)
+            for name in mine:
+                labels = how.labels(*each[name])
+                sure = ~np.isnan(labels.present) if len(each[name][1]) else np.zeros(1)
+                heard[name] = heard.get(name, False) or bool(sure.any())
+                rows += [(name, a, b, str(label)) for a, b in merge(labels.events).tolist()]
         table = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
         table = table.astype({"recording": object, "onset": float, "offset": float, "label": object})
         events = Events.from_frame(table, recording_length={name: recordings[name].length for name in heard})

@@ -155,7 +155,7 @@ def queries(
     event_length: str | float | None = None,
     event_rate: float | None = None,
     wrong_time: float | None = None,
-    presence_criterion: float = 0.5,
+    presence_criterion: float | None = None,
     tolerance: float = 0.05,
     guess_rate: float = 0.0,
     lapse_rate: float = 0.0,
@@ -309,15 +309,13 @@ def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     from .information import Information
 
-    needed: dict[str, Any] = {name: p.get(name) for name in ("event_length", "event_rate", "wrong_time")}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing:
-        raise InvalidInput(f"method 'information' needs {', '.join(missing)}")
-    # People slip: without any, one wrong answer would contradict all others.
-    rates: dict[str, Any] = {name: max(0.02, _or(p.get(name), 0.0)) for name in ("guess_rate", "lapse_rate")}
+    given: dict[str, Any] = {
+        name: p.get(name) for name in ("event_length", "event_rate", "wrong_time", "presence_criterion")
+    }
+    rates: dict[str, Any] = {name: p.get(name) or None for name in ("guess_rate", "lapse_rate")}  # 0: not known
     return Information(
-        **needed, **rates, presence_criterion=_or(p.get("presence_criterion"), 0.5),
-        query_cost_share=_or(p.get("query_cost_share"), 0.5), shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST,
+        **given, **rates, query_cost_share=_or(p.get("query_cost_share"), 0.5),
+        shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST, batch=int(_or(p.get("queries_per_recording"), 1)),
     )  # fmt: skip
 
 
@@ -375,8 +373,9 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
 
 
 def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
-    each = ((one, asked_so_far(answers, name, label)) for name, one in known.items())
-    return [row for one, asked in each for row in rows_of(method, one, label, asked)]
+    each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
+    method = method.among(each)
+    return [row for one, asked in each.values() for row in rows_of(method, one, label, asked)]
 
 
 def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:
