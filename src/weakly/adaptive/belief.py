@@ -31,7 +31,7 @@ _COMPARED = 200  # segments
 _KEPT = 600  # beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
-NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0))
+NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
 
 
 def _logit(p: float) -> float:

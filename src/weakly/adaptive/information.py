@@ -24,6 +24,7 @@ from ..lengths import Lengths
 from ..symbols import check, positive, whole
 from .base import Asked, Labels, Method, Recording
 from .belief import MARK, NO_SIGNAL, Array, Belief, Expected, belief
+from .hints import signal_of
 from .particles import Signal
 
 _NONE = np.empty((0, 2))
@@ -162,7 +163,7 @@ class Information(Method):
         return found
 
     def _signal(self, recording: Recording) -> Signal:
-        return NO_SIGNAL
+        return signal_of(recording) if self.signal else NO_SIGNAL
 
     def belief(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> Belief:
         """What the answers say of a stretch of the recording (the first one, unless told)."""

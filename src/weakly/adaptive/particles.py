@@ -25,6 +25,7 @@ NAMES = (
     "edge_weight", "level_weight",
 )  # fmt: skip
 MOST = 64  # events of one particle
+FIRST = 0.125  # seconds
 _SHORTEST = 1e-3  # seconds of an event
 _HALF_LOG_TAU = 0.9189385332046727
 
@@ -41,8 +42,10 @@ class Signal(NamedTuple):
     """What the signal says on steps of ``step`` seconds from 0: empty arrays where there is none.
 
     ``edge`` holds the logarithm of how likely a change is; an edge there weighs as much to the power of a weight, over
-    its mean, ``edge_mean`` at ``weights``. ``level`` sums up how loud it is, in standard deviations of the background,
-    over time; time in an event weighs the ratio of two normal laws that are ``level_weight`` apart.
+    its mean over time, whose logarithm is ``edge_mean`` at ``weights``. ``level`` sums up over time how loud it is; an
+    event weighs the exponential of its mean to the power of another weight, over what an event of its length weighs on
+    average: ``level_mean``, one row per doubling of :data:`FIRST` seconds. So weights are learned from answers alone:
+    no timeline gains from a larger weight unless its events lie where the signal says.
     """
 
     step: float
@@ -50,6 +53,7 @@ class Signal(NamedTuple):
     weights: Any
     edge_mean: Any
     level: Any
+    level_mean: Any
 
 
 @kernel
@@ -79,11 +83,11 @@ def _length(d: float, mu: float, sigma: float) -> float:
 
 
 @kernel
-def _edge_mean(weight: float, signal: Signal) -> float:
+def _at(weight: float, signal: Signal, means: Any) -> float:
     place = weight / signal.weights[-1] * (len(signal.weights) - 1)
     k = min(len(signal.weights) - 2, int(place))
     part = min(1.0, place - k)
-    return (1 - part) * signal.edge_mean[k] + part * signal.edge_mean[k + 1]
+    return (1 - part) * means[k] + part * means[k + 1]
 
 
 @kernel
@@ -91,11 +95,16 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> float:
     """What the signal makes of one event."""
     if len(signal.edge) == 0:
         return 0.0
-    n, weight, apart = len(signal.edge), min(signal.weights[-1], np.exp(x[7])), np.exp(x[8])
+    n, weight = len(signal.edge), min(signal.weights[-1], np.exp(x[7]))
     i, j = min(n - 1, int(a / signal.step + 0.5)), min(n - 1, int(b / signal.step + 0.5))
-    found = weight * (signal.edge[i] + signal.edge[j]) - 2 * _edge_mean(weight, signal)
+    found = weight * (signal.edge[i] + signal.edge[j]) - 2 * _at(weight, signal, signal.edge_mean)
     if len(signal.level):
-        found += apart * (signal.level[j] - signal.level[i]) - 0.5 * apart * apart * (j - i) * signal.step
+        j = min(n - 1, max(j, i + 1))
+        i = min(i, j - 1)
+        loud = (signal.level[j] - signal.level[i]) / (j - i)
+        weight = min(signal.weights[-1], np.exp(x[8]))
+        row = min(len(signal.level_mean) - 1, max(0, int(np.log2((b - a) / FIRST) + 0.5)))
+        found += weight * loud - _at(weight, signal, signal.level_mean[row])
     return found
 
 
