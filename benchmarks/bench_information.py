@@ -2,12 +2,14 @@
 
 Timelines of 30 s with 3 events of lognormal length (mean 1 s), placed anywhere; criteria .1/.5/.9; 0 and 5 % of the
 answers flipped. No method is told the criterion, the rate or the lengths; boundary search is told how often answers
-flip. ``python -m benchmarks information`` runs a small size; ``python -m benchmarks.bench_information --full`` all of
-it, and writes the page of the docs with its picture.
+flip. ``python -m benchmarks information`` runs a small size; ``python -m benchmarks.bench_information`` all of
+it, and with ``--docs docs`` draws the picture and prints the tables of the page.
 """
 
+import argparse
 import json
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from weakly import Annotator
 from weakly.adaptive import (
     Bisection,
     Boundary,
+    ChangePoint,
     Fixed,
     Information,
     Oracle,
@@ -27,6 +30,9 @@ from weakly.adaptive import (
     score,
 )
 from weakly.adaptive import run as labelled
+from weakly.audio import log_mel, soundscape
+
+from .noises import NOISES, noise
 
 LENGTH, MEAN, SPREAD = 30.0, 1.0, 0.5
 AT = (5, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200)
@@ -34,16 +40,15 @@ CRITERIA, FLIPS = (0.1, 0.5, 0.9), (0.0, 0.05)
 
 
 def timelines(n, *, n_events=3, length=LENGTH, seed=1):
-    """Recordings with events of lognormal length that do not touch."""
+    """Recordings with so many events of lognormal length that do not touch; without a number, 3 on average."""
     found = []
     for k in range(n):
-        rng = np.random.default_rng([seed, n_events, k])
-        while True:
-            d = MEAN * np.exp(SPREAD * rng.normal(size=n_events) - SPREAD**2 / 2)
-            a = np.sort(rng.uniform(0, length, n_events))
-            events = np.column_stack((a, a + d))
-            if (events[1:, 0] > events[:-1, 1]).all() and events[-1, 1] < length:
-                break
+        rng = np.random.default_rng([seed, n_events or 0, k])
+        many = rng.poisson(3) if n_events is None else n_events
+        d = MEAN * np.exp(SPREAD * rng.normal(size=many) - SPREAD**2 / 2)
+        gaps = np.diff(np.concatenate(([0.0], np.sort(rng.uniform(0, length - d.sum(), many)))))
+        ends = np.cumsum(gaps + d)
+        events = np.column_stack((ends - d, ends))
         found.append(Recording(f"r{k}", length, events=events))
     return found
 
@@ -88,9 +93,9 @@ def others(recordings, criterion, flip_rate, *, quick=False):
         yield _row(name, outcomes, criterion)
 
 
-def informed(recordings, criterion, flip_rate, *, most, features=False, **how):
+def informed(recordings, criterion, flip_rate, *, most, features=False, stop=False, **how):
     """The method under test: one row per number of answers, and the time that a next query took."""
-    method = Information(wrong_time=1e-6, query_cost_share=1.0, signal=features, **how)
+    method = Information(wrong_time=None if stop else 1e-6, query_cost_share=1.0, signal=features, **how)
     at = [n for n in AT if n <= most]
     kept, stated, seconds, earlier = {n: [] for n in at}, {n: [] for n in at}, [], []
     for k, one in enumerate(recordings):
@@ -100,11 +105,15 @@ def informed(recordings, criterion, flip_rate, *, most, features=False, **how):
             begin = time.process_time()
             segments = session.next()
             seconds.append(time.process_time() - begin)
+            if len(segments) == 0:
+                break
             session.answer(answer(one.events, segments), segments=segments)
             if session.n_queries in kept:
                 kept[session.n_queries].append(Outcome(one, session.labels, session.asked))
                 stated[session.n_queries].append(session.method.state(one, session.asked)["wrong_time"])
-        earlier.append(kept[at[-1]][-1])
+        earlier.append(Outcome(one, session.labels, session.asked))
+    if stop:
+        return [], seconds
     rows = [_row("information", kept[n], criterion, stated=float(np.mean(stated[n]))) for n in at]
     return rows, seconds
 
@@ -176,16 +185,131 @@ def run():
            "target": "<= 300 ms", "met": p95 <= 300}  # fmt: skip
 
 
-if __name__ == "__main__":
-    out = Path(sys.argv[sys.argv.index("--out") + 1]) if "--out" in sys.argv else Path("information.json")
-    n = int(sys.argv[sys.argv.index("--recordings") + 1]) if "--recordings" in sys.argv else 12
-    known = json.loads(out.read_text()) if out.exists() else []
+def scenes(kind, snr, n, *, length=LENGTH, seed=1):
+    """Soundscapes with 3 events each, the same in every noise and at every ratio, and their features."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(n):
+            behind = noise(kind, length, rng=[seed, k])
+            scene = soundscape(length, n_events=3, snr=snr, event_length=(0.5, 2.0), background=behind, rng=k)
+            path = scene.write(Path(folder) / f"{k}.wav")
+            found.append(Recording(f"r{k}", length, events=scene.events, features=log_mel(path)))
+    return found
+
+
+def noises(n, *, kinds=NOISES, ratios=(20, 10, 0), most=40, criterion=0.5, flip_rate=0.05):
+    """For each noise and ratio: change points over FIX, and wrong time by information with and without the signal."""
+    plain = None
+    for kind in kinds:
+        for snr in ratios:
+            recordings = scenes(kind, snr, n)
+            if plain is None:  # the events are the same everywhere
+                plain = informed(recordings, criterion, flip_rate, most=most)[0]
+            heard = informed(recordings, criterion, flip_rate, most=most, features=True)[0]
+            ten = [
+                _row("", [labelled(way, one, _asker(criterion, 0.0, k)) for k, one in enumerate(recordings)], criterion)
+                for way in (ChangePoint(n_queries=10, shortest=0.3), Fixed(n_queries=10))
+            ]
+            yield {"noise": kind, "snr": snr, "change_points": ten[0]["wrong_time"] / ten[1]["wrong_time"],
+                   "plain": {str(row["n_queries"]): row["wrong_time"] for row in plain},
+                   "signal": {str(row["n_queries"]): row["wrong_time"] for row in heard}}  # fmt: skip
+
+
+def waits(length, n_events, most):
+    """The seconds that each of so many next queries took, in one recording of this length."""
+    return informed(timelines(1, n_events=n_events, length=length), 0.5, 0.05, most=most, stop=True)[1]
+
+
+def page(found, folder):
+    """Write the page of the docs and its picture."""
+    from matplotlib.figure import Figure
+
+    from weakly.plot import COLOURS, style
+
+    lines = [found["words"]] if "words" in found else []
+    with style():
+        figure = Figure(figsize=(9.5, 5.6), layout="constrained")
+        grid = figure.subplots(2, 3, sharex=True, sharey=True)
+        for i, flip in enumerate(FLIPS):
+            for j, criterion in enumerate(CRITERIA):
+                ax = grid[i, j]
+                rows = [r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip]
+                for k, name in enumerate(("information", "fixed", "bisection", "boundary")):
+                    mine = sorted((r for r in rows if r["method"] == name), key=lambda r: r["n_queries"])
+                    line = "-" if name in ("information", "fixed") else ""
+                    xy = [r["n_queries"] for r in mine], [r["wrong_time"] for r in mine]
+                    ax.plot(*xy, marker="osD^"[k], markersize=3, linestyle=line, color=COLOURS[k], label=name)
+                oracle = next(r["wrong_time"] for r in rows if r["method"] == "oracle")
+                ax.plot([7], [max(oracle, 0.03)], marker="*", markersize=9, linestyle="", color="black", label="oracle")
+                d = np.geomspace(0.03, 3, 60)
+                least = [bound(x, flip_rate=flip) for x in d]
+                ax.plot(least, d, color="grey", linestyle=":", label="no method can")
+                ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
+                ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
+                if i:
+                    ax.set_xlabel("answers per recording")
+                if not j:
+                    ax.set_ylabel("wrong seconds")
+        handles, names = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+        figure.savefig(folder / "pictures" / "adaptive.png", dpi=110)
+    lines += ["| criterion | flipped | answers to F1 .95 | boundary search | bound | wrong s at 40 | best other to 200 |",
+              "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for flip in FLIPS:
+        for criterion in CRITERIA:
+            v = verdict([r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip])
+            other = "never" if np.isinf(v["boundary"]) else f"{v['boundary']:.0f}"
+            mine = "> 80" if np.isinf(v["answers"]) else f"{v['answers']:.0f}"
+            lines.append(f"| {criterion:g} | {100 * flip:g} % | {mine} | {other} | {v['bound']:.0f} | {v['at40']:.2f} | "
+                         f"{v['best_other']:.2f} |")  # fmt: skip
+    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers |",
+              "|---|---|---|---|"]  # fmt: skip
+    for kind in NOISES:
+        mine = [r for r in found["noises"] if r["noise"] == kind]
+        cells = [" / ".join(f"{r['change_points']:.2f}" for r in mine)]
+        cells += [" / ".join(f"{r['signal'][n] / r['plain'][n]:.2f}" for r in mine) for n in ("20.0", "40.0")]
+        lines.append(f"| {kind} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments):
+    """All of it, kept as it comes, so that a run that was stopped goes on; then the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=Path("information.json"))
+    parser.add_argument("--recordings", type=int, default=24)
+    parser.add_argument("--docs", type=Path)
+    given = parser.parse_args(arguments)
+    found = json.loads(given.out.read_text()) if given.out.exists() else {"rows": [], "noises": []}
+
+    def keep(**more):
+        found.update(more)
+        given.out.write_text(json.dumps(found, indent=1))
+
     for flip in FLIPS[::-1]:
         for gamma in (0.5, 0.1, 0.9):
-            if any(row["criterion"] == gamma and row["flip_rate"] == flip for row in known):
+            if any(row["criterion"] == gamma and row["flip_rate"] == flip for row in found["rows"]):
                 continue
-            rows, seconds = condition(gamma, flip, n=n, most=100, quick=False)
-            p95 = float(np.quantile(seconds, 0.95))
-            known += [{**row, "p95": p95} for row in rows]
-            out.write_text(json.dumps(known, indent=1))
-            print(gamma, flip, {k: round(float(x), 2) for k, x in verdict(rows).items()}, f"p95 {p95:.3f} s", flush=True)
+            rows, seconds = condition(gamma, flip, n=given.recordings, most=80, quick=False)
+            keep(rows=found["rows"] + rows)
+            words = {k: round(float(x), 2) for k, x in verdict(rows).items()}
+            print(gamma, flip, words, f"p95 {np.quantile(seconds, 0.95):.3f} s", flush=True)
+    if len(found["noises"]) < len(NOISES) * 3:
+        keep(noises=[])
+        for row in noises(max(3, given.recordings // 2)):
+            keep(noises=[*found["noises"], row])
+            print(row, flush=True)
+    if "stopped" not in found:
+        for n_events in (3, None):
+            row = stopped(timelines(given.recordings, n_events=n_events), 0.5, 0.05)
+            keep(stopped=[*found.get("stopped", []), {"n_events": n_events, **row}])
+            print("stopped", row, flush=True)
+    if "waits" not in found:
+        hour, minute = waits(3600.0, 360, 300), waits(60.0, 6, 80)
+        keep(waits={name: float(np.quantile(x, 0.95)) for name, x in (("minute", minute), ("hour", hour))})
+        print(found["waits"], flush=True)
+    if given.docs:
+        print(page(found, given.docs))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -8,6 +8,7 @@ made again, and give the same.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -228,6 +229,7 @@ class Belief:
 
 
 _beliefs: OrderedDict[bytes, Belief] = OrderedDict()
+_lock = threading.Lock()
 
 
 def _first(low: float, high: float, expected: Expected, signal: Signal) -> Belief:
@@ -254,15 +256,17 @@ def belief(
         mark.update(np.array([a, b, said]).tobytes())
         marks.append(mark.digest())
     k = next((k for k in range(len(marks) - 1, -1, -1) if marks[k] in _beliefs), -1)
-    now = _beliefs[marks[k]] if k >= 0 else _first(low, high, expected, signal)
+    now = _beliefs.get(marks[k]) if k >= 0 else None
+    now, k = (_first(low, high, expected, signal), -1) if now is None else (now, k)
     for j in range(max(k, 0), len(present)):
         now = now.tell(segments[j], float(present[j]))
         if (j + 1) % MARK == 0:
             _beliefs[marks[j + 1]] = now
     if 0 < k < len(present) and k % MARK:
-        del _beliefs[marks[k]]
-    _beliefs[marks[-1]] = now
-    _beliefs.move_to_end(marks[-1])
-    while len(_beliefs) > _KEPT:
-        _beliefs.popitem(last=False)
+        _beliefs.pop(marks[k], None)
+    with _lock:
+        _beliefs[marks[-1]] = now
+        _beliefs.move_to_end(marks[-1])
+        while len(_beliefs) > _KEPT:
+            _beliefs.popitem(last=False)
     return now

@@ -25,7 +25,7 @@ from ..formats import write
 from ..intervals import merge
 from ..results import to_json
 from .answers import Collected, Returned, collect, read_returned
-from .base import Method, Recording
+from .base import Method, Recording, with_signal
 from .export import Exporter, text_of
 from .query_sets import COLUMNS, METHODS, asked_so_far, make_method, queries
 from .store import NAME, Answer, State, Store, fingerprint
@@ -120,10 +120,15 @@ class Campaign:
 
     def everything(self) -> dict[str, Recording]:
         """All recordings of the campaign, those too that were not asked about yet."""
-        return {
+        known = {
             name: Recording(name, one["seconds"], path=_found(self.folder, one))
             for name, one in self.state.recordings.items()
         }
+        settings = self.state.settings
+        features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
+        if settings["method"] != "information" or not self.parameters.get("signal", True) or features == "arrays":
+            return known
+        return with_signal("information", known, features and _found(self.folder, features), hop, rate)
 
     def options(self) -> dict[str, Any]:
         """What :func:`weakly.queries` needs to go on: the method, its parameters, the signal, the answers so far."""

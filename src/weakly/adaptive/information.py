@@ -203,6 +203,11 @@ class Information(Method):
         return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
                 "answers_left": left, "surprise": known.z, "doubt": known.doubt}  # fmt: skip
 
+    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float]:
+        """Expected wrong time, events and answers that are left, over all stretches of a recording."""
+        states = [self.state(recording, asked, part) for part in self.stretches(recording)]
+        return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
+
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments that tell most for their cost, of the first stretch that needs any; none when targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
