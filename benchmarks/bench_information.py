@@ -304,7 +304,7 @@ def main(arguments):
             keep(stopped=[*found.get("stopped", []), {"n_events": n_events, **row}])
             print("stopped", row, flush=True)
     if "waits" not in found:
-        hour, minute = waits(3600.0, 360, 300), waits(60.0, 6, 80)
+        hour, minute = waits(3600.0, 360, 150), waits(60.0, 6, 60)
         keep(waits={name: float(np.quantile(x, 0.95)) for name, x in (("minute", minute), ("hour", hour))})
         print(found["waits"], flush=True)
     if given.docs:
