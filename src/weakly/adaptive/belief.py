@@ -79,7 +79,7 @@ class Expected:
     @property
     def digest(self) -> bytes:
         """Equal for equal laws."""
-        return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + bytes(str(self.doubt), "ascii")).digest()
+        return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,9 @@ class Belief:
         x = self.numbers[:, NAMES.index(name)]
         if name == "presence_criterion":
             return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
-        return np.asarray(0.5 / (1 + np.exp(-x)) if name in ("guess_rate", "lapse_rate") else np.exp(x), dtype=np.float64)
+        if name in ("guess_rate", "lapse_rate"):
+            return np.asarray(0.5 / (1 + np.exp(-x)), dtype=np.float64)
+        return np.asarray(np.exp(x), dtype=np.float64)
 
     @property
     def z(self) -> float:
@@ -174,12 +176,9 @@ class Belief:
         return Belief(self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
                       ends[:, :used].copy(), count, numbers, surprise, spread)  # fmt: skip
 
-    def best(
-        self, n: int = 1, *, share: float, shortest: float, refused: Intervals, inside: tuple[float, float] | None = None
-    ) -> Intervals:
-        """The n segments that tell most together about every moment's label for their cost; fewer if none tells."""
-        low, high = inside or (self.low, self.high)
-        segments = self._candidates(share, shortest, low, high)
+    def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
+        """The n segments that tell most together about every label from start to end for their cost; fewer if none."""
+        segments = self._candidates(share, shortest)
         for bad in refused:  # what could not be told is not asked again
             both = np.minimum(segments[:, 1], bad[1]) - np.maximum(segments[:, 0], bad[0])
             either = np.maximum(segments[:, 1], bad[1]) - np.minimum(segments[:, 0], bad[0])
@@ -187,11 +186,11 @@ class Belief:
         if len(segments) == 0:
             return np.empty((0, 2))
         cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
-        step = (self.high - self.low) / _COARSE
+        step = (end - start) / _COARSE
         rng, worlds, found = np.random.default_rng(len(self.present)), [self.weight], []
         for k in range(n):
             gain = np.mean([
-                particles.gains(self.starts, self.ends, self.count, self.numbers, w, segments, self.low, step, _COARSE)
+                particles.gains(self.starts, self.ends, self.count, self.numbers, w, segments, start, step, _COARSE)
                 for w in worlds
             ], axis=0) / cost  # fmt: skip
             best = int(np.argmax(gain))
@@ -207,16 +206,21 @@ class Belief:
         after = weight * (present if rng.random() < float(weight @ present) else 1 - present)
         return np.asarray(after / after.sum(), dtype=np.float64)
 
-    def _candidates(self, share: float, shortest: float, low: float, high: float) -> Intervals:
-        """Segments between points where an answer can turn: where a growing segment comes to hold enough of an event."""
+    def _candidates(self, share: float, shortest: float) -> Intervals:
+        """Segments between points where an answer can turn: where a growing segment holds enough of an event."""
+        low, high = self.low, self.high
         within = np.arange(self.starts.shape[1])[None] < self.count[:, None]
         need = self.value("presence_criterion")[:, None] * (self.ends - self.starts)
         even, q = np.linspace(low, high, _CUTS // 2 + 1), (np.arange(_CUTS) + 0.5) / _CUTS
-        onsets, offsets = even[:-1], even[1:]
-        if within.any():
-            onsets = np.concatenate((onsets, np.quantile((self.ends - need)[within], q)))
-            offsets = np.concatenate((offsets, np.quantile((self.starts + need)[within], q)))
-        onsets, offsets = (np.unique(np.round(np.clip(x, low, high), 3)) for x in (onsets, offsets))
+        middle = (self.starts + self.ends) / 2  # a segment around it is the shortest that holds enough
+        ends: list[Array] = []
+        for plain, turns in (
+            (even[:-1], (self.ends - need, middle - need / 2)),
+            (even[1:], (self.starts + need, middle + need / 2)),
+        ):
+            cuts = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
+            ends.append(np.unique(np.round(np.clip(np.concatenate(cuts), low, high), 3)))
+        onsets, offsets = ends
         told = particles.bits(self.starts, self.ends, self.count, self.numbers, self.weight, onsets, offsets)
         length = offsets[None] - onsets[:, None]
         long_enough = length >= min(shortest, high - low) - 1e-3
@@ -240,7 +244,9 @@ def _first(low: float, high: float, expected: Expected, signal: Signal) -> Belie
     particles.begin(rng, numbers, starts, ends, count, low, high)
     if len(signal.edge):
         blank = np.empty((0, 2)), np.empty(0), np.empty(0), np.empty(0, np.int64)
-        particles.move(rng, starts, ends, count, numbers, *blank, low, high, expected.prior, signal, SPREAD, 5 * _EFFORT)
+        particles.move(
+            rng, starts, ends, count, numbers, *blank, low, high, expected.prior, signal, SPREAD, 5 * _EFFORT
+        )
     return Belief(low, high, expected, signal, np.empty((0, 2)), np.empty(0), starts, ends, count, numbers)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,11 +58,11 @@ class Information(Method):
 
     Parameters
     ----------
-    wrong_time : seconds of expected wrong label in a recording at which to stop; left out, a tenth of the expected event
-        seconds, or 0.2 % of the recording where that is more.
+    wrong_time : seconds of expected wrong label in a recording at which to stop; left out, a tenth of the expected
+        event seconds, or 0.2 % of the recording where that is more.
     event_length : the law of lengths as text: ``1``, ``0.5,1,4``, ``lognorm:s=0.5,scale=1``; event_rate : events that
-        start per second; presence_criterion, guess_rate, lapse_rate : how the annotator answers. All of them are learned
-        from the answers; what is given is where learning begins, and what the answers contradict is given up.
+        start per second; presence_criterion, guess_rate, lapse_rate : how the annotator answers. All of them are
+        learned from the answers; what is given is where learning begins, and what the answers contradict is given up.
     query_cost_share : r, the cost of a query that does not grow with its length.
     shortest : seconds of the shortest segment that is asked.
     batch : segments of a recording that are asked in one round, for tools that cannot ask one at a time.
@@ -138,8 +139,7 @@ class Information(Method):
         n = 1 if recording.length <= 1.5 * _STRETCH else int(np.ceil(recording.length / _STRETCH))
         ends = np.linspace(0.0, recording.length, n + 1)
         return [
-            Stretch(float(a), float(b), max(0.0, float(a) - _BEYOND), min(recording.length, float(b) + _BEYOND))
-            for a, b in zip(ends[:-1], ends[1:])
+            Stretch(a, b, max(0.0, a - _BEYOND), min(recording.length, b + _BEYOND)) for a, b in pairwise(ends.tolist())
         ]
 
     def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
@@ -209,7 +209,7 @@ class Information(Method):
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The segments that tell most for their cost, of the first stretch that needs any; none when targets are met."""
+        """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
         for part in self.stretches(recording):
@@ -218,7 +218,7 @@ class Information(Method):
                 continue
             mine = part.asked(asked)
             found = self.belief(recording, asked, part).best(
-                self.batch, share=self.query_cost_share, shortest=self.shortest,
+                self.batch, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
                 refused=mine.segments[np.isnan(mine.present)],
             )  # fmt: skip
             if len(found):

@@ -57,12 +57,12 @@ class Signal(NamedTuple):
 
 
 @kernel
-def _logistic(x: float) -> float:
+def _logistic(x: float) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
 @kernel
-def _prior(x: Any, prior: Prior) -> float:
+def _prior(x: Any, prior: Prior) -> Any:
     total, top = np.zeros(2), -np.inf
     for c in range(2):
         value = prior.log_weight[c]
@@ -77,13 +77,13 @@ def _prior(x: Any, prior: Prior) -> float:
 
 
 @kernel
-def _length(d: float, mu: float, sigma: float) -> float:
+def _length(d: float, mu: float, sigma: float) -> Any:
     z = (np.log(d) - mu) / sigma
     return -0.5 * z * z - np.log(d * sigma) - _HALF_LOG_TAU
 
 
 @kernel
-def _at(weight: float, signal: Signal, means: Any) -> float:
+def _at(weight: float, signal: Signal, means: Any) -> Any:
     place = weight / signal.weights[-1] * (len(signal.weights) - 1)
     k = min(len(signal.weights) - 2, int(place))
     part = min(1.0, place - k)
@@ -91,7 +91,7 @@ def _at(weight: float, signal: Signal, means: Any) -> float:
 
 
 @kernel
-def _says(a: float, b: float, x: Any, signal: Signal) -> float:
+def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
     """What the signal makes of one event."""
     if len(signal.edge) == 0:
         return 0.0
@@ -109,7 +109,7 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> float:
 
 
 @kernel
-def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, span: float) -> float:
+def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, span: float) -> Any:
     """The logarithm of the weight of a timeline before any answer."""
     rate, mu, sigma = np.exp(x[4]), x[5], np.exp(x[6])
     total, busy = many * x[4], 0.0
@@ -121,7 +121,7 @@ def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, span: f
 
 
 @kernel
-def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> float:
+def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
     """The largest share of one event in a segment."""
     most = 0.0
     for k in range(many):
@@ -135,7 +135,7 @@ def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> float:
 
 
 @kernel
-def _chance(h: float, gamma: float, spread: float, guess: float, lapse: float) -> float:
+def _chance(h: float, gamma: float, spread: float, guess: float, lapse: float) -> Any:
     """P(present) of a segment that holds this share of an event."""
     if h <= 0:
         return guess
@@ -154,7 +154,7 @@ def _heard(x: Any) -> Any:
 
 
 @kernel
-def _answer(h: float, present: float, heard: Any) -> float:
+def _answer(h: float, present: float, heard: Any) -> Any:
     p = _chance(h, heard[0], heard[1], heard[2], heard[3])
     return np.log(max(1e-300, p if present > 0.5 else 1 - p))
 
@@ -187,7 +187,7 @@ def begin(rng: Any, x: Any, starts: Any, ends: Any, count: Any, low: float, high
 
 
 @kernel
-def _place(middle: float, segments: Any, yes: Any, low: float, high: float) -> float:
+def _place(middle: float, segments: Any, yes: Any, low: float, high: float) -> Any:
     """The logarithm of how likely a new event is proposed around a middle: anywhere, or in a present segment."""
     inside = 0.0
     for j in yes:
@@ -375,7 +375,7 @@ def move(
 
 
 @kernel
-def _entropy(p: float) -> float:
+def _entropy(p: float) -> Any:
     if p <= 0 or p >= 1:
         return 0.0
     return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))

@@ -76,7 +76,7 @@ class Queries:
         return self.listened + seconds_per_answer * self.n_queries
 
     def by_hand(self, *, seconds_per_event: float = 15.0) -> float | None:
-        """Seconds of work to draw the expected events by hand: everything heard once; None where nothing is expected."""
+        """Seconds of work to draw the expected events by hand, everything heard once; None if none are expected."""
         if "n_events" not in self.left:
             return None
         heard = sum(one.length for one in self.recordings.values())
@@ -184,7 +184,8 @@ def queries(
         needs to be known), or your own :class:`~weakly.adaptive.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
-    queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of them share.
+    queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of
+        them share.
     batch : for change points, ask so many recordings at a time; the boundaries of the next batch are those of a model
         that has learned from the answers so far.
     events : strong labels, for the oracle, for calibration items and for pictures.
@@ -385,15 +386,20 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
 
 
 def _rows(
-    method: Method, known: dict[str, Recording], label: str, answers: Answers | None, left: dict[str, float] | None = None
+    method: Method,
+    known: dict[str, Recording],
+    label: str,
+    answers: Answers | None,
+    left: dict[str, float] | None = None,
 ) -> list[tuple[Any, ...]]:
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
     each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
     method = method.among(each)
     rows = [row for one, asked in each.values() for row in rows_of(method, one, label, asked)]
-    for one, asked in each.values() if left is not None else ():
-        for word, value in (method.outlook(one, asked) or {}).items():
-            left[word] = left.get(word, 0.0) + value
+    if left is not None:
+        for one, asked in each.values():
+            for word, value in (method.outlook(one, asked) or {}).items():
+                left[word] = left.get(word, 0.0) + value
     return rows
 
 

@@ -85,7 +85,9 @@ def queries(
         0.0, "--lapse-rate", help="How often an absent is wrong: boundary search; information learns it."
     ),
     wrong_time: float = typer.Option(
-        None, "--wrong-time", help="Information stops here: expected wrong seconds per recording; else a tenth of events."
+        None,
+        "--wrong-time",
+        help="Information stops here: expected wrong seconds per recording; else a tenth of events.",
     ),
     event_length: str = typer.Option(
         None, "--event-length", help="Information: seconds or a law to begin with; else learned."
@@ -197,7 +199,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         left = found.left["answers_left"]
         each = seconds_per_answer + found.listened / found.n_queries
         typer.echo(
-            f"about {found.left['n_events']:.0f} events and {found.left['wrong_time']:.1f} s of wrong label are expected; "
+            f"expected: {found.left['n_events']:.0f} events and {found.left['wrong_time']:.1f} s of wrong label; "
             f"about {left:.0f} answers to the target, {left * each / 60:.0f} min"
             + (f": drawing by hand is cheaper, {hand / 60:.0f} min" if hand < left * each else "")
         )
