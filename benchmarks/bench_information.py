@@ -35,6 +35,7 @@ from weakly.audio import log_mel, soundscape
 from .noises import NOISES, noise
 
 LENGTH, MEAN, SPREAD = 30.0, 1.0, 0.5
+SHORTEST = 0.1  # seconds of a segment; the other methods may ask shorter ones
 AT = (5, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200)
 CRITERIA, FLIPS = (0.1, 0.5, 0.9), (0.0, 0.05)
 
@@ -95,7 +96,7 @@ def others(recordings, criterion, flip_rate, *, quick=False):
 
 def informed(recordings, criterion, flip_rate, *, most, features=False, stop=False, **how):
     """The method under test: one row per number of answers, and the time that a next query took."""
-    method = Information(wrong_time=None if stop else 1e-6, query_cost_share=1.0, signal=features, **how)
+    method = Information(wrong_time=None if stop else 1e-6, query_cost_share=1.0, signal=features, **{"shortest": SHORTEST, **how})
     at = [n for n in AT if n <= most]
     kept, stated, seconds, earlier = {n: [] for n in at}, {n: [] for n in at}, [], []
     for k, one in enumerate(recordings):
@@ -120,7 +121,7 @@ def informed(recordings, criterion, flip_rate, *, most, features=False, stop=Fal
 
 def stopped(recordings, criterion, flip_rate, **how):
     """Mean stated and mean true wrong time where the method stops by itself."""
-    method, earlier, stated = Information(query_cost_share=1.0, **how), [], []
+    method, earlier, stated = Information(query_cost_share=1.0, shortest=SHORTEST, **how), [], []
     for k, one in enumerate(recordings):
         earlier.append(labelled(method, one, _asker(criterion, flip_rate, k), earlier=earlier, most_queries=300))
         known = method.among({x.recording.name: (x.recording, x.asked) for x in earlier[:-1]})

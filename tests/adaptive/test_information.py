@@ -234,3 +234,33 @@ def test_the_door():
                         ({"presence_criterion": 50}, "percentage"), ({"event_length": "x"}, "x")):  # fmt: skip
         with pytest.raises(wk.InvalidInput, match=said):
             wk.queries({"a": 30.0}, method="information", **wrong)
+
+
+def test_killed_it_asks_the_same(tmp_path):
+    """kill -9 in the middle of `queries --resume`, then again: the queries of a campaign that was never disturbed."""
+    import os
+    import signal
+    import time
+
+    from benchmarks.bench_campaign import command, export, started
+    from weakly.adaptive.campaign import Campaign
+
+    truth = np.array([[3.0, 4.5], [12.0, 12.8]])
+    for name in ("calm", "killed"):
+        wk.queries({"a": 20.0}, method="information", queries_per_recording=3).write(tmp_path / name)
+    for turn in range(3):
+        for name in ("calm", "killed"):
+            frame = Campaign.open(tmp_path / name).queries
+            said = SimulatedAnnotator(0.5)(truth, frame[["onset", "offset"]].to_numpy(float))
+            answers = export(tmp_path / "e.csv", frame["query"], "ann", np.where(said == 1, "yes", "no"))
+            assert command("answers", answers, "--queries", tmp_path / name)[0] == 0
+            if name == "killed":
+                child = started("queries", "--resume", tmp_path / name)
+                time.sleep(0.1 * turn)
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                beliefs._beliefs.clear()
+            assert command("queries", "--resume", tmp_path / name)[0] == 0
+    calm, killed = (Campaign.open(tmp_path / name).queries for name in ("calm", "killed"))
+    assert len(calm) == 12
+    assert calm["query"].tolist() == killed["query"].tolist()

@@ -42,7 +42,7 @@ def _logit(p: float) -> float:
 #: What is possible before anything is known, on the scales of the particles: medians and standard deviations.
 MEDIAN = np.array([0.0, np.log(0.01), _logit(0.06), _logit(0.06), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
                    np.log(0.2)])  # fmt: skip
-SPREAD = np.array([1.3, 0.8, 1.0, 1.0, 1.2, 1.2, 0.5, 1.0, 1.0])
+SPREAD = np.array([1.3, 0.8, 1.0, 1.0, 1.5, 1.4, 0.5, 1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ class Belief:
             (even[1:], (self.starts + need, middle + need / 2)),
         ):
             cuts = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
-            ends.append(np.unique(np.round(np.clip(np.concatenate(cuts), low, high), 3)))
+            ends.append(np.unique(np.clip(np.round(np.concatenate(cuts), 3), low, high)))
         onsets, offsets = ends
         told = particles.bits(self.starts, self.ends, self.count, self.numbers, self.weight, onsets, offsets)
         length = offsets[None] - onsets[:, None]

@@ -48,7 +48,7 @@ class Stretch:
 
     def asked(self, asked: Asked) -> Asked:
         """The answers that lie within, the unsure ones too."""
-        within = (asked.segments[:, 0] >= self.low - 1e-6) & (asked.segments[:, 1] <= self.high + 1e-6)
+        within = (asked.segments[:, 0] >= self.low - 2e-3) & (asked.segments[:, 1] <= self.high + 2e-3)
         return Asked(asked.segments[within], asked.present[within])
 
 

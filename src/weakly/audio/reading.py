@@ -153,7 +153,7 @@ def say_skipped(skipped: dict[Path, str], total: int) -> None:
 
 
 def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None = None) -> Iterator[Samples]:
-    """The recording as consecutive mono blocks (the mean of its channels), at most this many seconds each.
+    """The recording as consecutive blocks (samples, channels), at most this many seconds each.
 
     A file that ends before its header says raises InvalidInput with the time it reached.
     """
@@ -162,7 +162,7 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
     if signal.path.suffix.lower() in SIGNALS:
         values = _signal_values(signal.path)
         for first in range(0, len(values), step):
-            yield np.asarray(values[first : first + step], dtype=np.float32).mean(axis=1)
+            yield np.asarray(values[first : first + step], dtype=np.float32)
         return
     sf = _soundfile()
     done = 0
@@ -170,7 +170,7 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
         with sf.SoundFile(str(signal.path)) as file:
             while len(block := file.read(step, dtype="float32", always_2d=True)):
                 done += len(block)
-                yield block.mean(axis=1)
+                yield block
     except (sf.SoundFileError, RuntimeError) as error:
         at = done / signal.sample_rate
         raise InvalidInput(f"{signal.path}: corrupt after {at:.3g} s: {_words(error)}") from error
@@ -196,8 +196,10 @@ def _signal_values(path: Path) -> NDArray[Any]:
         except (ValueError, pd.errors.ParserError) as error:
             raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
+    if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
+        values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,) or (samples, channels)")
+        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose")
     found: NDArray[Any] = values
     return found
 
