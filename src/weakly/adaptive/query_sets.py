@@ -199,7 +199,8 @@ def queries(
         of the expected event seconds. event_length (a law as text), event_rate (per second), presence_criterion,
         guess_rate, lapse_rate : where its learning begins, if anything is known. signal : whether it listens to the
         audio or features for hints. Its queries_per_recording are those of a round: 1, unless the tool needs more.
-    children, start, n_events, query_cost_share : of bisection. tolerance, guess_rate, lapse_rate : of boundary search.
+    children, start, n_events, query_cost_share : of bisection. tolerance : of boundary search. guess_rate, lapse_rate :
+        how often answers are wrong; bisection and boundary search then ask again, information learns it.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
     calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
@@ -305,6 +306,8 @@ def _bisection(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
         children=p.get("children") or "halves",
         n_events=_or(p.get("n_events"), 1.0),
         query_cost_share=_or(p.get("query_cost_share"), 0.5),
+        guess_rate=_or(p.get("guess_rate"), 0.0),
+        lapse_rate=_or(p.get("lapse_rate"), 0.0),
     )
 
 

@@ -199,7 +199,9 @@ def _signal_values(path: Path) -> NDArray[Any]:
     if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
         values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose")
+        raise InvalidInput(
+            f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
+        )
     found: NDArray[Any] = values
     return found
 

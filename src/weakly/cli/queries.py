@@ -79,10 +79,10 @@ def queries(
     query_cost_share: float = typer.Option(0.5, "--query-cost-share", help="The paper's r; bisection's start."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
     guess_rate: float = typer.Option(
-        0.0, "--guess-rate", help="How often a present is wrong: boundary search; information learns it."
+        0.0, "--guess-rate", help="How often a present is wrong: bisection and boundary then ask again."
     ),
     lapse_rate: float = typer.Option(
-        0.0, "--lapse-rate", help="How often an absent is wrong: boundary search; information learns it."
+        0.0, "--lapse-rate", help="How often an absent is wrong; information learns both."
     ),
     wrong_time: float = typer.Option(
         None,
