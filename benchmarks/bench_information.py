@@ -171,7 +171,8 @@ def verdict(rows):
     at40 = next((row["wrong_time"] for row in by["information"] if row["n_queries"] == 40), np.nan)
     d = 0.1 * 3 * MEAN  # the wrong time at which F1 is .95
     return {"answers": mine, "boundary": theirs, "best_other": best, "at40": at40, "bound": bound(d, flip_rate=flip),
-            "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"], "stated": end["stated"]}  # fmt: skip
+            "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"],
+            "stated": end["stated"]}  # fmt: skip
 
 
 def run():

@@ -243,6 +243,7 @@ def test_killed_it_asks_the_same(tmp_path):
     import time
 
     from benchmarks.bench_campaign import command, export, started
+
     from weakly.adaptive.campaign import Campaign
 
     truth = np.array([[3.0, 4.5], [12.0, 12.8]])

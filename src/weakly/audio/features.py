@@ -72,8 +72,8 @@ def log_mel(
 
     Parameters
     ----------
-    path : an audio file, or a signal in npy or CSV with its ``sample_rate``; any rate, any number of channels, each with
-        bands of its own.
+    path : an audio file, or a signal in npy or CSV with its ``sample_rate``; any rate, any number of channels, each
+        with bands of its own.
     hop, frame : seconds from one frame to the next, and of each frame.
     n_bands : mel bands; fewer where the rate leaves less frequency bins.
 
