@@ -55,7 +55,9 @@ def timelines(n, *, n_events=3, length=LENGTH, seed=1):
 
 
 def bound(wrong_time, *, flip_rate, n_events=3, length=LENGTH):
-    """Answers below which no method can reach this wrong time: bits to say the events so well, over bits per answer.
+    """Answers that say every event to this wrong time: bits for their edges, over bits per answer.
+
+    A lower bound where all events are found; a method that leaves events out pays their length instead.
 
     The differential entropy of the edges, less that of the Laplace law, which has the most for a mean absolute error
     of ``wrong_time`` over all edges (Shannon's lower bound); an answer tells one bit less its own entropy.
@@ -252,9 +254,9 @@ def page(found, folder):
                     ax.plot(*xy, marker="osD^"[k], markersize=3, linestyle=line, color=COLOURS[k], label=name)
                 oracle = next(r["wrong_time"] for r in rows if r["method"] == "oracle")
                 ax.plot([7], [max(oracle, 0.03)], marker="*", markersize=9, linestyle="", color="black", label="oracle")
-                d = np.geomspace(0.03, 3, 60)
+                d = np.geomspace(0.03, 0.6, 60)
                 least = [bound(x, flip_rate=flip) for x in d]
-                ax.plot(least, d, color="grey", linestyle=":", label="no method can")
+                ax.plot(least, d, color="grey", linestyle=":", label="bits needed")
                 ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
                 ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
                 if i:
