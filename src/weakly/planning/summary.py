@@ -32,12 +32,35 @@ def instruction(made: Row) -> str:
         k = made.design.windows_per_cell
         votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
         return f"Label {width} windows, one every {seconds(made.hop or 0.0)}, and call a moment present if {votes}"
+    if made.method == "passes":
+        return f"Label in {len(made.passes)} passes, {_each(made)}"
+    if made.method == "boundary":
+        return (
+            f"Label {width} segments, then search where the events in the present ones begin and end, by halving down "
+            f"to {seconds(made.tolerance or 0.0)}"
+        )
     if made.method == "bisection":
         return f"Ask {seconds(made.start_length or 0.0)} segments and halve those that are present, down to {width}"
     return {
         "everything": "Call everything present and ask nobody",
         "nothing": "Call nothing present and ask nobody",
     }.get(made.method, f"Label {width} segments")
+
+
+def _each(made: Row) -> str:
+    """What is asked about whom, for few passes; how many halve or not, for many."""
+    halves = made.passes[0][1].method == "bisection"
+    if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
+        widths = [own.segment_length or 0.0 for _, own in made.passes]
+        kind = "halving down to lengths" if halves else "each with segments"
+        return f"{kind} from {digits(min(widths))} to {seconds(max(widths))}, by how long the classes last"
+    said = [
+        f"{' and '.join(labels)} "
+        + (f"by halving {seconds(own.start_length or 0.0)} segments down to " if halves else "with ")
+        + f"{seconds(own.segment_length or 0.0)}{'' if halves else ' segments'}"
+        for labels, own in made.passes
+    ]
+    return ", ".join(said)
 
 
 def expectation(task: Task, made: Row) -> str:
@@ -171,7 +194,9 @@ def _equal(plan: Plan) -> list[str]:
     low, high = plan.equal_range
     if high <= low * 1.0001:
         return []
-    noun = {"windows": "Windows", "bisection": "Leaves"}.get(plan.recommended.method, "Segments")
+    if plan.recommended.method == "boundary":
+        return []
+    noun = {"windows": "Windows", "bisection": "Shortest segments"}.get(plan.recommended.method, "Segments")
     reason = "the fewest queries" if plan.recommended.method == "fixed" else "the least cost"
     return [f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."]
 

@@ -36,9 +36,9 @@ class Spread:
     def of(cls, task: Task, rows: list[Row]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
-        ways = contenders(rows)
+        ways = contenders([row for row in rows if row.method != "boundary"])
         if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
-            parts = [in_recordings(task, labels_of(row)) for row in ways]
+            parts = [in_recordings(task, row.design.same_labels) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
         values = model.lengths.values if isinstance(model, OneEvent) else None
         if values is not None and values.size > 2:
@@ -53,12 +53,11 @@ class Spread:
         count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), 1.0), 1, 8))
         made = []
         for k, row in enumerate(self.ways):
-            way = labels_of(row)
-            hop = float(way.hop or way.segment_length or 0.0)
-            long = task.recording_length >= 5 * float(way.segment_length or 0.0)
-            phases = [hop * j / count for j in range(1, count)] if long else []
+            way = row.design.same_labels
+            widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
+            shifts = [j / count for j in range(1, count)] if task.recording_length >= 5 * widest and not way.tolerance else []
             made.append(
-                (self.parts[:, k] + sum(in_recordings(task, way, phase) for phase in phases)) / (1 + len(phases))
+                (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
             )
         return np.stack(made, axis=1)
 
@@ -66,7 +65,7 @@ class Spread:
         """The same with this way among the others, and where it stands."""
         if row in self.ways:
             return self, self.ways.index(row)
-        part = in_recordings(task, labels_of(row)) if self.unit == "recording" else _per_event(task, row)
+        part = in_recordings(task, row.design.same_labels) if self.unit == "recording" else _per_event(task, row)
         return Spread(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(self.ways)
 
     @cached_property
@@ -85,16 +84,11 @@ class Spread:
         return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
 
 
-def labels_of(row: Row) -> Design:
-    """The design that gives the same labels at once: halving without wrong answers gives those of its leaves."""
-    return Design("fixed", row.segment_length) if row.method == "bisection" else row.design
-
-
 def _per_event(task: Task, row: Row) -> Floats:
     """The same from the lengths of an observed sample: each event alone in a recording."""
     model = task.model
     assert isinstance(model, OneEvent)
-    part = OneEvent(model.lengths, model.longest).measure(labels_of(row), task.criteria)
+    part = OneEvent(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
     raw, base = part.raw, part.base
     right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
@@ -123,7 +117,9 @@ def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
 
 def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
-    if known is None or not picked.asks or (picked.method == "bisection" and not task.criteria.certain):
+    if known is None or not picked.asks or not (task.criteria.certain or picked.method in ("fixed", "windows")):
+        return None
+    if picked.method == "boundary" and known.unit == "event":
         return None
     spread, own = known.including(task, picked)
     ways = spread.ways
