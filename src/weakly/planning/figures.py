@@ -26,11 +26,11 @@ CAPTIONS = {
     "cost": "What each way costs for the same work, and the wrong time that it leaves.",
     "timeline": "Events (green) and the segments that each way labels present (orange): the first row is the truth.",
 }
-_METHOD = {"fixed": 0, "windows": 2, "bisection": 1, "boundary": 4, "passes": 3, "nothing": 6, "everything": 6, "oracle": 6}
+_METHOD = {"fixed": 0, "bisection": 1, "windows": 2, "passes": 3, "boundary": 4}
 
 
 def _colour(method: str) -> str:
-    return plot.COLOURS[_METHOD[method]]
+    return plot.COLOURS[_METHOD.get(method, 6)]
 
 
 def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:

@@ -35,7 +35,7 @@ _KEPT = 4  # hops that stay of a recording's middle, besides those that the wind
 _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
-_NOISY = 40  # events on which noisy searches are simulated
+_NOISY = 16  # events on which noisy searches are simulated
 _GAUSS = np.polynomial.legendre.leggauss(3)
 _DRAFT = 4_000  # events of a class on which windows are searched where there are many more
 
@@ -68,9 +68,9 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
     hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
     if criteria.certain:  # nobody says present where nothing is
-        none, more = np.zeros(len(RAW)), np.zeros(len(BASE))
-        more[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
-        return none, more
+        worth = np.zeros(len(BASE))
+        worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
+        return np.zeros(len(RAW)), worth
     quiet = Timelines(np.empty((0, 2)), np.zeros(3, dtype=np.int64), hop * np.array([few, few + 1.0]))
     raw, base = _mixed(quiet, design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
@@ -81,18 +81,19 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
 def _searched(part: Recordings, design: Design, criteria: Criteria) -> Measured:
     """Boundary search: exact where answers hold no noise, else the method itself on some of the recordings."""
     width, tolerance = float(design.segment_length or 0.0), float(design.tolerance or 0.0)
-    if not criteria.certain and criteria.annotator is not None:
+    noisy = None if criteria.certain else criteria.annotator
+    if noisy is not None:
         part = part.part(max(1, round(len(part.full.bounds) / _NOISY)))
     lines = [line for line in (part.full, part.silent) if len(line)]
-    if not criteria.certain and criteria.annotator is not None:
+    made: list[Any]
+    if noisy is not None:
         rule = PresenceRule.fraction(criteria.middle)
-        made = [simulated(line, width, tolerance, criteria.annotator, rule) for line in lines]
+        made = [simulated(line, width, tolerance, noisy, rule) for line in lines]
     else:
-        each = [[searched(line, width, tolerance, rule) for line in lines] for _, rule, _, _ in criteria.parts()]
-        weights = [weight for weight, *_ in criteria.parts()]
-        made = [
-            tuple(sum(w * one[k][j] for w, one in zip(weights, each)) for j in (0, 1)) for k in range(len(lines))
-        ]
+        made = []
+        for line in lines:
+            each = [(weight, searched(line, width, tolerance, rule)) for weight, rule, _, _ in criteria.parts()]
+            made.append((sum(w * one[0] for w, one in each), sum(w * one[1] for w, one in each)))
     raw, base = (np.concatenate(both) for both in zip(*made))
     return Measured(raw, base, part.weight)
 
@@ -272,7 +273,7 @@ class OneEvent:
     @cached_property
     def _drawn(self) -> Recordings:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
-        n = 1000
+        n = 800
         rng = np.random.default_rng(0)
         u = (np.arange(n) + rng.random(n)) / n
         d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)

@@ -28,7 +28,8 @@ UNASKED = ("nothing", "everything")
 @dataclass(frozen=True)
 class Design:
     """What is asked: fixed segments; windows every ``hop``, of which ``votes`` make a moment present; halving from
-    ``start_length`` down to ``segment_length``; a search of the edges to ``tolerance`` after segments; classes in ``passes``, each (labels, its design); or nothing at all."""
+    ``start_length`` down to ``segment_length``; a search of the edges to ``tolerance`` after segments; classes in
+    ``passes``, each (labels, its design); or nothing at all."""
 
     method: str
     segment_length: float | None = None

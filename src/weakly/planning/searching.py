@@ -24,7 +24,7 @@ _NEAR = 1e-9
 
 
 def searched(line: Timelines, width: float, tolerance: float, rule: PresenceRule) -> tuple[Floats, Floats]:
-    """The measures of every recording (R, RAW) and (R, BASE); n_segments are the queries, listened all seconds heard."""
+    """The measures of every recording (R, RAW) and (R, BASE); n_segments counts all queries, listened all seconds."""
     raw, base = np.zeros((len(line), len(RAW))), np.zeros((len(line), len(BASE)))
     counts = np.maximum(1, np.ceil(line.lengths / width * (1 - _NEAR))).astype(np.int64)
     onset, offset, owner, asked, heard = _search(line, width, tolerance, rule, counts)
@@ -55,7 +55,8 @@ def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -
     base = np.concatenate(([0], np.cumsum(counts + 2)))  # a gap of two keeps recordings apart
     code = np.unique(base[owner[event[met]]] + segment[met])
     breaks = np.flatnonzero(np.diff(code) > 1)
-    begins, ends = code[np.concatenate(([0], breaks + 1))[: len(code)]], code[np.append(breaks, len(code) - 1)[: len(code)]]
+    begins = code[np.concatenate(([0], breaks + 1))[: len(code)]]
+    ends = code[np.append(breaks, len(code) - 1)[: len(code)]]
     which = np.searchsorted(base, begins, side="right") - 1
     low = np.maximum(begins - base[which] - 1, 0) * width
     high = np.minimum((ends - base[which] + 2) * width, line.lengths[which])

@@ -110,7 +110,7 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
-    if plan.classes:
+    if plan.classes and plan.recommended.method != "passes":
         said.append(plan.classes.words)
     return " ".join(said)
 
@@ -202,21 +202,18 @@ def _equal(plan: Plan) -> list[str]:
 
 
 def _alternative(plan: Plan) -> list[str]:
-    """The best of the simplest method beside a dearer pick, or a better method beside a simple pick."""
+    """What the simplest method would cost and leave beside another pick."""
     row = plan.recommended
-    if not row.asks:
-        return []
     fixed = next((each for each in plan.rows if each.method == "fixed"), None)
-    if row.method != "fixed" and fixed is not None and row.cost > 0:
-        saved = 1 - fixed.cost / row.cost
-        if saved > 0.02 and fixed.wrong_time > row.wrong_time:
-            times = fixed.wrong_time / max(row.wrong_time, 1e-12)
-            more = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
-            return [
-                f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {percent(saved)} less "
-                f"({count(fixed.n_queries)} queries) and leave {more} ({seconds(fixed.wrong_time)})."
-            ]
-    return []
+    if not row.asks or row.method == "fixed" or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
+        return []
+    more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
+    cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
+    left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
+    return [
+        f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
+        f"leave {left} ({seconds(fixed.wrong_time)})."
+    ]
 
 
 def notes(rows: Iterable[Row]) -> list[str]:
@@ -294,6 +291,9 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
         f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
     ]
     if not criteria.certain and criteria.annotator is not None:
-        said.append(f"Answers hold noise ({criteria.name}); bisection is worked out with it, node by node.")
+        said.append(
+            f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node, and "
+            "boundary search, where few answers are wrong, simulated on some recordings."
+        )
     said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
     return said

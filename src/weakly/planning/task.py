@@ -32,6 +32,8 @@ _FULL = 8  # windows that are then worked out on all events
 _WORTH_THREADS = 20_000  # events from which threads pay
 _TOUCHED = 5e6  # leaves that events may meet
 _CELLS = 2e6  # hops that events may last, all together: finer windows would take long
+#: Events per recording, classes and shares of wrong answers up to which noisy searches are simulated.
+_CROWD, _FEW_CLASSES, _NOISE = 8, 3, 0.1
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -132,8 +134,8 @@ class Task:
         """The sums of one design per class, the seconds heard in its passes, and the error of the wrong time."""
         if design.passes:
             each = [self.only(*labels).sums(own) for labels, own in design.passes]
-            raws, bases, heard, errors = zip(*each)
-            return np.concatenate(raws), np.concatenate(bases), sum(heard), float(np.hypot.reduce(errors))
+            raw, base = (np.concatenate([one[k] for one in each]) for k in (0, 1))
+            return raw, base, sum(one[2] for one in each), float(np.hypot.reduce([one[3] for one in each]))
         if design.method == "bisection":
             level = round(float(np.log2((design.start_length or 0.0) / (design.segment_length or 1.0))))
             return self._halved(float(design.segment_length or 0.0), level)[1]
@@ -141,8 +143,8 @@ class Task:
         raw, base = (np.array([each.sums[k] for each in parts]) for k in (0, 1))
         search = design.method == "boundary"
         drawn = getattr(self.model, "drawn", search and not (self.criteria.certain and self._known))
-        heard = base[:, B["listened"]]
-        return raw, base, float(heard.sum() if search else heard[0]), _error(parts[0]) if drawn else 0.0
+        listened = base[:, B["listened"]]
+        return raw, base, float(listened.sum() if search else listened[0]), _error(parts[0]) if drawn else 0.0
 
     @property
     def _known(self) -> bool:
@@ -274,7 +276,14 @@ class Task:
         low = min(max(shortest, 1e-4 * self.lengths.mean, 2e-6, 1e-7 * high), high / 2)
         usual = [each for each in COMMON if each <= high]
         even = high / np.arange(1, 7)  # a recording in whole parts
-        return np.unique(np.concatenate((round_lengths(low, high, _MOST), usual, even[even >= low])))
+        most = _MOST if self._busy < _WORTH_THREADS else _MOST // 2
+        return np.unique(np.concatenate((round_lengths(low, high, most), usual, even[even >= low])))
+
+    @property
+    def _busy(self) -> float:
+        """How long a look takes, in events: classes and laws of criteria count too."""
+        law = _WORTH_THREADS if self.criteria.smooth else 0
+        return float(self._ground[B["n_events"]]) + 500 * (self.n_classes - 1) + law
 
     @cached_property
     def fixed_sums(self) -> list[Sums]:
@@ -334,8 +343,10 @@ class Task:
 
     def search_rows(self) -> list[Row]:
         """Boundary searches after segments that find the events: tried on a part, the best worked out on all."""
-        if self.criteria.annotator is not None and sum(self.criteria.parts()[0][2:]) <= self.criteria.parts()[0][2] * 2:
-            return []  # such answers tell nothing
+        _, _, low, high = self.criteria.parts()[0]
+        small = self.n_events <= _CROWD and self.n_classes <= _FEW_CLASSES and max(low, 1 - high) <= _NOISE
+        if not (self.criteria.certain or small):
+            return []  # what is asked again and again takes people, and a simulation, too long
         found = [row for row in self.fixed_rows if row.event_recall >= 0.9] or self.fixed_rows
         centre = float(min(found, key=lambda row: row.wrong_time).segment_length or 1.0)
         high = max(8 * centre, float(self.lengths.quantile(0.9)))
@@ -345,8 +356,7 @@ class Task:
         designs = [
             Design("boundary", float(width), tolerance=tolerance)
             for width in widths
-            for tolerance in sorted({_round(0.05 * short), _round(0.2 * short)})
-            if tolerance < width
+            if (tolerance := _round(0.06 * short)) < width
         ]
         few = {label: model.draft() for label, model in self.models.items()}
         part = replace(self, models=few)
@@ -355,7 +365,8 @@ class Task:
         elif all(few[label] is model for label, model in self.models.items()):
             return self.rows(designs)
         draft = sorted(part.rows(designs), key=_order)
-        return self.rows([row.design for row in draft[: _FULL // 4 if self.criteria.certain else 1]])
+        many = self._busy >= _WORTH_THREADS or not self.criteria.certain
+        return self.rows([row.design for row in draft[: 1 if many else 2]])
 
     def window_rows(self) -> list[Row]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
@@ -365,13 +376,13 @@ class Task:
         if all(few[label] is model for label, model in self.models.items()):
             return draft
         draft.sort(key=_order)
-        return self.rows([row.design for row in draft[:_FULL]])
+        return self.rows([row.design for row in draft[: _FULL if self._busy < _WORTH_THREADS else _FULL // 2]])
 
     def _leaves(self) -> list[float]:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
         ordered = sorted(self.fixed_rows, key=_order)
         near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
-        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS or self.criteria.smooth else 7
+        few = 2 if self._busy >= _WORTH_THREADS or self.criteria.smooth else 6
         near = near[:: max(1, len(near) // few)]
         wide = self.grid[:: max(1, self.grid.size // few)]
         leaves = sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))

@@ -15,12 +15,13 @@ import numpy as np
 
 from .decision import EQUAL, FOUND
 from .model import B, Floats, OneEvent, R, Recordings
-from .rows import Design, Row, percent, seconds
+from .rows import WAYS, Row, percent, seconds
 from .task import Task, in_recordings, wrong_seconds
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
 _MOVED = 200_000  # events times phases
 _WAYS = 48  # ways that are compared on every resample
+_AROUND = 6.0  # times the best length, and shorter
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
 
@@ -36,7 +37,7 @@ class Spread:
     def of(cls, task: Task, rows: list[Row]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
-        ways = contenders([row for row in rows if row.method != "boundary"])
+        ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
         if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
             parts = [in_recordings(task, row.design.same_labels) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
@@ -55,7 +56,11 @@ class Spread:
         for k, row in enumerate(self.ways):
             way = row.design.same_labels
             widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
-            shifts = [j / count for j in range(1, count)] if task.recording_length >= 5 * widest and not way.tolerance else []
+            shifts = (
+                [j / count for j in range(1, count)]
+                if task.recording_length >= 5 * widest and not way.tolerance
+                else []
+            )
             made.append(
                 (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
             )
@@ -96,12 +101,20 @@ def _per_event(task: Task, row: Row) -> Floats:
     return np.repeat(np.column_stack(columns), times, axis=0)
 
 
-def contenders(rows: list[Row]) -> list[Row]:
-    """The ways that a resampled pilot might choose: those near the best."""
-    finding = [row for row in rows if row.asks and row.event_recall >= FOUND - 0.1]
-    finding = sorted(finding or (row for row in rows if row.asks), key=lambda row: row.wrong_time)
-    finding = [row for row in finding if row.wrong_time <= 1.6 * finding[0].wrong_time]
-    return finding[:: max(1, -(-len(finding) // _WAYS))]
+def contenders(rows: list[Row], most: int) -> list[Row]:
+    """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
+    this pilot. Only the good ones would let the recordings that are held back have a say."""
+    made: list[Row] = []
+    for method in WAYS[:3]:
+        own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
+        centre = (own[0].segment_length or 0.0) if own else 0.0
+        made += [row for row in own if centre / _AROUND <= (row.segment_length or 0.0) <= centre * _AROUND]
+    made = sorted((*made, *(row for row in rows if row.method == "passes")), key=_order)
+    return made[:: max(1, -(-len(made) // most))]
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    return row.event_recall < FOUND - 1e-9, row.wrong_time
 
 
 def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
@@ -161,7 +174,8 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
 
 
 def _promise(held: Floats, word: str) -> tuple[float, float, float]:
-    """A word over units, its jackknife standard error, and Student's factor for as many units as really count."""
+    """A word over units, its jackknife standard error, and Student's factor. Of units that hold uneven parts of the
+    events, about half as many count as their squared weights tell (measured: benchmarks/bench_coverage.py)."""
     from scipy.special import stdtrit
 
     n = len(held)
@@ -176,7 +190,7 @@ def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
     weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
     count = float(weight.sum() ** 2 / np.sum(weight**2))
-    return value, error, float(stdtrit(max(count - 1, 1.0), 0.95))
+    return value, error, float(stdtrit(max(count / 2, 1.0), 0.95))
 
 
 def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
