@@ -215,7 +215,8 @@ def asked_live(given, kw, row, asked, rng, n=150):
         for events, total in recordings:
             leaves = max(1, math.ceil(total / row.segment_length * (1 - 1e-9)))
             depth = math.ceil(math.log2(leaves)) if leaves > 1 else 0
-            level = min(depth, round(math.log2((row.start_length or row.segment_length) / row.segment_length)))
+            start = row.start_length or row.segment_length
+            level = min(depth, math.ceil(math.log2(start / row.segment_length) - 1e-6))
             way = Bisection(segment_length=row.segment_length, start=2 ** (depth - level))
             if row.method == "boundary":
                 low, *_, high = who.label_chances if isinstance(who, wk.Annotator) else (0.0, 1.0)

@@ -182,7 +182,7 @@ def test_who_answers():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", [1, 2, 5, 8, 11, 13, 17, 23, 31, 47])
+@pytest.mark.parametrize("seed", [0, 3, 4, 5, 8, 10, 11, 12])
 def test_random_tasks(seed):
     """Extremes included: no crash, nothing outside [0, 1], nothing dominated, targets met, and done again it agrees."""
     check(seed)

@@ -85,8 +85,8 @@ def _with_length(events: Events, recording_length: float) -> Events:
         name = last.idxmax()
         raise InvalidInput(
             f"recording_length must reach the last event, got {recording_length:g} s for {name!r} with an event that "
-            f"ends at {last.max():g} s; give a longer one, or read with on_error='skip' (--on-error skip) to leave "
-            "events past the end out"
+            f"ends at {last.max():g} s; give a longer one, or read with on_error='clip' to cut events at the end, or "
+            "'skip' to leave them out (--on-error clip, --on-error skip)"
         )
     known = events.recordings.assign(length=events.recordings["length"].fillna(recording_length))
     return Events(events.to_frame(), known)

@@ -56,11 +56,6 @@ class Design:
         return 1 if self.hop is None or self.segment_length is None else round(self.segment_length / self.hop)
 
     @property
-    def halves(self) -> bool:
-        """Whether segments are halved at all."""
-        return self.start_length is not None and self.start_length > 1.5 * (self.segment_length or 0.0)
-
-    @property
     def name(self) -> str:
         """A few words that tell it from the others, the same wherever people read of it."""
         width, hop = seconds(self.segment_length or 0.0), seconds(self.hop or 0.0)

@@ -137,14 +137,16 @@ class Task:
             raw, base = (np.concatenate([one[k] for one in each]) for k in (0, 1))
             return raw, base, sum(one[2] for one in each), float(np.hypot.reduce([one[3] for one in each]))
         if design.method == "bisection":
-            level = round(float(np.log2((design.start_length or 0.0) / (design.segment_length or 1.0))))
+            level = int(np.ceil(np.log2((design.start_length or 0.0) / (design.segment_length or 1.0)) - 1e-6))
             return self._halved(float(design.segment_length or 0.0), level)[1]
         parts = self.measured(design)
         raw, base = (np.array([each.sums[k] for each in parts]) for k in (0, 1))
         search = design.method == "boundary"
         drawn = getattr(self.model, "drawn", search and not (self.criteria.certain and self._known))
         listened = base[:, B["listened"]]
-        return raw, base, float(listened.sum() if search else listened[0]), _error(parts[0]) if drawn else 0.0
+        # The first segments are heard once for all classes, what is searched for each of them.
+        heard = listened.sum() - base[1:, B["time"]].sum() if search else listened[0]
+        return raw, base, float(heard), _error(parts[0]) if drawn else 0.0
 
     @property
     def _known(self) -> bool:
@@ -183,7 +185,7 @@ class Task:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             made[0][:, R[name]] = line[:, level, FIELDS.index(name)]
         made[1][:, B["n_segments"]] = asked[:, level]
-        design = Design("bisection", leaf, start_length=leaf * 2.0**level)
+        design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
         return design, (*made, float(heard[:, level].sum()), 0.0)
 
     def _rows(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
