@@ -6,6 +6,7 @@ any tool, from several processes at once: each is added once, and the labels fol
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import tempfile
@@ -139,6 +140,11 @@ class Campaign:
         method = self.own or self.state.settings["method"]
         if self.own is not None:
             parameters = {"label": parameters["label"]}
+        for name in {**parameters, **signal}:
+            if name not in inspect.signature(queries).parameters:
+                raise InvalidInput(
+                    f"{self.folder}: the campaign's settings hold {name!r}, which is no option: damaged?"
+                )
         return {"method": method, **parameters, **signal, "answers": collect(self.queries, self.answers).answers}
 
     @property
