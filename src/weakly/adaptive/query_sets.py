@@ -178,7 +178,7 @@ def queries(
     Parameters
     ----------
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
-    method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
+    method : "fixed" (FIX), "oracle" (ORC, needs events), "windows" (segment_length, hop, votes), "change-point"
         (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
         towards onset, offset and criterion of single events), "information" (what tells most for its cost; nothing
         needs to be known), or your own :class:`~weakly.adaptive.Method`.
@@ -339,7 +339,8 @@ def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "fixed": _fixed,
     "oracle": lambda p, recordings: Oracle(),
-    "overlapping": _overlapping,
+    "windows": _overlapping,
+    "overlapping": _overlapping,  # its name in older campaigns
     "change-point": _change_point,
     "bisection": _bisection,
     "boundary": _boundary,

@@ -52,12 +52,12 @@ def queries(
     context: typer.Context,
     recordings: list[Path] = _RECORDINGS,
     method: str = typer.Option(
-        "fixed", "--method", help="fixed, oracle, overlapping, change-point, bisection, boundary or information."
+        "fixed", "--method", help="fixed, oracle, windows, change-point, bisection, boundary or information."
     ),
     label: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
     segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
-    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (overlapping)."),
-    votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (overlapping)."),
+    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
+    votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (windows)."),
     queries_per_recording: int = typer.Option(
         None, "--queries-per-recording", help="Segments of each recording; information: in each round."
     ),
