@@ -253,6 +253,8 @@ def agrees(made, given, kw, rng):
         spread = math.hypot(error, row.wrong_time_se if word == "wrong_time" else 0.0)
         if word == "event_recall" and row.wrong_time_se:
             spread = math.hypot(spread, 0.005)
+        if row.method == "boundary" and row.wrong_time_se:  # few live runs meet what goes wrong rarely
+            spread = math.hypot(spread, row.wrong_time_se * math.sqrt(made.task.model.draft().count / 25))
         if error and word == "wrong_time":  # events that are lost are rare and long: few draws hold one
             lost = max(0.0, 1 - row.event_recall) * row.event_recall / 1500
             spread = math.hypot(spread, math.sqrt(lost) * float(made.task.lengths.quantile(0.999)))

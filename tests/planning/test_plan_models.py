@@ -186,3 +186,13 @@ def test_who_answers():
 def test_random_tasks(seed):
     """Extremes included: no crash, nothing outside [0, 1], nothing dominated, targets met, and done again it agrees."""
     check(seed)
+
+
+def test_a_long_segment_that_a_rule_calls_absent_is_not_halved():
+    """By coverage, 400 s with 4 s of event are absent: halving from there finds nothing, whatever its leaves would."""
+    nested = [Criteria.of(rule=rule).nested for rule in ("seconds:1", "any", "fraction:0.4", "coverage:0.5")]
+    assert nested == [True, True, True, False]
+    assert not Criteria.of(annotator=wk.Annotator(lapse_rate=0.1)).nested
+    made = wk.plan(4.0, rule="coverage:0.5", recording_length=400.0, methods="bisection").task
+    assert made.row(Design("bisection", 1.0, start_length=400.0)).recall < 0.01
+    assert made.row(Design("bisection", 1.0, start_length=2.0)).recall > 0.7

@@ -69,7 +69,10 @@ def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
             designs.append([(each, Design("fixed", width)) for each, width in parts])
         if "bisection" in used:
             halves = [(each, task.only(*each).halving(width)) for each, width in parts]
-            designs.append([(each, row.design) for each, row in halves if row is not None])
+            designs.append([
+                (each, Design("fixed", width) if row is None else row.design)
+                for (each, row), (_, width) in zip(halves, parts)
+            ])  # fmt: skip
     return task.rows(Design("passes", passes=tuple(each)) for each in designs if len(each) > 1)
 
 

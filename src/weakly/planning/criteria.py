@@ -16,6 +16,7 @@ from ..symbols import check
 Floats = NDArray[np.float64]
 #: What a plan assumes of a criterion that nobody measured.
 UNKNOWN = (0.3, 0.5, 0.7)
+_WIDTHS = np.geomspace(0.01, 1000.0, 51)
 _NODES = 16  # criteria that stand for a law where answers to nested segments must share one
 
 
@@ -103,6 +104,14 @@ class Criteria:
     def certain(self) -> bool:
         """Whether what is heard decides the answer: no guesses, lapses or flips."""
         return self.annotator is None or not self.annotator.is_noisy
+
+    @property
+    def nested(self) -> bool:
+        """Whether a longer segment around a present one is present: halving then gives the labels of its leaves."""
+        if self.rule is None:
+            return self.certain
+        need = self.rule.required_overlap(event_length=np.array([[0.1], [1.0], [10.0]]), segment_length=_WIDTHS)
+        return bool(np.all(need[:, 1:] <= need[:, :-1] * (1 + 1e-9)))
 
     @property
     def plausible(self) -> tuple[float, float]:

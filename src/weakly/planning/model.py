@@ -290,7 +290,7 @@ def _as_leaves(
     sums = [halved(each, leaf, depth, criteria) for each in (few.full, few.silent) if len(each)]
     raw, base = exact.sums
     line = np.tensordot(few.weight, np.concatenate(sums), axes=1) * (base[B["n_recordings"]] / few.count)
-    if criteria.certain:
+    if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
     return line[None], Measured(raw[None], base[None], np.ones(1))

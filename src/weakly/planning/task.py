@@ -317,9 +317,10 @@ class Task:
         least = [row for row in self.fixed_rows if row.event_recall >= 0.9] or self.fixed_rows
         centre = float(min(least, key=lambda row: row.wrong_time).segment_length or 1.0)
         made = []
+        cells = min(_CELLS, max(1e4, 40 * float(self._ground[B["n_events"]])))
         for per_cell in PER_CELL:
             hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
-            hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / _CELLS)]
+            hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / cells)]
             most = _HOPS // 3 if self.criteria.smooth else _HOPS  # laws of criteria take long
             if hops.size > most:
                 hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
@@ -425,8 +426,8 @@ def _tidy(value: float) -> float:
 def _error(part: Measured) -> float:
     """The standard error of the mean wrong time over drawn recordings."""
     wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
-    mean = part.weight @ wrong / count
-    return float(np.sqrt(part.weight @ (wrong - mean) ** 2) / count)
+    mean = np.sum(part.weight * wrong) / count
+    return float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
 
 
 def in_recordings(task: Task, design: Design, shift: float = 0.0) -> NDArray[np.float64]:

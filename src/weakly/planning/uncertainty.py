@@ -55,12 +55,10 @@ class Spread:
         made = []
         for k, row in enumerate(self.ways):
             way = row.design.same_labels
+            fine = way.hop is not None and way.hop < task.lengths.mean / 20  # then where it starts hardly matters
             widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
-            shifts = (
-                [j / count for j in range(1, count)]
-                if task.recording_length >= 5 * widest and not way.tolerance
-                else []
-            )
+            long = task.recording_length >= 5 * widest and way.method != "boundary" and not fine
+            shifts = [j / count for j in range(1, count)] if long else []
             made.append(
                 (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
             )
@@ -130,7 +128,7 @@ def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
 
 def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
-    if known is None or not picked.asks or not (task.criteria.certain or picked.method in ("fixed", "windows")):
+    if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
         return None
     if picked.method == "boundary" and known.unit == "event":
         return None
@@ -166,7 +164,7 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
     least = int(wrong.argmin())
     close = wrong <= wrong[least] * (1 + EQUAL) + gap[least]
     need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
-    enough = int(np.ceil(n_events * need**2))
+    enough = int(np.ceil(n_events * min(need, 1e4) ** 2))  # without any wrong time, 5 % of it is nothing
     made["enough"] = max(enough, 1)
     made["more"] = max(0, enough - n_events)
     made["words"] = _said(made)
