@@ -127,8 +127,9 @@ class Tally:
             self.segment_length, other.segment_length, equal_nan=True
         ):
             raise InvalidInput("only tallies of the same segment lengths and criteria can be added")
-        sums: Any = [mine + theirs for mine, theirs in zip(self.parts, other.parts)]
-        return Tally(self.segment_length, self.columns, *sums, n_classes=max(self.n_classes, other.n_classes))
+        sums = (mine + theirs for mine, theirs in zip(self.parts, other.parts))
+        classes = max(self.n_classes, other.n_classes)
+        return Tally(self.segment_length, self.columns, *sums, n_classes=classes)  # type: ignore[arg-type, misc]
 
     def add(self, at: slice, part: Tally) -> None:
         """Take in the tally of some of the segment lengths."""

@@ -161,7 +161,7 @@ def say_skipped(skipped: dict[Path, str], total: int) -> None:
 
 
 def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None = None) -> Iterator[Samples]:
-    """The recording as consecutive mono blocks (the mean of its channels), at most this many seconds each.
+    """The recording as consecutive blocks (samples, channels), at most this many seconds each.
 
     A file that ends before its header says raises InvalidInput with the time it reached.
     """
@@ -169,7 +169,7 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
     step = max(1, round(seconds * signal.sample_rate))
     if signal.path.suffix.lower() in SIGNALS:
         for first in range(0, signal.n_samples, step):
-            yield _stretch(signal, first, min(first + step, signal.n_samples)).mean(axis=1)
+            yield np.asarray(_stretch(signal, first, min(first + step, signal.n_samples)), dtype=np.float32)
         return
     _refuse_video(signal.path)
     sf = _soundfile()
@@ -178,7 +178,7 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
         with sf.SoundFile(str(signal.path)) as file:
             while len(block := file.read(step, dtype="float32", always_2d=True)):
                 done += len(block)
-                yield block.mean(axis=1)
+                yield block
     except (sf.SoundFileError, RuntimeError) as error:
         at = done / signal.sample_rate
         raise InvalidInput(f"{signal.path}: corrupt after {at:.3g} s: {_words(error)}") from error
@@ -204,8 +204,12 @@ def _signal_values(path: Path) -> NDArray[Any]:
         except (ValueError, pd.errors.ParserError) as error:
             raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
+    if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
+        values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,) or (samples, channels)")
+        raise InvalidInput(
+            f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
+        )
     found: NDArray[Any] = values
     return found
 

@@ -65,7 +65,7 @@ def plan(
         "--objective",
         help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,oracle."),
+    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,boundary,passes,oracle."),
     query_cost_share: float = typer.Option(
         None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
     ),
@@ -206,14 +206,13 @@ def show(made: Any, *, verbose: bool = False) -> None:
 
 
 def _few(made: Any) -> list[Any]:
-    """The five rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
+    """The rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
     rows = [made.recommended]
     for row in made.rows:
         fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note
-        if fresh and row.design not in {each.design for each in rows} and row.method != "oracle":
+        if fresh and row.design not in {each.design for each in rows} and row.method not in ("oracle", "everything"):
             rows.append(row)
-    kept = [row for row in rows if row.method != "everything" or row is made.recommended]
-    return sorted(kept[:5] if len(kept) > 5 else kept, key=lambda row: row.wrong_time)
+    return sorted(rows, key=lambda row: row.wrong_time)
 
 
 def _table(made: Any, rows: list[Any]) -> Any:
@@ -221,7 +220,7 @@ def _table(made: Any, rows: list[Any]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from ..planning.rows import digits, percent, seconds
+    from ..planning.rows import digits, percent
 
     heads = {
         "name": "way to label",
@@ -239,7 +238,7 @@ def _table(made: Any, rows: list[Any]) -> Any:
     for row in rows:
         share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
         cells = [
-            _name(row, seconds),
+            row.name.replace(" s", "\u00a0s") + (" (paper)" if "Theorem 2" in row.note else ""),
             digits(row.wrong_time),
             *(percent(value) if value == value else "–" for value in share.values()),
             f"{row.n_queries:,.0f}",
@@ -248,14 +247,3 @@ def _table(made: Any, rows: list[Any]) -> Any:
         style = "bold" if row.design == made.recommended.design else ""
         table.add_row(*(Text(cell, style=style) for cell in cells))
     return table
-
-
-def _name(row: Any, seconds: Any) -> str:
-    if row.method == "windows":
-        return f"{seconds(row.segment_length)} windows every {seconds(row.hop)}"
-    if row.method == "bisection":
-        return f"halving {seconds(row.start_length)} to {seconds(row.segment_length)}"
-    if row.method == "fixed":
-        paper = " (paper)" if "Theorem 2" in row.note else ""
-        return f"{seconds(row.segment_length)} segments{paper}"
-    return str(row.name)

@@ -46,6 +46,7 @@ from ..windows import NEAR, Edge, Placement, first_start, votes_needed, window_c
 
 Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
+_NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
 def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
@@ -60,7 +61,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     for c, one in enumerate(who):
         base[:] = 0.0
         need, answers, law = _answers(one, d, w, grid)
-        points, weights = np.polynomial.legendre.leggauss(4 if len(law[0]) == 0 else 8)
+        points, weights = _NODES[len(law[0]) > 0]
         nodes = ((1 + points) / 2, weights / 2)
         _measure(
             timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base

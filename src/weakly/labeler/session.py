@@ -424,10 +424,19 @@ class Following:
                 and session.is_settled(item.query)
             ]  # fmt: skip
             found = self._settled(session, asked)
-            mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, self.recordings[name], label, found)]
+            method = self.method.among(self._others(session, label)) if self.method.learns else self.method
+            mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
+
+    def _others(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+        """What was answered of every recording."""
+        by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
+        for item in session.items.values():
+            if item.label == label and not item.calibration and session.is_settled(item.query):
+                by_name[item.recording].append(item)
+        return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
 
     def _settled(self, session: Session, asked: list[Item]) -> Asked:
         if not asked:
