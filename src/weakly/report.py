@@ -129,7 +129,7 @@ class Report:
         buffer = io.StringIO()
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        drawn = buffer.getvalue()
+        drawn = re.sub(r"<metadata>.*?</metadata>", "", buffer.getvalue(), flags=re.S)
         drawn = drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
         anchor = f' id="{escape(name)}"' if name else ""
         self._parts.append(f"<figure{anchor}>{drawn}<figcaption>{escape(caption)}</figcaption></figure>")

@@ -129,7 +129,7 @@ class Tally:
             raise InvalidInput("only tallies of the same segment lengths and criteria can be added")
         sums = (mine + theirs for mine, theirs in zip(self.parts, other.parts))
         classes = max(self.n_classes, other.n_classes)
-        return Tally(self.segment_length, self.columns, *sums, n_classes=classes)  # type: ignore[misc]
+        return Tally(self.segment_length, self.columns, *sums, n_classes=classes)  # type: ignore[arg-type, misc]
 
     def add(self, at: slice, part: Tally) -> None:
         """Take in the tally of some of the segment lengths."""

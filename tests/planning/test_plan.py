@@ -473,7 +473,7 @@ class TestReport:
     def test_one_file_that_needs_no_network(self, paper, tmp_path):
         path = paper.report(tmp_path / "plan.html", command="weakly plan --event-length 1")
         text = path.read_text()
-        assert all(sentence in text for sentence in re.split(r"(?<=\.) (?=[A-Z])", paper.answer))
+        assert all(sentence.rstrip(".") in text for sentence in paper.answer.split(". "))
         assert "weakly plan --event-length 1" in text
         assert text.count("<figure") == 4
         assert "61.3 events" in text

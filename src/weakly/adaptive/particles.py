@@ -28,6 +28,7 @@ MOST = 64  # events of one particle
 FIRST = 0.125  # seconds
 _SHORTEST = 1e-3  # seconds of an event
 _HALF_LOG_TAU = 0.9189385332046727
+_LOG_TWO = 0.6931471805599453
 
 
 class Prior(NamedTuple):
@@ -103,7 +104,7 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
         i = min(i, j - 1)
         loud = (signal.level[j] - signal.level[i]) / (j - i)
         weight = min(signal.weights[-1], np.exp(x[8]))
-        row = min(len(signal.level_mean) - 1, max(0, int(np.log2((b - a) / FIRST) + 0.5)))
+        row = min(len(signal.level_mean) - 1, max(0, int(np.log((b - a) / FIRST) / _LOG_TWO + 0.5)))
         found += weight * loud - _at(weight, signal, signal.level_mean[row])
     return found
 
@@ -378,7 +379,7 @@ def move(
 def _entropy(p: float) -> Any:
     if p <= 0 or p >= 1:
         return 0.0
-    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    return -(p * np.log(p) + (1 - p) * np.log(1 - p)) / _LOG_TWO
 
 
 @kernel

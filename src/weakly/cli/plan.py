@@ -180,7 +180,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
     screen.print(Text(wrapped(made.answer, width)), soft_wrap=True)
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
-    screen.print(_table(made, rows))
+    screen.print(_table(made, rows, max(24, width - 54)))
     if made.posterior:
         from ..planning.inverse import table
 
@@ -215,7 +215,7 @@ def _few(made: Any) -> list[Any]:
     return sorted(rows, key=lambda row: row.wrong_time)
 
 
-def _table(made: Any, rows: list[Any]) -> Any:
+def _table(made: Any, rows: list[Any], width: int) -> Any:
     """A table that fits 80 columns: short headings on two lines, numbers as people say them."""
     from rich.table import Table
     from rich.text import Text
@@ -233,12 +233,12 @@ def _table(made: Any, rows: list[Any]) -> Any:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for word in _SHOWN:
         table.add_column(
-            Text(heads[word]), justify="left" if word == "name" else "right", no_wrap=word != "name", overflow="fold"
+            Text(heads[word]), justify="left" if word == "name" else "right", no_wrap=True, overflow="fold"
         )
     for row in rows:
         share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
         cells = [
-            row.name.replace(" s", "\u00a0s") + (" (paper)" if "Theorem 2" in row.note else ""),
+            wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else ""), width, "  "),
             digits(row.wrong_time),
             *(percent(value) if value == value else "–" for value in share.values()),
             f"{row.n_queries:,.0f}",

@@ -19,7 +19,7 @@ Examples:
 
   weakly simulate --event-length gamma:0.8,loc=0.5 --events 30 --recording-length 100 --recordings 1000 --seed 1
 """
-_MOST = 24  # rows on a terminal
+_MOST = 60  # rows on a terminal
 
 
 @app.command("simulate", help=_HELP)

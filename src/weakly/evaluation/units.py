@@ -209,8 +209,11 @@ def _fold(
         if i >= 0:
             fold(raw[u : u + 1], base[u : u + 1], sums[i, k], products[i, k], base_sums[i, k], base_products[i, k])
         if u == 0 or owner[u] != owner[u - 1]:
-            all_raw[0, :, :] = raw[u]
-            all_base[0, :] = base[u]
+            for c in range(raw.shape[1]):  # copies of slices may raise, and carry code that is not ours
+                for q in range(raw.shape[2]):
+                    all_raw[0, c, q] = raw[u, c, q]
+            for q in range(base.shape[1]):
+                all_base[0, q] = base[u, q]
         else:
             for c in range(raw.shape[1]):
                 for q in range(raw.shape[2]):

@@ -175,7 +175,6 @@ async function show(said, done = "") {
   $("finished").hidden = Boolean(item);
   $("labeling").hidden = !item;
   if (!item) return finish(said);
-  const isNew = now.item?.query !== item.query;
   Object.assign(now, { item, plays: 0, context: false, usedContext: false });
   $("context").setAttribute("aria-pressed", "false");
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
@@ -185,8 +184,8 @@ async function show(said, done = "") {
   $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${Number(length)} s${item.recording ? ` of ${item.recording}` : ""}${some}` }));
   document.title = `${item.label}? · weakly label`;
   $("announce").textContent = `${done}Segment ${said.progress.answered + 1}, ${Number(length)} seconds. Is there ${item.label}?`;
-  Object.assign(clock, { active: 0, last: performance.now() / 1000, sign: performance.now() / 1000 });
-  await draw(isNew);
+  await draw();
+  Object.assign(clock, { active: 0, last: performance.now() / 1000, sign: performance.now() / 1000 }); // from when it is there
   now.shown = performance.now();
   for (const next of said.items.slice(1)) load(next).catch(() => {});
 }
