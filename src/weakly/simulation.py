@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation.evaluator import score
 from .evaluation.result import Rows, brief, plot_rows, rows, told
+from .evaluation.units import score
 from .events import Timelines
 from .exact.sweep import merged
 from .lengths import Lengths

@@ -145,8 +145,7 @@ def test_labels_follow_the_definition(web, segment_length):
     found = web.post("/api/labels", json={**PLAIN, "segment_length": segment_length}).json()
     strip = found["timeline"]
     events, total = strip["events"], strip["recording_length"]
-    assert strip["rows"][0]["name"].startswith("windows")  # what the plan recommends
-    row = strip["rows"][1]
+    row = next(each for each in strip["rows"] if each["name"].startswith("fixed"))
     assert [a for a, _ in row["segments"]] == pytest.approx(
         [k * segment_length for k in range(math.ceil(total / segment_length - 1e-9))]
     )
@@ -164,7 +163,8 @@ def test_labels_follow_the_definition(web, segment_length):
 
 def test_the_planned_length_has_the_numbers_of_the_plan(web, key):
     question = {"pilot": key, "label": "dog"}
-    best = web.post("/api/plan", json=question).json()["recommended"]
+    plan = web.post("/api/plan", json=question).json()
+    best = next(row for row in plan["rows"] if row["method"] == "fixed")
     length = float(f"{best['segment_length']:.4g}")  # as the page shows it
     row = web.post("/api/labels", json={**question, "segment_length": length}).json()["row"]
     assert row == best
@@ -172,7 +172,7 @@ def test_the_planned_length_has_the_numbers_of_the_plan(web, key):
 
 def test_a_strip_of_very_short_segments_is_left_out(web):
     found = web.post("/api/labels", json={**PLAIN, "segment_length": 0.001}).json()
-    assert len(found["timeline"]["rows"]) == 1
+    assert not any(row["name"].startswith("fixed") for row in found["timeline"]["rows"])
     assert found["row"]["n_queries"] == 100_000
 
 
@@ -379,6 +379,15 @@ def test_a_file_is_read_and_described(web):
     assert (body["n_events"], body["n_recordings"], body["labels"]) == (3, 2, ["cat", "dog"])
     assert body["event_length"] == pytest.approx(2.0)
     assert len(body["key"]) >= 20
+    assert body["reading"].startswith("recording = filename (2), label = event_label (2)")
+    assert body["findings"] == []
+
+
+def test_a_file_is_checked_when_it_arrives(web):
+    text = b"filename\tonset\toffset\tevent_label\na\t1\t3\tx\na\t2\t4\tx\na\t5\t5\tx\n"
+    body = send(web, text, on_error="skip").json()
+    assert [item.split(": ")[1] for item in body["findings"]] == ["zero length", "overlap"]
+    assert body["findings"][0].startswith("pilot.tsv:4: zero length")
 
 
 @pytest.mark.parametrize(

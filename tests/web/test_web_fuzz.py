@@ -41,5 +41,16 @@ def test_no_question_breaks_the_server(case, keys):
 
 
 def test_the_description_covers_every_address():
-    asked = {"plan", "labels", "evaluate", "simulate", "audit", "upload", "queries", "report/plan", "report/audit"}
+    asked = {
+        "plan",
+        "labels",
+        "evaluate",
+        "simulate",
+        "audit",
+        "upload",
+        "queries",
+        "report/plan",
+        "report/audit",
+        "example",
+    }
     assert set(schema.raw_schema["paths"]) == {f"/api/{name}" for name in (*asked, "symbols")}

@@ -50,7 +50,7 @@ def audit(
     unlisted: str = typer.Option(
         None, "--unlisted", help="A class that a segment does not list: absent (looked for, not found) or unknown."
     ),
-    recording_length: float = typer.Option(None, "--recording-length", help="Seconds, where the files do not say."),
+    recording_length: str = selection.RECORDING_LENGTH,
     resolution: str = typer.Option(
         "1", "--resolution", help="Segment lengths of the segment-based F1, seconds: 0.1,1."
     ),
@@ -82,13 +82,16 @@ def audit(
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
     how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
-    alone = how if not given else {"on_error": on_error, "merge": how["merge"]}
+    seconds = None if recording_length is None else selection.seconds_of(recording_length)
+    if seconds is None:
+        how["recording_length"] = recording_length
+    alone = how if not given else {name: how[name] for name in ("on_error", "merge", "recording_length")}
     made = make(
         strong=selection.say(read(strong, progress=True, **alone), quiet=json) if strong else None,
         weak=selection.say(read_answers(given, progress=True, **how), quiet=json) if given else None,
         label=label,
         unlisted=unlisted,
-        recording_length=recording_length,
+        recording_length=seconds,
         resolutions=numbers(resolution, name="--resolution"),
         collar=collar,
         share_of_length=share_of_length,
@@ -103,6 +106,7 @@ def audit(
         for finding in made.findings:
             say(f"- {finding.text}", indent="  ")
         table = made.to_frame()
+        table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
         names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):
             shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(

@@ -19,10 +19,13 @@ Examples:
   weakly check strong.tsv durations.csv
 
   weakly check tables/ --format raven --strict --json
+
+  weakly check *.tsv --fail-on "end_before_start>0" --fail-on "skipped>10"
 """
 
 
 _FILES = typer.Argument(..., metavar="FILE...", help="Files, folders or patterns.")
+_FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'.")
 _RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names.")
 
 
@@ -39,6 +42,7 @@ def check(
     examined: str = selection.EXAMINED,
     recordings: Path = _RECORDINGS,
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is found."),
+    fail_on: list[str] = _FAIL_ON,
     json: bool = JSON,
 ) -> None:
     from .. import formats
@@ -52,6 +56,7 @@ def check(
     result = formats.check(
         files, label=label, examined=examined, recordings=recordings, progress=not json, **how
     )  # fmt: skip
+    failed = [condition for condition in fail_on or [] if result.holds(condition)]
     if json:
         print_json(result)
     else:
@@ -68,5 +73,7 @@ def check(
         sums = result.account
         told = " + ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged"))
         say(f"{sums['rows']} rows = {told}")
-    if strict and not result.clean:
+    for condition in failed:
+        typer.echo(f"weakly: {condition} holds", err=True)
+    if failed or (strict and not result.clean):
         raise typer.Exit(1)

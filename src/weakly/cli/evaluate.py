@@ -14,18 +14,29 @@ from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
-Files are annotations in any format that weakly reads, folders or patterns. Numbers are per class and over all.
+Files are annotations in any format that weakly reads, folders or patterns. Numbers are per class and over all. Tables
+of any size (Parquet or CSV, one row per event, on disk or behind an address) are read in chunks of recordings.
 
 Examples:
 
   weakly evaluate validation.tsv --segment-length 1,3,10 --presence-criterion 0.1,0.5
 
   weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
+
+  weakly evaluate validation.tsv --label Dog --segment-length 1,3,10 --presence-criterion 0.5 --posterior
+
+  weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_SHOWN = ("overlap_accuracy", "event_recall", "wrong_time", "n_queries", "precision", "recall", "recording_accuracy")
+_SHOWN = (
+    "overlap_accuracy", "event_recall", "wrong_time", "n_queries", "posterior_wrong_time", "event_seconds",
+    "painted_seconds", "posterior_seconds", "precision", "recall", "recording_accuracy",
+)  # fmt: skip
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
     None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
+)
+_RESUME = typer.Option(
+    None, "--resume", metavar="FOLDER", help="Keep the sums of finished chunks here; a run that was ended goes on."
 )
 _MOST = 24  # rows on a terminal
 
@@ -62,6 +73,9 @@ def evaluate(
     examined: str = selection.EXAMINED,
     on_error: str = selection.ON_ERROR,
     compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
+    posterior: bool = typer.Option(
+        False, "--posterior", help="Also what weakly infer makes of the same answers: wrong time, event time."
+    ),
     labels: Path = _LABELS,
     best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
     objective: str = typer.Option(
@@ -72,8 +86,9 @@ def evaluate(
         None,
         "--scheduler",
         metavar="ADDRESS",
-        help="Address of a Dask scheduler, or 'local'; files are read by the workers.",
+        help="Address of a Dask scheduler, or 'local'; the workers of a cluster read the chunks of data sets.",
     ),
+    resume: Path = _RESUME,
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
@@ -90,20 +105,25 @@ def evaluate(
     if labels is not None and edge not in ("truncate", "inside"):
         raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
+    if posterior:
+        if segment_length is None or scheduler is not None or (presence_criterion is None and rule is None):
+            raise InvalidInput("--posterior needs --segment-length, a criterion or rule, and no --scheduler")
+        asked["posterior"] = True
     reading = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
         recording_length=recording_length,
     )  # fmt: skip
-    if scheduler is not None:
-        if examined is not None:
-            raise InvalidInput("--examined needs all annotations at once: leave out --scheduler")
-        if compare_rules or labels is not None:
-            raise InvalidInput("--compare-rules and --labels need all annotations at once: leave out --scheduler")
-        if "segment_length" not in asked:
-            raise InvalidInput("--segment-length must be given with --scheduler: nobody sees all events at once")
-    work = _by_parts if scheduler is not None else _at_once
-    reading |= {} if examined is None else {"examined": examined}
-    found = work(files, reading, asked, label, workers, scheduler, compare_rules)
+    alone = {"--where": where, "--annotator": annotator, "--examined": examined, "--labels": labels}
+    alone |= {"--compare-rules": compare_rules or None}
+    needed = [name for name, value in alone.items() if value]
+    if _is_dataset(files, resume, format, can=not needed and "segment_length" in asked):
+        if needed or "segment_length" not in asked:
+            what = f"{needed[0]} needs" if needed else "without --segment-length, a length is chosen from"
+            raise InvalidInput(f"{what} all annotations at once: not for data sets behind addresses nor with --resume")
+        found = _in_chunks(files, reading, asked, label, resume, workers, scheduler)
+    else:
+        reading |= {} if examined is None else {"examined": examined}
+        found = _at_once(files, reading, asked, label, workers, scheduler, compare_rules)
     page = {"objective": objective, "only_best": best}
     if labels is not None:
         _write_labels(found["events"], asked, label, labels)
@@ -176,20 +196,45 @@ def _at_once(
     return found
 
 
-def _by_parts(
-    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
+#: Bytes of Parquet and of text from which on tables are read in chunks.
+_LARGE = {".parquet": 2**26, ".pq": 2**26, ".csv": 2**28, ".tsv": 2**28}
+
+
+def _is_dataset(files: list[str], resume: Path | None, format: str | None, *, can: bool) -> bool:
+    """Whether tables are read in chunks: behind an address, with --resume, or large and nothing needs all at once."""
+    if resume is not None or any("://" in file for file in files):
+        return True
+    if not can or format is not None:
+        return False
+    paths = [path for file in files for path in ([Path(file)] if Path(file).is_file() else Path(file).rglob("*.*"))]
+    if not paths or {path.suffix.lower() for path in paths} - _LARGE.keys():
+        return False
+    return sum(path.stat().st_size / _LARGE[path.suffix.lower()] for path in paths) > 1
+
+
+def _in_chunks(
+    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, resume: Any, workers: Any, scheduler: Any
 ) -> dict[str, Any]:
-    """Let the workers of a cluster read and evaluate a file each."""
-    from ..evaluation.evaluator import evaluate_files
-    from ..formats.io import files_of
+    """Read and evaluate a data set chunk by chunk."""
+    import warnings
+
+    from ..errors import AssumptionWarning
+    from ..evaluation.assumptions import sentences
+    from ..evaluation.datasets import Dataset, evaluate_dataset
     from ..parallel import open_executor
 
-    paths, _ = files_of(files)
+    data = Dataset.of(files, columns=reading["columns"])
+    said = ", ".join(f"{role} = {name}" for role, name in data.columns)
+    typer.echo(f"weakly: read: a data set of {len(data.files)} files, {said}", err=True)
+    how = {name: reading[name] for name in ("merge", "on_error", "recording_length")}
     with open_executor(workers=workers, scheduler=scheduler) as executor:
-        evaluation = evaluate_files(
-            [path.resolve() for path in paths], reading=reading, label=label, executor=executor, progress=True, **asked
+        evaluation = evaluate_dataset(
+            data, label=label, resume=resume, executor=executor, progress=True, **how, **asked
         )
-    return {"events": None, "evaluation": evaluation, "comparisons": [], "assumptions": [], "label": label}
+    assumptions = list(evaluation.assumptions)
+    for text in sentences(assumptions):
+        warnings.warn(text, AssumptionWarning, stacklevel=1)
+    return {"events": None, "evaluation": evaluation, "comparisons": [], "assumptions": assumptions, "label": label}
 
 
 def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SUMS = ("n_queries", "listened", "n_recordings", "n_events")
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
+#: What a posterior makes of the same answers, in seconds per recording, beside what they paint and what is true.
+POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "painted_seconds", "posterior_seconds")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
 
 
@@ -46,7 +48,7 @@ def rows(tally: Tally, who: Observers, **first: Any) -> pd.DataFrame:
 def brief(table: pd.DataFrame) -> pd.DataFrame:
     """The columns that people read first."""
     keys = [name for name in _KEYS if name in table and not ("rule" in table and name == "presence_criterion")]
-    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", "n_queries")
+    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", *POSTERIOR, "n_queries")
     words = (*first, *(name for name in WORDS if name not in first))
     return table[[*keys, *(name for name in words if name in table)]]
 
@@ -66,7 +68,7 @@ class Rows:
         return self.page().write(path)
 
     def __getattr__(self, name: str) -> Any:
-        known = (*METRICS, *_SUMS, *_MORE, *_KEYS)
+        known = (*METRICS, *_SUMS, *_MORE, *_KEYS, *POSTERIOR)
         if name.removesuffix("_se") in known and name in self.to_frame():
             values = self.to_frame()[name].to_numpy()
             return values if len(values) != 1 else values[0].item() if hasattr(values[0], "item") else values[0]
@@ -85,11 +87,17 @@ class Evaluation(Rows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
+    assumptions: tuple[Any, ...] = ()  # of data sets, where nobody sees all events at once
+    inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        parts = [rows(tally, self.who, label=label) for label, tally in self.tallies.items()]
-        return pd.concat(parts, ignore_index=True)
+        tallies = list(self.tallies.values())
+        parts: Any = (np.concatenate([tally.parts[k] for tally in tallies]) for k in range(4))
+        lengths = np.concatenate([tally.segment_length for tally in tallies])
+        table = rows(replace(Tally(lengths, tallies[0].columns, *parts), n_classes=tallies[0].n_classes), self.who)
+        table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
+        return table if self.inferred is None else pd.concat([table, self.inferred], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""
@@ -291,12 +299,9 @@ def best(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.D
     frame = evaluation.to_frame()
     keys = ["label", *evaluation.who.frame()]
     ends = frame["segment_length"].min(), frame["segment_length"].max()
-    rows: list[Any] = []
-    for _, part in frame.groupby(keys, sort=False, dropna=False):
-        values = part[objective]
-        if values.notna().any():
-            top = part[values >= values.max() - 1e-12]
-            rows.append(top.loc[top["segment_length"].idxmax()])
-    table = pd.DataFrame(rows).reset_index(drop=True) if rows else frame.iloc[:0].copy()
+    most = frame.groupby(keys, sort=False, dropna=False)[objective].transform("max")
+    top = frame[frame[objective] >= most - 1e-12]
+    chosen = top.groupby(keys, sort=False, dropna=False)["segment_length"].idxmax()
+    table = frame.loc[chosen.to_numpy()].reset_index(drop=True)
     table["at_edge"] = table["segment_length"].isin(ends) if ends[0] < ends[1] else False
     return table

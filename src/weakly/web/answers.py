@@ -38,6 +38,8 @@ def received(key: str, upload: Upload) -> models.Received:
         labels=[label[:200] for label in content.labels[:2000]],
         event_length=float(content.lengths.mean()) if events and len(content) else None,
         notes=[note[:500] for note in upload.notes[:20]],
+        reading=content.reading[:1000],
+        findings=[text[:500] for text in upload.findings[:20]],
     )
 
 

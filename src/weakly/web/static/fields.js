@@ -107,6 +107,7 @@ class Field {
       forget.hidden = received === null && broken === "";
       spec.onreceived?.(received);
       onchange();
+      this.state.append(...(received ? [received.reading, ...received.findings] : []).flatMap((said) => [el("br"), said]));
     };
     const option = (name, text, attributes) => {
       const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
