@@ -52,14 +52,14 @@ _BLOCK = re.compile(r"^```(python|bash)[^\n]*\n(.*?)^```\n", re.S | re.M)
 #: Commands that a page shows but that do not end, need a cluster, or make what the site itself stands on.
 SHOWN_ONLY = ("make ", "weakly serve", "weakly label", "pip ", "git ", "dask ", "--scheduler", "label-studio")
 _DRIVER = """
-import fcntl, io, json, os, pty, struct, subprocess, sys, tempfile, termios
+import fcntl, io, json, os, pty, re, struct, subprocess, sys, tempfile, termios
 from contextlib import redirect_stdout
 names, outputs = {}, []
 
-# What a command shows somebody whose terminal has 100 columns.
+# What a command shows somebody whose terminal has 80 columns; the folder's own name means nothing to others.
 def on_a_terminal(text):
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
     with tempfile.TemporaryFile() as said, subprocess.Popen(["bash", "-euc", text], stdout=slave, stderr=said) as run:
         os.close(slave)
         parts = []
@@ -71,7 +71,8 @@ def on_a_terminal(text):
         if run.wait():
             said.seek(0)
             sys.exit(f"{text}: {said.read().decode()[-2000:]}")
-    return b"".join(parts).decode().replace("\\r\\n", "\\n")
+    shown = b"".join(parts).decode().replace("\\r\\n", "\\n").replace(os.getcwd() + "/", "")
+    return re.sub(r"\\x1b\\[[0-9;]*m", "", shown)
 
 for kind, text in json.load(sys.stdin):
     said = io.StringIO()
@@ -90,7 +91,10 @@ def run_blocks(markdown: str) -> list[str]:
     asked = []
     for kind, text in _BLOCK.findall(markdown):
         lines = text.replace("\\\n", " ").splitlines() if kind == "bash" else text.splitlines()
-        asked.append((kind, "\n".join(line for line in lines if not any(word in line for word in SHOWN_ONLY))))
+        lines = [line for line in lines if not any(word in line for word in SHOWN_ONLY)]
+        if len(lines) > 1:  # before other commands the demo only makes the files that they read
+            lines = [f"{line} > /dev/null" if line.startswith("weakly demo") else line for line in lines]
+        asked.append((kind, "\n".join(lines)))
     command = [sys.executable, "-W", "ignore", "-c", _DRIVER]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
@@ -194,7 +198,7 @@ def cli_reference() -> str:
 
 def _plain_terminal() -> dict[str, str]:
     here = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": here, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "MPLBACKEND": "Agg"}
+    return {**os.environ, "PATH": here, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "80", "MPLBACKEND": "Agg"}
 
 
 def imports() -> dict[str, set[str]]:

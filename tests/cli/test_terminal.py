@@ -60,6 +60,10 @@ def words(line):
 
 COMMANDS = {
     "plan": (["plan", "pilot.tsv", *SECONDS, "--presence-criterion", "0.4"], r"^Label .* s "),
+    "plan of the front page": (
+        words("plan --event-length 1 --presence-criterion 0.5 --recording-length 100 --events 1"),
+        r"^Label .* s ",
+    ),
     "plan, all of it": (["plan", "--event-length", "1", "--recording-length", "60", "--verbose"], r"^Label .* s "),
     "evaluate": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "1,3,10", "--presence-criterion", "0.1,0.5"],
@@ -117,7 +121,7 @@ def test_on_a_terminal(monkeypatch, folder, name, columns):
     # A number and its unit or its thousands are never on two lines, and no cell is folded into the next line.
     unit = re.compile(r"\s*(%|s|h|hours?|EUR|queries)\b")
     assert [two for two in pairwise(lines) if re.search(r"\d$", two[0]) and unit.match(two[1])] == []
-    assert [line for line in lines if re.fullmatch(r"\s*[\d.,]{1,3}", line)] == []
+    assert [line for line in lines if re.fullmatch(r"\s*(s|%|h|[\d.,]{1,3})\s*", line)] == []
 
 
 @pytest.mark.parametrize("name", ["plan", "evaluate", "audit", "infer", "check"])

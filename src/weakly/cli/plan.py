@@ -224,7 +224,7 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
 
     heads = {
         "name": "way to label",
-        "wrong_time": "wrong time\n(s/recording)",
+        "wrong_time": "wrong time\n(s per rec.)",
         "event_recall": "events\nfound",
         "overlap_accuracy": "accuracy\nnear events",
         "n_queries": "queries",
