@@ -106,7 +106,7 @@ def create_app(
     """
     limits = limits or Limits()
     kept, workers = Kept(limits.answers), Workers(limits, warm=warm)
-    shelf = Shelf(Path(workers.folder.name), limits)
+    shelf = Shelf(Path(workers.folder), limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> Any:

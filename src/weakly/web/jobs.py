@@ -4,10 +4,12 @@ takes too long or too much memory. Short questions never wait for long ones."""
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import json
 import multiprocessing
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -77,13 +79,13 @@ class Process:
         methods = multiprocessing.get_all_start_methods()
         context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
-            context.set_forkserver_preload([f"{__package__}.worker"])
+            context.set_forkserver_preload([f"{__package__}.{'warm' if warm else 'worker'}"])
         self.pipe, theirs = context.Pipe()
         self.keys: deque[str] = deque(maxlen=16)
         self.is_slow = False
         from . import worker
 
-        self.process = context.Process(target=worker.main, args=(theirs, limits, folder, warm), daemon=True)
+        self.process = context.Process(target=worker.main, args=(theirs, limits, folder), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -115,7 +117,8 @@ class Workers:
 
     def __init__(self, limits: Limits, *, warm: bool = False) -> None:
         self.limits, self._warm = limits, warm
-        self.folder = tempfile.TemporaryDirectory(prefix="weakly-")  # the files that were sent
+        self.folder = tempfile.mkdtemp(prefix="weakly-")  # the files that were sent
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._threads: ThreadPoolExecutor | None = None
         self._waiting = 0
         self._idle: list[Process] = []
@@ -132,7 +135,7 @@ class Workers:
             each.kill()
         self._all.clear()
         self._idle.clear()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, task: Any) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""
@@ -163,7 +166,7 @@ class Workers:
                 found = known[0] if known else self._idle[-1]
                 self._idle.remove(found)
                 return found
-        made = Process(self.limits, self.folder.name, self._warm)
+        made = Process(self.limits, self.folder, self._warm)
         with self._lock:
             self._all.add(made)
         return made

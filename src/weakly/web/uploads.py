@@ -66,7 +66,7 @@ class Shelf:
     def touch(self, keys: Iterable[Any]) -> None:
         """These are in use: others go first."""
         for key in keys:
-            if key in self._sizes:
+            if isinstance(key, str) and key in self._sizes:
                 self._sizes.move_to_end(key)
 
     def drop(self, key: str) -> None:

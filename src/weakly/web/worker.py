@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 # All that questions need is loaded here, once: new processes are copies of one that has it already.
+import scipy.stats  # noqa: F401
+
 from .. import auditing, evaluation, formats, planning, simulation  # noqa: F401
 from ..errors import AssumptionWarning, WeaklyError
 from ..parallel import watched
@@ -81,15 +82,12 @@ def _follow_parent() -> None:
         os._exit(1)
 
 
-def main(pipe: Connection, limits: Limits, folder: str, warm: bool) -> None:
-    """Answer tasks until the other end of the pipe closes; before the first, load what it will need."""
+def main(pipe: Connection, limits: Limits, folder: str) -> None:
+    """Answer tasks until the other end of the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
     state = answers.State(limits, Files(Path(folder)))
-    if warm:
-        with contextlib.suppress(Cancelled), warnings.catch_warnings(), watched(Progress(pipe).check):
-            answers.warm_up()
     while True:
         try:
             task = pipe.recv()
