@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import weakly as wk
-from weakly.evaluation.evaluator import score
+from weakly.evaluation.units import score
 from weakly.events import Timelines
 from weakly.lengths import Lengths
 from weakly.observer import Observers

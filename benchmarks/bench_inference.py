@@ -28,7 +28,7 @@ WORLDS = [
     (law, rate, criterion, width, noise)
     for (law, rate), (criterion, width, noise) in zip(
         [(law, rate) for rate in (0.03, 0.08, 0.1, 0.15, 0.2) for law in LAWS],
-        [(0.2, 1, 0), (0.5, 3, 0.05), (0.8, 10, 0), (0.5, 5, 0.05), (0.3, 10, 0.05), (0.7, 1, 0.05), (0.5, 3, 0)] * 3,
+        [(0.1, 1, 0), (0.5, 3, 0.05), (0.9, 10, 0), (0.5, 5, 0.05), (0.3, 10, 0.05), (0.7, 1, 0.05), (0.5, 3, 0)] * 3,
     )
 ]
 # 10 s clips of this one would nearly all be present, which tells no upper limit of the rate.

@@ -1,28 +1,33 @@
-"""Twenty people label at once: errors, how long the next segment takes, and agreement against a batch run.
+"""Twenty people label at once: errors, how long the next segment takes; agreement and posterior against a batch run.
 
-    python benchmarks/label_team.py [people] [answers each] [database]
+    python benchmarks/label_team.py [people] [answers each] [mean pause in seconds] [database]
 
-Each person answers all segments without a pause, over HTTP, with a criterion of their own.
+Each person answers all segments over HTTP, with a criterion of their own, without a pause unless one is given.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from itertools import combinations
 from pathlib import Path
 
 import krippendorff
 import numpy as np
+import pandas as pd
 
 import weakly as wk
 from weakly.audio import soundscape
 from weakly.labeler import Client
 
+LAW, HEARS = "uniform:loc=0.5,scale=1", wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
 
-def main(people=20, answers=500, database="", pause=0.0):
+
+def main(people=20, answers=500, pause=0.0, database=""):
     folder = Path(tempfile.mkdtemp())
     scene = soundscape(
         answers * 1.0, n_events=answers // 10, event_length=(0.5, 1.5), least_gap=1.0, sample_rate=8000, rng=1
@@ -32,7 +37,7 @@ def main(people=20, answers=500, database="", pause=0.0):
     names = [f"p{k:02d}" for k in range(people)]
     command = [sys.executable, "-m", "weakly", "label", str(folder / "in"), "--label", "owl", "--segment-length", "1",
                "--annotators", ",".join(names), "--votes", str(people), "--out", str(folder / "c"), "--port", "0",
-               "--no-open", *(["--database", database] if database else [])]  # fmt: skip
+               "--no-open", "--event-length", LAW, *(["--database", database] if database else [])]  # fmt: skip
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     links = [server.stderr.readline() for _ in range(people + 1)]
     places = {line.split(":")[0]: re.search(r"(http://[^#]+)#token=(\w+)", line).groups() for line in links}
@@ -68,10 +73,18 @@ def main(people=20, answers=500, database="", pause=0.0):
     seconds = time.perf_counter() - began
     owner = Client(*places["owner"], timeout=120)
     team = json.loads(owner._call("team"))
+    live = json.loads(Client(*places[names[0]], timeout=120)._call("live"))
     owner._call("export", {})
     server.terminate()
     server.wait()
-    held = wk.read_answers(folder / "c" / "labels" / "answers.csv").to_frame()
+    labels = folder / "c" / "labels"
+    held = wk.read_answers(labels / "answers.csv")
+    batch = wk.infer(
+        held, lengths=wk.Lengths.parse(LAW), annotator=HEARS, recording_length=float(answers), draws=20, rng=0
+    )
+    there = pd.read_csv(labels / "active.csv")["active"].to_numpy()
+    p, width = batch.active["active"].to_numpy(), (batch.active["offset"] - batch.active["onset"]).to_numpy()
+    pairs = [a == b for column in table.T for a, b in combinations(column, 2)]
     print(
         {
             "errors": errors,
@@ -79,14 +92,19 @@ def main(people=20, answers=500, database="", pause=0.0):
             "per_second": round(len(took) / seconds, 1),
             "median_ms": round(1000 * np.median(took)),
             "p95_ms": round(1000 * np.quantile(took, 0.95)),
-            "stored": len(held),
+            "stored": len(held.to_frame()),
             "agreement": team["agreement"],
+            "agreement_batch": float(np.mean(pairs)),
             "alpha": team["alpha"],
             "alpha_batch": float(krippendorff.alpha(table, level_of_measurement="nominal")),
+            "posterior_largest_difference": float(np.abs(there - p).max()),
+            "n_events": (live["labels"]["n_events"], float(batch.overall["n_events"].sum()), len(events)),
+            "wrong_time": (live["labels"]["wrong_time"], float((np.minimum(p, 1 - p) * width).sum())),
+            "load": os.getloadavg(),
         }
     )
 
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(*map(int, given[:2]), *given[2:3], *map(float, given[3:4]))
+    main(*map(int, given[:2]), *map(float, given[2:3]), *given[3:4])

@@ -1,6 +1,6 @@
 """`weakly label --measure` on simulated people: coverage and width of the 95 % interval of the mean criterion.
 
-    python benchmarks/measure_coverage.py [people] [items]
+    python benchmarks/measure_coverage.py [people] [items] [seed] [beta | logistic | one]
 
 Each person is answered for twice: once asked by information, once at random event fractions. Their criterion follows a
 Beta law, a logistic law or one value; guesses and lapses are uniform on 0 to 10 %.
@@ -40,9 +40,9 @@ def measured(chance, items, rng, adaptive):
     return found if adaptive else Posterior.of(answers)
 
 
-def main(people=200, items=50):
-    for kind in ("beta", "logistic", "one"):
-        rng = np.random.default_rng(18)
+def main(people=200, items=50, seed=18, *kinds):
+    for kind in kinds or ("beta", "logistic", "one"):
+        rng = np.random.default_rng(seed)
         inside, widths, errors = {True: [], False: []}, {True: [], False: []}, {True: [], False: []}
         for _ in range(people):
             chance, truth = person(kind, rng)
@@ -52,11 +52,11 @@ def main(people=200, items=50):
                 inside[adaptive].append(low <= truth <= high)
                 widths[adaptive].append(high - low)
                 errors[adaptive].append(abs(found.mean - truth))
-        for adaptive in (True, False):
-            print(f"{kind:9s} {'information' if adaptive else 'random':12s} covers {np.mean(inside[adaptive]):.3f} "
+        for adaptive, how in ((True, "information"), (False, "random")):
+            print(f"{kind:9s} {how:12s} covers {np.mean(inside[adaptive]):.3f} "
                   f"width {np.mean(widths[adaptive]):.4f} error {np.mean(errors[adaptive]):.4f}")  # fmt: skip
         print(f"{kind:9s} narrower by {1 - np.mean(widths[True]) / np.mean(widths[False]):.3f}")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])

@@ -27,6 +27,7 @@ COMMANDS = (
     "audit",
     "queries",
     "answers",
+    "label",
     "infer",
     "convert",
     "check",
@@ -51,16 +52,31 @@ _BLOCK = re.compile(r"^```(python|bash)[^\n]*\n(.*?)^```\n", re.S | re.M)
 #: Commands that a page shows but that do not end, need a cluster, or make what the site itself stands on.
 SHOWN_ONLY = ("make ", "weakly serve", "weakly label", "pip ", "git ", "dask ", "--scheduler", "label-studio")
 _DRIVER = """
-import io, json, subprocess, sys
+import fcntl, io, json, os, pty, struct, subprocess, sys, tempfile, termios
 from contextlib import redirect_stdout
 names, outputs = {}, []
+
+# What a command shows somebody whose terminal has 100 columns.
+def on_a_terminal(text):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    with tempfile.TemporaryFile() as said, subprocess.Popen(["bash", "-euc", text], stdout=slave, stderr=said) as run:
+        os.close(slave)
+        parts = []
+        try:
+            while part := os.read(master, 65536):
+                parts.append(part)
+        except OSError:  # the other end is closed
+            pass
+        if run.wait():
+            said.seek(0)
+            sys.exit(f"{text}: {said.read().decode()[-2000:]}")
+    return b"".join(parts).decode().replace("\\r\\n", "\\n")
+
 for kind, text in json.load(sys.stdin):
     said = io.StringIO()
     if kind == "bash":
-        done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{text}: {done.stderr[-2000:]}")
-        said.write(done.stdout)
+        said.write(on_a_terminal(text))
     else:
         with redirect_stdout(said):
             exec(text, names)

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 import pytest
 
 from weakly import parallel
-from weakly.errors import InvalidInput
+from weakly.errors import InvalidInput, WeaklyError
 from weakly.parallel import in_order, open_executor, worker_count
 
 
@@ -100,6 +100,30 @@ def test_a_chunk_that_a_cluster_gives_up_is_sent_again():
             return future
 
     assert list(in_order(slow_square, [(x,) for x in range(6)], executor=Unlucky())) == [0, 1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("status", ["closed", "connecting"])
+def test_a_scheduler_that_is_lost_is_an_error_and_no_wait_for_ever(monkeypatch, status):
+    class Client:
+        class scheduler:
+            address = "tcp://gone:1"
+
+        def __init__(self):
+            self.status = status
+
+        def nthreads(self):
+            return {"a": 1}
+
+    class Cluster(Counting):
+        _client = Client()
+
+        def submit(self, function, /, *arguments, **keywords):
+            return Future()
+
+    monkeypatch.setattr(parallel, "LOST_AFTER", 0.0)
+    monkeypatch.setattr(Future, "result", lambda self, timeout=None: (_ for _ in ()).throw(TimeoutError))
+    with pytest.raises(WeaklyError, match="scheduler at tcp://gone:1 was lost"):
+        list(in_order(abs, [(1,)], executor=Cluster()))
 
 
 def test_an_error_of_the_work_is_the_callers_at_once():

@@ -343,5 +343,5 @@ def test_results_say_what_was_asked():
     assert document["settings"]["n_recordings"] == 100
     assert len(document["rows"]) == 2
     assert len(document["best"]) == 1
-    assert found.plot().get_ylabel() == "overlap accuracy $f$"
+    assert found.plot().get_ylabel() == "accuracy near events $f$"
     assert found.best(metric="wrong_time")["naive_wrong_time"].item() == min(found.wrong_time)

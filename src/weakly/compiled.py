@@ -103,7 +103,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
     import numba
 
-    compiled: Any = numba.njit(nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)  # no check before every division
     # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
     with suppress(RuntimeError, OSError, ImportError, AttributeError):
         compiled._cache = _kept()(function)

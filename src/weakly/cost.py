@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInput
+from .results import hours as hours
 from .symbols import check, whole
 
 
@@ -106,15 +107,3 @@ class Cost:
                 f"a second heard costs {self.per_second:g} {self.currency}, a query {self.per_query:g} {self.currency}"
             )
         return price + (f"; {self.annotators} annotators label every segment" if self.annotators > 1 else "")
-
-
-def hours(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> hours(13000), hours(130), hours(60), hours(13)
-    ('3.6 hours', '2.2 minutes', '1 minute', '13 seconds')
-    """
-    size, word = next((pair for pair in ((3600.0, "hour"), (60.0, "minute")) if seconds >= pair[0]), (1.0, "second"))
-    value = seconds / size
-    said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-    return f"{said} {word}{'' if said == '1' else 's'}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .events import Events
+    from .events import Answers, Events
 
 #: The file, in DCASE strong format; it does not say how long the recordings are.
 PILOT = Path(__file__).parent / "data" / "pilot.tsv"
@@ -29,6 +29,20 @@ def pilot() -> Events:
     from .formats import read
 
     return read(PILOT, recording_length=RECORDING_LENGTH)
+
+
+def clips(seed: int = 7) -> Answers:
+    """What an annotator who hears an event from 40 % of it on, and slips now and then, says of its three-second clips.
+
+    >>> len(clips())
+    1600
+    """
+    from .evaluation.clips import clip_labels
+    from .events import Answers
+
+    frame = clip_labels(pilot(), segment_length=3.0, presence_criterion=0.4).to_frame()
+    slips = np.random.default_rng(seed).random(len(frame)) < 0.03
+    return Answers.from_frame(frame.assign(present=np.where(slips, 1 - frame["present"], frame["present"])))
 
 
 def rows(seed: int = 7) -> list[tuple[str, float, float, str]]:

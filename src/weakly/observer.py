@@ -64,6 +64,15 @@ class Observer:
         return cls(criterion=np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64))
 
     @property
+    def hearing(self) -> Annotator | PresenceRule:
+        """The same as an annotator or a rule, of one criterion."""
+        if self.criterion is not None:
+            return PresenceRule.fraction(float(self.criterion))
+        made = self.annotator if self.rule is None else self.rule
+        assert made is not None
+        return made
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the criteria; empty for rules and annotators."""
         return () if self.criterion is None else self.criterion.shape
@@ -256,7 +265,20 @@ class Observers:
             return iter(self.members)
         return (Observer(criterion=np.asarray(criterion)) for criterion in self.criteria)
 
-    @property
+    @cached_property
+    def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64]]:
+        """What kernels read of criteria, none where there are none: (sorted and lowered by the tolerance for ties, how
+        many of these are at most k / 1024, sorted); and where each criterion stands among the sorted ones.
+
+        The table makes "how many criteria does this event fraction satisfy" a step or two, however many there are.
+        """
+        criteria = np.empty(0) if self.criteria is None else self.criteria
+        order = np.argsort(criteria, kind="stable")
+        limits = criteria[order] * (1 - TIE)
+        table = np.searchsorted(limits, np.arange(1025) / 1024, side="right")
+        return (limits, table, criteria[order]), np.argsort(order)
+
+    @cached_property
     def labels(self) -> tuple[Any, ...]:
         """What tells the columns apart."""
         return tuple(list(self.frame().values())[-1])

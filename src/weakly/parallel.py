@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from .errors import InvalidInput, optional
+from .errors import InvalidInput, WeaklyError, optional
 
 T = TypeVar("T")
+LOST_AFTER = 30.0  # seconds without a scheduler
 #: Whether to show a bar, or a function that is told (done, total) after every chunk.
 Progress = bool | Callable[[int, int | None], None]
 
@@ -116,7 +118,7 @@ def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[A
         try:
             if future is None:
                 raise BrokenExecutor
-            result = future.result()
+            result = _result(executor, future)
             break
         except BrokenExecutor:
             warnings.warn("a worker process died; its work goes on in this process", RuntimeWarning, stacklevel=3)
@@ -130,6 +132,32 @@ def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[A
     pending.popleft()
     found: T = result
     return found
+
+
+def _result(executor: Executor, future: Any) -> Any:
+    """The result of a future; a Dask scheduler that is gone for half a minute is an error and no wait for ever."""
+    client = getattr(executor, "_client", None)
+    if client is None:
+        return future.result()
+    seen = time.monotonic()
+    while True:
+        try:
+            return future.result(timeout=2.0)
+        except TimeoutError:
+            if future.done():  # it is the work's own
+                raise
+        except CancelledError as error:
+            raise _lost(client) from error
+        if client.status == "running":
+            seen = time.monotonic()
+        elif client.status == "closed" or time.monotonic() - seen > LOST_AFTER:
+            raise _lost(client)
+
+
+def _lost(client: Any) -> WeaklyError:
+    return WeaklyError(
+        f"the Dask scheduler at {client.scheduler.address} was lost; run the command again once it is back"
+    )
 
 
 def worker_count(executor: Executor) -> int:
@@ -193,12 +221,19 @@ def open_executor(*, workers: int | None = None, scheduler: str | None = None) -
         if workers is not None:
             raise InvalidInput("give --workers or --scheduler, not both: a cluster has its own workers")
         distributed = optional("distributed", extra="dask")
+        for name in ("distributed", "tornado", "asyncio"):  # their tracebacks; what matters is raised
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(None if scheduler == "local" else scheduler, timeout=20)
         except (OSError, ValueError, TimeoutError) as error:
             raise InvalidInput(f"--scheduler: no scheduler answers at {scheduler!r}: {error}") from error
-        with client, client.get_executor() as executor:
+        executor = client.get_executor()
+        try:
             yield executor
+        finally:  # neither may wait for a scheduler that is gone
+            running = client.status == "running"
+            executor.shutdown(wait=running)
+            client.close(timeout=None if running else 1)
     elif workers is not None:
         if workers < 1:
             raise InvalidInput(f"--workers must be at least 1, got {workers}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .files import atomic_write
-from .symbols import SYMBOLS
+from .symbols import SYMBOLS, plain_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,7 @@ _STYLE: Any = {
     "grid.alpha": 0.3,
     "legend.frameon": False,
     "savefig.dpi": 150,
+    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
     "svg.hashsalt": "weakly",
 }
 
@@ -61,15 +62,26 @@ def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None 
     ax = axes(ax)
     groups = frame.groupby(by, sort=False) if by else [(None, frame)]
     for value, part in groups:
-        symbol = f"${SYMBOLS[by].latex}$ = " if by in SYMBOLS else ""
-        name = None if value is None else f"{symbol}{value}"
+        one = value is None or frame[by].nunique() == 1
+        name = plain_name(y) if one else f"{plain_name(by)} {value}" if by in SYMBOLS else str(value)
         ax.plot(part[x], part[y], label=name, **how)
         if f"{y}_se" in part:
-            ax.fill_between(part[x], part[y] - 2 * part[f"{y}_se"], part[y] + 2 * part[f"{y}_se"], alpha=0.2)
+            low, high = (part[y] + k * part[f"{y}_se"] for k in (-2, 2))
+            ax.fill_between(part[x], low, high, alpha=0.2, linewidth=0)
     ax.set(xlabel=label(x), ylabel=label(y))
     if by:
-        ax.legend()
+        ax.legend(frameon=False)
     return ax
+
+
+def log_lengths(ax: Axes) -> None:
+    """A log axis of lengths with ticks at 1, 2 and 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def timeline(rows: dict[str, Any], *, recording_length: float, ax: Axes | None = None) -> Axes:

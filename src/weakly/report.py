@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import io
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,48 @@ from .symbols import definition, plain_name
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
 @media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
-  figure img { background: #fff; border-radius: 6px; } }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+  figure svg { background: #fff; border-radius: 6px; } }
+body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  overflow-wrap: anywhere; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 .answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; } td:first-child { white-space: nowrap; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .6rem 0; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
+  overflow-wrap: break-word; }
+th { vertical-align: bottom; } td { white-space: nowrap; }
+th:first-child, td:first-child, .words { text-align: left; } td.words { white-space: normal; }
 .scroll { overflow-x: auto; }
-.words { text-align: left; }
-figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; }
+figure { margin: 1.2rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { font-size: .9rem; opacity: .85; }
 code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
 .small { font-size: .85rem; opacity: .8; }
-@media print { body { max-width: none; margin: 0; } figure, table { break-inside: avoid; } }
+@media print {
+  @page { size: A4; margin: 14mm; }
+  :root { color-scheme: light; --line: #bbb; --soft: #f4f6f8; --accent: #0072B2; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 9.5pt; line-height: 1.35; }
+  h1 { font-size: 15pt; margin: 0; } h2 { font-size: 11pt; margin: .8rem 0 .3rem; }
+  h1, h2, figure + h2 { break-after: avoid; } p, ul { margin: .3rem 0; } .answer { font-size: 11pt; }
+  .scroll { overflow: visible; } table { font-size: 7.5pt; width: 100%; } thead { display: table-header-group; }
+  th, td { padding: 1pt 3pt; white-space: normal; } tr, li, figure, .answer { break-inside: avoid; }
+  figure { margin: .3rem 0; text-align: center; } figure svg { max-height: 62mm; width: auto; max-width: 100%; }
+  figcaption { font-size: 8pt; }
+}
 """
 
 
-def _words(value: Any) -> str:
-    """The class of a table cell that holds words, which start at the left."""
-    return " class=words" if isinstance(value, str) else ""
+def _joined(name: str, names: list[str]) -> bool:
+    """Whether a column is shown within another: the error or the ends of the interval of its value."""
+    value = name.removesuffix("_se").removesuffix("_low").removesuffix("_high")
+    ends = name.endswith("_se") or (f"{value}_low" in names and f"{value}_high" in names)
+    return name != value and value in names and ends
+
+
+def _cell(name: str, row: dict[str, Any]) -> str:
+    said = show(name, row[name])
+    error, low, high = (show(name, row.get(f"{name}_{end}")) for end in ("se", "low", "high"))
+    if error != "–" and row[f"{name}_se"] > 0:
+        return f"{said} ± {error}"
+    return f"{said} ({low} to {high})" if "–" not in (low, high) else said
 
 
 class Report:
@@ -56,9 +78,13 @@ class Report:
         return self
 
     def answer(self, text: str) -> Report:
-        """The answer in words, set apart."""
-        self._parts.append(f'<p class="answer">{escape(text)}</p>')
-        return self
+        """The answer in words, set apart: its first sentence, the others as a list below it."""
+        return self.sentences(re.split(r"(?<=\.) (?=[A-Z])", text))
+
+    def sentences(self, texts: list[str]) -> Report:
+        """The same, where the sentences are known."""
+        self._parts.append(f'<p class="answer">{escape(texts[0])}</p>')
+        return self.items(texts[1:]) if len(texts) > 1 else self
 
     def text(self, text: str, *, small: bool = False) -> Report:
         """A paragraph."""
@@ -76,29 +102,37 @@ class Report:
         return self
 
     def table(self, frame: Any) -> Report:
-        """A table with the house's number formats; headers are the house's words."""
-        first = frame.iloc[0].tolist() if len(frame) else [None] * len(frame.columns)
+        """A table with the house's number formats; headers are the house's words.
+
+        A standard error stands behind its value, an interval too, and a column that says nothing is left out.
+        """
+        names = [str(name) for name in frame.columns]
+        rows = list(frame.itertuples(index=False, name=None))
+        filled = {name for k, name in enumerate(names) if any(show(name, row[k]) not in ("–", "") for row in rows)}
+        kept = [name for name in names if (name in filled or not rows) and not _joined(name, names)]
+        cells = [dict(zip(names, row)) for row in rows]
+        words = {name for name in kept if rows and isinstance(cells[0][name], str)}
+        left = {name: " class=words" if name in words else "" for name in kept}
         head = "".join(
-            f'<th{_words(value)} title="{escape(definition(str(name)))}">{escape(plain_name(str(name)))}</th>'
-            for name, value in zip(frame.columns, first)
+            f'<th{left[name]} title="{escape(definition(name))}">{escape(plain_name(name))}</th>' for name in kept
         )
-        rows = (
-            "".join(f"<td{_words(value)}>{escape(show(name, value))}</td>" for name, value in zip(frame.columns, row))
-            for row in frame.itertuples(index=False, name=None)
+        body = "".join(
+            "<tr>" + "".join(f"<td{left[name]}>{escape(_cell(name, row))}</td>" for name in kept) + "</tr>"
+            for row in cells
         )
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        self._parts.append(f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        self._parts.append(f'<div class="scroll" tabindex="0">{table}</div>')
         return self
 
     def figure(self, figure: Any, caption: str, *, name: str | None = None) -> Report:
-        """A matplotlib figure, kept inside the file as SVG, with its caption."""
-        buffer = io.BytesIO()
+        """A matplotlib figure, kept inside the file as SVG whose text is text, with its caption."""
+        buffer = io.StringIO()
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        data = base64.b64encode(buffer.getvalue()).decode()
+        drawn = re.sub(r"<metadata>.*?</metadata>", "", buffer.getvalue(), flags=re.S)
+        drawn = drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
         anchor = f' id="{escape(name)}"' if name else ""
-        image = f'<img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
-        self._parts.append(f"<figure{anchor}>{image}<figcaption>{escape(caption)}</figcaption></figure>")
+        self._parts.append(f"<figure{anchor}>{drawn}<figcaption>{escape(caption)}</figcaption></figure>")
         return self
 
     def html(self) -> str:

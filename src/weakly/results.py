@@ -71,10 +71,10 @@ _COUNTS = ("n_", "rows", "count")
 
 
 def show(name: str, value: Any) -> str:
-    """The value as people read it: shares with three decimals, whole counts, other numbers with four digits.
+    """The value as people read it: shares with three decimals, whole counts, other numbers with three digits that tell.
 
-    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("segment_length", 0.80901699)
-    ('0.988', '2,140', '0.809')
+    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("cost", 0.80901)
+    ('0.988', '2,140', '4,894', '0.809')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -87,7 +87,56 @@ def show(name: str, value: Any) -> str:
         return f"{number:.3f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
     if str(name).startswith(_COUNTS) or (number == round(number) and abs(number) < 1e15):
         return f"{number:,.0f}"
-    return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def digits(value: float) -> str:
+    """A number as people write a length: two digits that tell, three from 10 on.
+
+    >>> digits(0.80901), digits(12.34), digits(3.0), digits(0.0123), digits(0.00002)
+    ('0.81', '12.3', '3', '0.012', '0.00002')
+    """
+    if value <= 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = max(0, 2 - math.floor(math.log10(value)) - (1 if value < 10 else 0))
+    if 1 <= value < 10:
+        places = 2
+    text = f"{value:,.{min(places, 12)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def seconds(value: float) -> str:
+    """A length as people say it.
+
+    >>> seconds(0.80901), seconds(695.2), seconds(4000)
+    ('0.81 s', '695 s', '1.1 hours')
+    """
+    return f"{digits(value)} s" if value < 3600 else hours(value)
+
+
+def percent(value: float) -> str:
+    """A share as people say it; what is not all is not called 100 %, what is not nothing not 0 %.
+
+    >>> percent(0.7639), percent(0.9996), percent(1.0), percent(0.0004)
+    ('76 %', '99.9 %', '100 %', '0.1 %')
+    """
+    if 0.995 <= value < 1 - 1e-9:
+        return f"{min(100 * value, 99.9):.1f} %"
+    if 1e-9 < value < 0.005:
+        return f"{max(100 * value, 0.1):.1f} %"
+    return f"{100 * value:.0f} %"
+
+
+def hours(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> hours(13000), hours(130), hours(60), hours(13)
+    ('3.6 hours', '2.2 minutes', '1 minute', '13 seconds')
+    """
+    size, word = next((pair for pair in ((3600.0, "hour"), (60.0, "minute")) if seconds >= pair[0]), (1.0, "second"))
+    value = seconds / size
+    said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{said} {word}{'' if said == '1' else 's'}"
 
 
 def counted(number: int, noun: str) -> str:

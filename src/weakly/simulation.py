@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import AssumptionWarning, InvalidInput
-from .evaluation.evaluator import score
-from .evaluation.result import Rows, brief, plot_rows, rows
+from .evaluation.result import Rows, brief, plot_rows, rows, told
+from .evaluation.units import score
 from .events import Timelines
 from .exact.sweep import merged
 from .lengths import Lengths
@@ -153,9 +153,26 @@ class Simulation(Rows):
             found.append(row)
         return pd.DataFrame(found)
 
+    def sentences(self) -> list[str]:
+        """What the simulation found: one sentence per criterion, rule or annotator, and how sure they are."""
+        found = self.best()
+        error = f"The standard error of accuracy is {100 * float(found['overlap_accuracy_se'].max()):.2g} points."
+        return [*told(found, tried=len(self.settings["segment_length"]), queries=False), error]
+
+    @property
+    def answer(self) -> str:
+        """What the simulation found, in words."""
+        return " ".join(self.sentences())
+
     def to_dict(self) -> dict[str, Any]:
         """Inputs, rows and the best segment lengths in plain numbers, for JSON."""
-        found = {"settings": self.settings, "n_longer": self.n_longer, "rows": self._frame, "best": self.best()}
+        found = {
+            "settings": self.settings,
+            "answer": self.answer,
+            "n_longer": self.n_longer,
+            "rows": self._frame,
+            "best": self.best(),
+        }
         return dict(plain(found))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
@@ -165,21 +182,17 @@ class Simulation(Rows):
     def page(self) -> Report:
         """The best segment length in words, the picture, and all rows."""
         settings, best = self.settings, self.best()
-        page = Report("Simulated weak labels")
-        for row in best.to_dict(orient="records"):
-            name = row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}"
-            page.answer(
-                f"{name}: segments of {row['segment_length']:.3g} s get {row['overlap_accuracy']:.1%} of the time of "
-                f"overlapping segments right (standard error {row['overlap_accuracy_se']:.1%}) and notice "
-                f"{row['event_recall']:.1%} of the events."
-            )
+        page = Report("Simulated weak labels").sentences(self.sentences())
         page.text(
             f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
             f"events each with lengths {settings['event_length']}, placement {settings['placement']}. The best segment "
             "length is chosen on one half of the recordings and reported on the other, so it is not biased by the "
             "choice."
         )
-        caption = "Overlap accuracy over the segment length, event recall dashed; two standard errors."
+        caption = (
+            "Accuracy near events (solid) and the share of events found (dashed) over the segment length; bands: two "
+            "standard errors."
+        )
         page.figure(self.plot().figure, caption)
         page.heading("Best segment length").table(brief(best))
         return page.heading("All segment lengths").table(brief(self._frame))

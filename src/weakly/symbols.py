@@ -47,7 +47,7 @@ class Symbol:
     def label(self) -> str:
         """An axis label with symbol and unit, for example ``segment length $d_q$ (s)``."""
         unit = f" ({self.unit})" if self.unit else ""
-        return f"{self.name.replace('_', ' ')} ${self.latex}${unit}"
+        return f"{self.plain or self.name.replace('_', ' ')} ${self.latex}${unit}"
 
     def excludes(self, array: Any) -> Any:
         """Which values lie outside the domain; NaN does."""

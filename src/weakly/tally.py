@@ -52,52 +52,34 @@ _BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2", "meeting2")
 
 
 @kernel
-def _fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
+def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
     """Add the measures of recordings, in order, to the sums of one segment length."""
-    n = raw.shape[0]
-    for r in range(n):
+    for r in range(raw.shape[0]):
         for k in range(base.shape[1]):
             base_sums[k] += base[r, k]
-        for k, column in enumerate((TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, N_MEETING)):
-            base_products[k] += base[r, column] * base[r, column]
-    for c in range(raw.shape[1]):  # one column at a time: its sums stay in registers
-        s0, s1, s2, s3, s4, s5, s6 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for r in range(n):
-            time, event_time, n_events, overlap = (
-                base[r, TIME],
-                base[r, EVENT_TIME],
-                base[r, N_EVENTS],
-                base[r, OVERLAP_TIME],
-            )
-            tp, fp, elsewhere = raw[r, c, TP], raw[r, c, FP], raw[r, c, FP_ELSEWHERE]
+        time, event_time, n_events = base[r, TIME], base[r, EVENT_TIME], base[r, N_EVENTS]
+        overlap, meeting = base[r, OVERLAP_TIME], base[r, N_MEETING]
+        for k, value in enumerate((time, event_time, n_events, overlap, meeting)):  # in the order of _BASE_PRODUCTS
+            base_products[k] += value * value
+        for c in range(raw.shape[1]):
+            tp, said = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_ELSEWHERE]
             found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
-            said = tp + fp + elsewhere
-            right = tp + overlap - base[r, COVER_TIME] - fp
+            right = tp + overlap - base[r, COVER_TIME] - raw[r, c, FP]
             wrong = said + event_time - 2 * tp
-            s0 += tp
-            s1 += fp
-            s2 += elsewhere
-            s3 += raw[r, c, N_PRESENT]
-            s4 += found
-            s5 += mean
-            s6 += raw[r, c, FIT]
-            p0 += mean * mean
-            p1 += mean * base[r, N_MEETING]
-            p2 += right * right
-            p3 += right * overlap
-            p4 += wrong * wrong
-            p5 += wrong * time
-            p6 += tp * tp
-            p7 += said * said
-            p8 += tp * said
-            p9 += tp * event_time
-            p10 += found * found
-            p11 += found * n_events
-        for k, value in enumerate((s0, s1, s2, s3, s4, s5, s6)):  # in the order of RAW
-            sums[c, k] += value
-        for k, value in enumerate((p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11)):  # in the order of _PRODUCTS
-            products[c, k] += value
+            for k in range(raw.shape[2]):
+                sums[c, k] += raw[r, c, k]
+            products[c, 0] += mean * mean  # in the order of _PRODUCTS
+            products[c, 1] += mean * meeting
+            products[c, 2] += right * right
+            products[c, 3] += right * overlap
+            products[c, 4] += wrong * wrong
+            products[c, 5] += wrong * time
+            products[c, 6] += tp * tp
+            products[c, 7] += said * said
+            products[c, 8] += tp * said
+            products[c, 9] += tp * event_time
+            products[c, 10] += found * found
+            products[c, 11] += found * n_events
 
 
 @dataclass(frozen=True)
@@ -131,33 +113,27 @@ class Tally:
             n_classes,
         )
 
+    @property
+    def parts(self) -> tuple[Array, Array, Array, Array]:
+        """The arrays that add up."""
+        return self.sums, self.products, self.base_sums, self.base_products
+
     def fold(self, index: int, raw: Array, base: Array) -> None:
         """Take in the measures of recordings for one segment length: raw (R, C, RAW) and base (R, BASE)."""
-        _fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
+        fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
 
     def __add__(self, other: Tally) -> Tally:
         if self.columns != other.columns or not np.array_equal(
             self.segment_length, other.segment_length, equal_nan=True
         ):
             raise InvalidInput("only tallies of the same segment lengths and criteria can be added")
-        return Tally(
-            self.segment_length,
-            self.columns,
-            self.sums + other.sums,
-            self.products + other.products,
-            self.base_sums + other.base_sums,
-            self.base_products + other.base_products,
-            max(self.n_classes, other.n_classes),
-        )
+        sums = (mine + theirs for mine, theirs in zip(self.parts, other.parts))
+        classes = max(self.n_classes, other.n_classes)
+        return Tally(self.segment_length, self.columns, *sums, n_classes=classes)  # type: ignore[arg-type, misc]
 
     def add(self, at: slice, part: Tally) -> None:
         """Take in the tally of some of the segment lengths."""
-        for mine, theirs in (
-            (self.sums, part.sums),
-            (self.products, part.products),
-            (self.base_sums, part.base_sums),
-            (self.base_products, part.base_products),
-        ):
+        for mine, theirs in zip(self.parts, part.parts):
             mine[at] += theirs
 
     def __getattr__(self, name: str) -> Array:

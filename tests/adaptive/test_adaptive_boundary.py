@@ -16,7 +16,7 @@ from weakly.errors import InvalidInput
 def test_onset_offset_and_criterion_are_found(criterion, length, where):
     onset = where * (102.4 - length)
     recording = Recording("a", 102.4, events=np.array([[onset, onset + length]]))
-    method = Boundary(tolerance=0.02)
+    method = Boundary(tolerance=0.02, slip_rate=0.0)
     outcome = run(method, recording, SimulatedAnnotator(criterion))
     (found,) = method.found(recording, outcome.asked)
     assert found.done
@@ -67,6 +67,27 @@ def test_noise_is_survived_and_the_stated_intervals_hold():
     assert np.median(errors) < 0.1
     # Nominal 95 %; four standard errors below it.
     assert (inside / len(errors) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)).all()
+
+
+def test_plain_halving_states_intervals_that_allow_for_slips():
+    """The default asks as if nobody errs; with 5 % wrong answers its intervals hold, and without slip_rate do not."""
+    inside = {0.0: np.zeros(3), 0.05: np.zeros(3)}
+    n = 60
+    for slip, count in inside.items():
+        rng = np.random.default_rng(5)
+        for _ in range(n):
+            length, criterion = rng.uniform(0.5, 2), rng.uniform(0.1, 0.9)
+            onset = rng.uniform(0, 20 - length)
+            recording = Recording("a", 20.0, events=np.array([[onset, onset + length]]))
+            who = Annotator(presence_criterion=criterion, guess_rate=0.05, lapse_rate=0.05)
+            method = Boundary(tolerance=0.1, slip_rate=slip)
+            found = method.found(recording, run(method, recording, SimulatedAnnotator(who, rng=rng)).asked)
+            if found:
+                stated = (found[0].onset_ci, found[0].offset_ci, found[0].presence_criterion_ci)
+                truth = (onset, onset + length, criterion)
+                count += [low <= value <= high for value, (low, high) in zip(truth, stated)]
+    assert (inside[0.05] >= 0.8 * n).all()  # of 60 some found nothing at all
+    assert (inside[0.0] <= 0.65 * n).all()
 
 
 def test_an_empty_recording_takes_one_query():

@@ -313,6 +313,16 @@ def test_damaged_campaigns_are_refused_in_one_line_and_nothing_is_lost(tmp_path)
     assert codes[2] > 10
 
 
+def test_a_damaged_name_of_an_option_is_refused_in_one_line(tmp_path):
+    wk.queries({"a": 20.0}, method="bisection", segment_length=5.0, label="dog").write(tmp_path / "t")
+    ABUSE["older"](tmp_path / "t")
+    settings = tmp_path / "t" / "campaign.json"
+    settings.write_text(settings.read_text().replace("segment_length", "segment_lengNaNth"))
+    code, notes, trace = ABUSE["command"]("queries", "--resume", tmp_path / "t")
+    assert (code, trace) == (2, "")
+    assert "'segment_lengNaNth'" in notes
+
+
 _SLOW = """
 import sys, os, time
 import weakly.files as files

@@ -175,3 +175,24 @@ def test_memory_stays_flat(tmp_path):
     assert rows == pytest.approx(30_000, abs=2)
     # The samples alone would be 19 MB, their overlapping frames 38 MB, their spectra 62 MB; the features are 5 MB.
     assert more < 45
+
+
+def test_channels_keep_their_own_bands_and_time_is_the_long_axis(tmp_path):
+    """A change that the mean of the channels would hide is heard; channels x time is read as it is meant."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2560, 4)).astype(np.float32)
+    values[1200:1400, 2] *= 4
+    values[1200:1400, 3] = -values[1200:1400, 2]  # the mean of the channels does not change
+    np.save(tmp_path / "a.npy", values)
+    np.save(tmp_path / "b.npy", values.T)
+    np.save(tmp_path / "mean.npy", values.mean(axis=1))
+    a, b, mean = (log_mel(tmp_path / f"{name}.npy", sample_rate=256) for name in ("a", "b", "mean"))
+    assert duration(tmp_path / "b.npy", sample_rate=256) == 10
+    assert np.array_equal(a.values, b.values)
+    assert a.values.shape[1] == 4 * mean.values.shape[1]
+    inside = (a.times > 4.8) & (a.times < 5.4)
+    assert (a.values[inside].mean() - a.values[~inside].mean()) > 0.5
+    assert mean.values[inside].mean() < mean.values[~inside].mean()
+    bands = a.values.reshape(len(a), 4, -1)
+    np.save(tmp_path / "one.npy", values[:, 2])
+    assert np.allclose(bands[:, 2], log_mel(tmp_path / "one.npy", sample_rate=256).values, atol=1e-4)

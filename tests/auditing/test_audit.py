@@ -406,6 +406,50 @@ def test_the_rule_that_made_the_labels_is_found():
     assert "opensoundscape" in best["rule"] or best["rule"].startswith("seconds:0.2")
 
 
+@pytest.mark.parametrize(
+    ("rule", "words", "scale"),
+    [
+        (wk.PresenceRule.seconds(0.25), "once it holds 0.2", "event_seconds"),
+        (wk.PresenceRule.coverage(0.2), "once ", "event_seconds"),  # with one length of segments the same as 0.3 s
+        (wk.PresenceRule.fraction(0.25), None, "event_fraction"),
+    ],
+)
+def test_the_sentence_follows_the_rule_that_decides(rule, words, scale):
+    """Answers that follow seconds have a best share of the event too; it must not be told as what decided."""
+    strong, _ = data_set(12, recordings=30)
+    rng = np.random.default_rng(1)
+    rows = []
+    for name in strong.recordings.index:
+        bounds = strong.to_frame().query("recording == @name")[["onset", "offset"]].to_numpy()
+        for k in range(20):
+            said = rule.is_present(event=bounds, segment=(1.5 * k, 1.5 * k + 1.5)).any() != (rng.random() < 0.03)
+            rows.append((name, 1.5 * k, 1.5 * k + 1.5, float(said), ""))
+    found = wk.audit(strong=strong, answers=clips(rows))
+    texts = [finding.text for finding in found.findings if finding.topic == "criterion"]
+    instead = [text for text in texts if "better than any share of an event" in text]
+    assert found.to_dict()["detection"]["scale"] == scale
+    assert found.plot().get_xlabel() == {
+        "event_seconds": "seconds of event in the segment",
+        "event_fraction": "event fraction $h$",
+    }.get(scale)
+    if words is None:
+        assert not instead
+        assert any(text.startswith("dog: an event is called present once 25 %") for text in texts)
+        assert "but" not in found.card()["presence_criterion"]
+    else:
+        assert words in instead[0]
+        assert texts[0] == instead[0]  # and the share comes later, as what fits worse
+        assert all("which fits worse" in text for text in texts[1:])
+        assert "explains the labels better" in found.card()["presence_criterion"]["but"]
+
+
+def test_a_value_that_is_often_had_is_a_bin_of_its_own():
+    x = np.concatenate((np.linspace(0.01, 0.99, 20), np.ones(180)))
+    rows = detection_curve(x, (x == 1).astype(float), np.arange(200))
+    assert rows["n"].tolist()[-1] == 180
+    assert rows["present"].tolist() == [0.0] * (len(rows) - 1) + [1.0]
+
+
 def test_detection_curves_are_shares_of_their_bins():
     rng = np.random.default_rng(3)
     x = np.where(rng.random(4000) < 0.25, 0.0, rng.uniform(0, 4, 4000))
@@ -491,19 +535,92 @@ def test_sonyc_engines_are_disputed(real_data):
         wk.audit(answers=answers, where={"split": "nothing"})
 
 
+def instants(frame, lengths, people, *, step=0.001):
+    """The full table: what each annotator says of every millisecond of every recording."""
+    table = []
+    for who in people:
+        mine = frame[frame["annotator"] == who]
+        parts = []
+        for name, length in lengths.items():
+            t = (np.arange(round(length / step)) + 0.5) * step
+            marks = mine.loc[mine["recording"] == name, ["onset", "offset"]].to_numpy()
+            parts.append(((t[:, None] >= marks[:, 0]) & (t[:, None] < marks[:, 1])).any(axis=1))
+        table.append(np.concatenate(parts))
+    return np.array(table, dtype=float)
+
+
+def test_two_annotators_of_whom_one_found_nothing_have_the_alpha_of_the_full_table():
+    """Three classes; ben hears nothing in every third recording: those recordings count, and so do the phantoms."""
+    krippendorff = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(2)
+    rows = []
+    for r in range(24):
+        for label, shift in (("dog", 0.1), ("cat", 0.4), ("car", 0.2)):
+            onset = rng.uniform(0.5, 6)
+            length = rng.uniform(0.5, 3)
+            rows.append((f"r{r}", onset, onset + length, label, "ann"))
+            if r % 3:
+                moved = onset + rng.uniform(-shift, shift)
+                rows.append((f"r{r}", moved, moved + length, label, "ben"))
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "annotator"]).round(3)
+    lengths = {f"r{r}": 10.0 for r in range(24)}
+    both = wk.Events.from_frame(frame, recording_length=lengths)
+    told = wk.audit(strong=both, examined="all").annotation_agreement.by_label.set_index("label")["alpha"]
+    silent = wk.audit(strong=both).annotation_agreement
+    for label, part in frame.groupby("label"):
+        theirs = krippendorff.alpha(
+            reliability_data=instants(part, lengths, ("ann", "ben")), level_of_measurement="nominal"
+        )
+        assert told[label] == pytest.approx(theirs, abs=1e-4)  # the package counts n - 1 of 240,000 instants
+        row = silent.by_label.set_index("label").loc[label]
+        assert row["alpha"] == row["alpha_if_all"] == pytest.approx(told[label])
+        assert row["alpha_if_marked"] > told[label] + 0.1  # what leaving those recordings out would have said
+    assert silent.assumed == "everybody heard every recording"
+    # ben's events as the truth, ann's as labels of whole clips: a third of the labels have no event under them
+    truth = frame[frame["annotator"] == "ben"].drop(columns="annotator")
+    said = frame[frame["annotator"] == "ann"][["recording", "label"]].assign(onset=0.0, offset=10.0, present=1)
+    heard = {name: 10.0 for name in lengths if int(name[1:]) % 3}
+    strong, weak = wk.Events.from_frame(truth, recording_length=heard), wk.Answers.from_frame(said)
+    found = wk.audit(strong=strong, weak=weak, examined="all", recording_length=10.0)
+    assert (found.metrics["all"]["n_phantom"], found.metrics["all"]["n_present"]) == (24, 72)
+
+
 def test_two_annotators_of_laughter(real_data):
-    """The second annotator heard 101 clips; over time the two agree as the data's notes say (IoU 0.878)."""
+    """The second annotator heard 101 clips and found nothing in some: alpha is krippendorff's on the full table."""
+    krippendorff = pytest.importorskip("krippendorff")
     folder = real_data / "laughter_audioset"
     first = quietly(wk.read, folder / "clean_laughter_annotations.csv")
     second = quietly(wk.read, folder / "clean_2nd_annotator_annotations.csv")
-    tables = [events.to_frame().assign(annotator=name) for name, events in (("first", first), ("second", second))]
-    shared = set(second.recordings.index) & set(first.recordings.index)
-    both = pd.concat(tables)
-    both = both[both["recording"].isin(shared)].drop(columns=[c for c in both if c not in (
-        "recording", "onset", "offset", "label", "annotator")])  # fmt: skip
-    found = wk.audit(strong=wk.Events.from_frame(both.assign(label="laughter"), recording_length=None))
-    row = found.annotation_agreement.by_pair.iloc[0]
-    assert 0.6 < row["kappa"] < 0.95
+    frame = pd.concat(
+        events.to_frame()[["recording", "onset", "offset"]].assign(annotator=name, label="laughter")
+        for name, events in (("first", first), ("second", second))
+    )
+    shared = sorted(set(second.recordings.index) & set(first.recordings.index))
+    frame = frame[frame["recording"].isin(shared)].reset_index(drop=True)
+    lengths = second.recordings["length"].reindex(shared).fillna(10.003).to_dict()  # of one it is unknown
+    found = wk.audit(strong=wk.Events.from_frame(frame, recording_length=lengths), examined="all")
+    row = found.annotation_agreement.by_label.iloc[0]
+    theirs = krippendorff.alpha(
+        reliability_data=instants(frame, lengths, ("first", "second")), level_of_measurement="nominal"
+    )
+    assert len(shared) == 101
+    assert row["alpha"] == pytest.approx(theirs, abs=1e-4)
+    assert row["alpha"] == pytest.approx(0.8963, abs=1e-4)
+
+
+def test_windows_of_coffee_follow_how_much_of_them_is_event(real_data):
+    """Windows labelled first_crack or not, beside one region per roast: a share of that long region means nothing."""
+    folder = real_data / "labelstudio_coffee"
+    strong = quietly(wk.read, folder / "project-1-at-2026-04-12-19-41-e5863e6e.json")
+    earlier = ("project-1-at-2025-10-19-19-05-dcfa78d3.json", "project-1-at-2025-10-18-20-44-9bc9cd1d.json")
+    windows = pd.concat([quietly(wk.read, folder / name).to_frame() for name in earlier], ignore_index=True)
+    said = windows.assign(present=(windows["label"] == "first_crack").astype(float), label="first_crack")
+    columns = ["recording", "onset", "offset", "label", "present"]
+    found = wk.audit(strong=strong, answers=wk.Answers.from_frame(said[columns]))
+    assert found.rules["rule"].iloc[0].startswith("coverage:0.")
+    assert found.rules["agreement"].iloc[0] > 0.9
+    assert any("one event fills" in f.text and "better than any share" in f.text for f in found.findings)
+    assert wk.audit(strong=strong).findings[0].text.startswith("Several annotators are named, but no two")
 
 
 def test_estimates_do_not_need_an_audit():

@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
-from weakly.auditing.criterion import (
-    CUTOFF,
-    criterion_from_share,
-    criterion_from_two_shares,
-    estimate_criterion,
-    paper_recipe_criterion,
-)
+from weakly.auditing import criterion_from_share, criterion_from_two_shares, estimate_criterion, paper_recipe_criterion
+from weakly.auditing.criterion import CUTOFF
 from weakly.theory import present_share
 
 
@@ -188,7 +183,7 @@ def test_the_law_is_the_maximum_of_its_likelihood():
     theirs = minimize(loss, [1.4, 1.8, -2.0, -2.0], method="Nelder-Mead", options={"maxiter": 4000, "maxfev": 4000})
     found = estimate_criterion(h, present=y)
     ours = 4 - found.aic / 2
-    assert ours == pytest.approx(-theirs.fun, abs=0.6)  # a grid, and a little prior on the rates
+    assert ours == pytest.approx(-theirs.fun, abs=0.05)  # a little prior on the rates
     a, b = np.exp(theirs.x[:2])
     low, high = found.presence_criterion_ci
     assert low < a / (a + b) < high
@@ -206,6 +201,36 @@ def test_segments_without_an_event_inform_guesses_only():
     assert both.guess_rate == pytest.approx(0.05, abs=0.01)
     low, high = both.guess_rate_ci
     assert high - low < 0.02
+
+
+def test_the_law_of_criteria_is_scipys_beta_law():
+    from scipy.stats import beta
+
+    from weakly.auditing.law import cdf
+
+    rng = np.random.default_rng(1)
+    h = np.sort(np.concatenate(([0.0, 1e-6, 1.0], rng.uniform(0, 1, 60))))
+    mean, spread = rng.uniform(0.01, 0.99, 200), np.exp(rng.uniform(np.log(2e-3), np.log(0.6), 200))
+    total = 1 / spread**2 - 1
+    theirs = beta(mean[:, None] * total[:, None], (1 - mean[:, None]) * total[:, None]).cdf(h)
+    assert cdf("beta", h, mean, spread) == pytest.approx(theirs, abs=1e-8)
+    hard = cdf("beta", h, mean[:5], np.zeros(5))
+    assert (hard == (h >= mean[:5, None])).all()
+
+
+def test_recordings_inside_annotators_are_not_counted_twice():
+    """Each recording has one annotator: knowing both groupings is knowing the annotators."""
+    rng = np.random.default_rng(3)
+    recording = np.arange(900) // 10
+    annotator = recording % 15
+    h = rng.uniform(0.01, 1, 900)
+    y = (h >= rng.beta(6, 6, 15)[annotator]).astype(float)
+    people, both, clips = (
+        estimate_criterion(h, present=y, clusters=groups)
+        for groups in ([annotator], [recording, annotator], [recording])
+    )
+    assert both.design_effect == pytest.approx(people.design_effect, rel=0.02)
+    assert people.design_effect > clips.design_effect > 1
 
 
 def test_clusters_widen_the_interval():

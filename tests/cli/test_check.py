@@ -1,6 +1,7 @@
 """The linter and the two commands: each kind of trouble is found in its line, and clean files are clean."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,19 @@ def test_check_command(capsys, bad):
         "file": str(bad), "line": 2, "kind": "end before start", "n": 1, "message": ""
     }  # fmt: skip
     assert run(capsys, "check", bad.parent / "none.tsv")[0] == 2
+
+
+def test_conditions_fail_a_build(capsys, bad):
+    """Any count may be a condition; one that is no count is bad input; the hook's own arguments are taken."""
+    assert run(capsys, "check", bad, "--fail-on", "overlap>0", "--fail-on", "end_before_start>1")[0] == 0
+    code, _, err = run(capsys, "check", bad, "--fail-on", "end_before_start>=1")
+    assert (code, "weakly: end_before_start>=1 holds" in err) == (1, True)
+    assert run(capsys, "check", bad, "--fail-on", "skipped>0", "--json")[0] == 1
+    code, _, err = run(capsys, "check", bad, "--fail-on", "overlaps>0")
+    assert (code, "overlap" in err) == (2, True)
+    hook = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
+    entry, args = re.search(r"entry: weakly (check)\n  args: (.*)\n", hook).groups()
+    assert run(capsys, entry, *json.loads(args), bad)[0] == 1
 
 
 @pytest.mark.filterwarnings("always::weakly.errors.AssumptionWarning")

@@ -189,7 +189,26 @@ def test_a_card_and_who_examined_what(capsys, files, tmp_path):
     assert "a card is a file that ends in" in err
 
 
-def test_lines_of_findings_fit_the_terminal(capsys, files, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run(capsys, "audit", "--strong", files[0], "--weak", files[1], "--recording-length", "10")
-    assert max(map(len, out.splitlines())) <= 80
+def test_a_number_stays_with_its_unit():
+    from weakly.cli.common import wrapped
+
+    text = "dog: segments with 0.13 to 0.65 s of event are present in 33 % of the cases (23 % to 45 %), 10 s"
+    for width in range(25, 81):
+        lines = wrapped(f"- {text}", width, "  ").splitlines()
+        assert " ".join(line.strip() for line in lines) == f"- {text}"
+        assert max(map(len, lines)) <= width
+        assert not any(line.split()[0].startswith(("%", "s")) and line.split()[0] != "segments" for line in lines)
+
+
+def test_lengths_of_recordings_may_come_from_a_file(capsys, tmp_path):
+    """Two annotators of whom one found nothing in b: its silence counts for as long as b is."""
+    strong, lengths = tmp_path / "two.csv", tmp_path / "lengths.csv"
+    strong.write_text("recording,onset,offset,label,annotator\na,1,2,dog,x\na,1,2,dog,y\nb,1,3,dog,x\n")
+    lengths.write_text("filename,duration\na,10\nb,20\n")
+    code, out, _ = run(
+        capsys, "audit", "--strong", strong, "--recording-length", lengths, "--examined", "all", "--json"
+    )
+    row = json.loads(out)["annotation_agreement"]["by_label"][0]
+    assert code == 0
+    assert row["units"] == pytest.approx(30)
+    assert row["agreement"] == pytest.approx(28 / 30)

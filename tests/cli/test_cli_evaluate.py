@@ -1,7 +1,6 @@
 """`weakly evaluate`: the numbers of Python, on the command line."""
 
 import json
-import re
 import subprocess
 import sys
 
@@ -11,7 +10,6 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.evaluation.evaluator import evaluate_files
 
 
 def run(capsys, *arguments):
@@ -188,7 +186,11 @@ def test_labels_cannot_style_the_terminal_or_the_page(capsys, tmp_path):
         (["--segment-length", "1", "--rule", "any", "--columns", "onset"], "--columns must be like"),
         (["--segment-length", "1", "--rule", "any", "--objective", "accuracy"], "objective must be one of"),
         (["--segment-length", "1", "--rule", "any", "--workers", "0"], "--workers must be at least 1"),
-        (["--rule", "any", "--scheduler", "local"], "--segment-length must be given"),
+        (["--rule", "any", "--resume", "sums"], "without --segment-length"),
+        (
+            ["--segment-length", "1", "--rule", "any", "--resume", "sums", "--compare-rules"],
+            "--compare-rules needs all",
+        ),
     ],
 )
 def test_bad_input_is_one_line(capsys, table, arguments, words):
@@ -215,43 +217,25 @@ def parts_of(tmp_path):
     return folder
 
 
-def test_parts_are_worth_the_whole(tmp_path):
-    folder = parts_of(tmp_path)
-    how = {"segment_length": [1.0, 4.0], "presence_criterion": [0.3, 0.6]}
-    whole = wk.evaluate(wk.read(folder), **how)
-    parts = evaluate_files(sorted(folder.iterdir()), **how)
-    pd.testing.assert_frame_equal(parts.to_frame(), whole.to_frame(), rtol=1e-9)
-    pd.testing.assert_frame_equal(parts.overall.to_frame(), whole.overall.to_frame(), rtol=1e-9)
-    one = evaluate_files(sorted(folder.iterdir()), label="cat", **how)
-    pd.testing.assert_frame_equal(
-        one.to_frame(), wk.evaluate(wk.read(folder), label="cat", **how).to_frame(), rtol=1e-9
-    )
-
-
-def test_a_recording_in_two_parts_is_refused(tmp_path):
-    for name in ("a", "b"):
-        frame_of(1).to_csv(tmp_path / f"{name}.csv", index=False)
-    with pytest.raises(wk.InvalidInput, match="must lie in one part"):
-        evaluate_files(sorted(tmp_path.glob("*.csv")), segment_length=1.0, presence_criterion=0.5)
-
-
-def test_a_cluster_reads_a_parquet_data_set_by_parts(capsys, tmp_path):
+def test_a_cluster_gives_the_same_bits_and_checks(capsys, tmp_path):
     distributed = pytest.importorskip("distributed")
     folder = parts_of(tmp_path)
     asked = ["evaluate", folder, "--segment-length", "1,4", "--presence-criterion", "0.3,0.6", "--json"]
-    alone = json.loads(run(capsys, *asked)[1])
+    alone = run(capsys, *asked)
+    chunks = run(capsys, *asked, "--resume", tmp_path / "alone")
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
         with cluster:
-            code, out, err = run(capsys, *asked, "--scheduler", cluster.scheduler_address)
-    assert code == 0, err
-    for ours, theirs in zip(json.loads(out)["rows"], alone["rows"]):
-        assert ours["label"] == theirs["label"]
-        assert ours["overlap_accuracy"] == pytest.approx(theirs["overlap_accuracy"], abs=1e-12)
-        assert ours["n_queries"] == theirs["n_queries"]
+            there = run(capsys, *asked, "--scheduler", cluster.scheduler_address)
+            parts = run(capsys, *asked, "--scheduler", cluster.scheduler_address, "--resume", tmp_path / "there")
+    assert there[:2] == alone[:2], there[2]
+    assert json.loads(there[1])["assumptions"]
+    assert parts[:2] == chunks[:2], parts[2]
+    ours, theirs = (pd.DataFrame(json.loads(out[1])["rows"]) for out in (parts, alone))
+    pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9)
 
 
 def test_no_scheduler_is_one_line(capsys, table, monkeypatch):
@@ -314,14 +298,3 @@ def test_a_closed_pipe_ends_quietly(table):
         said = made.stderr.read()
     assert made.returncode == 141
     assert all(line.startswith("weakly: ") for line in said.splitlines()), said
-
-
-def test_names_are_stacked_on_a_narrow_terminal(capsys, monkeypatch, table):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm")
-    code, out, _ = run(capsys, "evaluate", table, "--segment-length", "1,3", "--presence-criterion", "0.5")
-    assert code == 0
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert lines[1].split()[:3] == ["segment_", "presence_", "overlap_"]

@@ -139,11 +139,11 @@ def test_laws_and_lists(capsys):
     assert json.loads(capsys.readouterr().out)["settings"]["presence_criterion"] == [0.3, 0.4, 0.5]
 
 
-def test_demo_ends_with_the_answer_and_the_report(tmp_path, capsys):
+def test_demo_begins_with_the_answer_and_ends_with_the_report(tmp_path, capsys):
     assert run("demo", "--out", tmp_path / "demo") == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert lines[-1] == f"The report: {(tmp_path / 'demo' / 'plan.html').resolve()}"
-    assert lines[-3].startswith("Label ")
+    assert lines[0].startswith("Label ")
     assert (tmp_path / "demo" / "plan.html").read_text().startswith("<!doctype html>")
 
 

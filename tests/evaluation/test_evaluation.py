@@ -41,7 +41,7 @@ def test_results_are_json():
     document = json.loads(to_json(found))
     assert document["rows"][0]["presence_criterion"] == 0.45
     assert document["settings"]["phase"] == "random"
-    assert set(document) == {"settings", "rows"}
+    assert set(document) == {"settings", "answer", "rows"}
 
 
 def test_queries_are_those_of_the_grid_that_is_scored():
@@ -61,8 +61,8 @@ def test_queries_are_those_of_the_grid_that_is_scored():
 def test_a_report_is_one_file(tmp_path):
     found = wk.evaluate([EV3], recording_length=10, segment_length=[0.5, 1.3], presence_criterion=[0.3, 0.8])
     text = found.report(tmp_path / "page.html").read_text()
-    assert text.count("<img") == 2
-    assert "Segments of" in text
+    assert text.count("<svg") == 2
+    assert found.answer.split(". ")[0] in text
     assert "http" not in text.replace("http://www.w3.org", "")
 
 
@@ -152,7 +152,7 @@ def test_the_number_of_workers_changes_no_bit():
 def test_the_picture_shows_event_recall_beside_accuracy():
     ax = wk.evaluate([EV3], recording_length=10, segment_length=[1, 2, 3], presence_criterion=[0.3, 0.9]).plot()
     assert ax.get_xlabel() == "segment length $d_q$ (s)"
-    assert "event recall" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "events found" in [text.get_text() for text in ax.get_legend().get_texts()]
     with pytest.raises(InvalidInput, match="metric must be one of"):
         wk.evaluate([EV3], recording_length=10, **HOW).plot(metric="acc")
 

@@ -16,6 +16,7 @@ from weakly import exact
 from weakly.annotator import Annotator, PresenceRule
 from weakly.errors import InvalidInput
 from weakly.events import Timelines
+from weakly.grid import windows
 from weakly.observer import Observers
 from weakly.windows import Edge, Placement
 
@@ -64,6 +65,32 @@ def test_an_end_on_a_whole_number_of_segments_is_counted_once(events, length, wi
     merged = [tuple(event) for event in timelines.bounds]
     wanted = reference.expected(merged, length, width, 0.5, edge=edge, nodes=60)["mean"]
     assert found == pytest.approx(wanted, abs=1e-8)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.7, 1 / 3])
+def test_times_on_whole_numbers_of_segments_agree_with_the_definitions(step):
+    """Whatever the rounding of k * step: no segment is lost or counted twice, on grids, at random, with windows."""
+    rng = np.random.default_rng(round(100 * step))
+    for turn in range(5):
+        points = step * np.unique(rng.integers(0, 16, 7))
+        points = np.append(points, step * 15) if len(points) % 2 else points
+        events = [(float(a), float(b)) for a, b in zip(points[::2], points[1::2]) if b > a]
+        length, width = float(max(step * 15, events[-1][1])), float(step * rng.integers(1, 4))
+        timelines, criterion = Timelines.of([events], length), float(rng.choice([0.25, 0.5, 1.0]))
+        merged, who = [tuple(event) for event in timelines.bounds], Observers.of(presence_criterion=criterion)
+        for edge in ("inside", "infinite") if turn else ("truncate",):
+            wanted = reference.expected(merged, length, width, criterion, edge=edge, nodes=2 if turn else 24)
+            wanted.pop("bound_time")
+            found = measured(at_random(timelines, width, who, edge=edge))
+            assert found["n_found"] <= found["n_events"]
+            agrees(found, wanted, 1e-9 if turn else 1e-6)
+            for phase in (0.0, step):
+                wanted = reference.score(merged, length, width, criterion, phase=phase, edge=edge)
+                agrees(measured(on_grid(timelines, width, who, phase=phase, edge=edge)), wanted)
+        how = Placement(None, Edge.TRUNCATE, step, 1)
+        wanted = reference.expected(merged, length, width, criterion, hop=step, votes=1, nodes=2)
+        wanted = {name: wanted[name] for name in ("tp", "fp", "fp_elsewhere", "n_present", "n_found", "n_overlapping")}
+        agrees(measured(windows.measure(timelines, width, who, how)), wanted)
 
 
 def test_exact_is_the_mean_of_the_grid_on_many_recordings():

@@ -128,6 +128,51 @@ def slow_within(events, stretches):
     return sorted(found)
 
 
+def test_a_status_table_says_who_examined_what(tmp_path):
+    """APLOSE's table of progress: a column per annotator; what is finished and holds nothing is an empty recording."""
+    status, results = tmp_path / "status.csv", tmp_path / "results.csv"
+    status.write_text("dataset,filename,ann,bob\nd,a.wav,FINISHED,FINISHED\nd,b.wav,FINISHED,STARTED\n")
+    results.write_text(
+        "filename,start_time,end_time,annotation,annotator,is_box\na.wav,1,2,x,ann,1\na.wav,1,3,x,bob,1\n"
+    )
+    assert read_examined(status)[["recording", "annotator"]].to_numpy().tolist() == [
+        ["a.wav", "ann"], ["b.wav", "ann"], ["a.wav", "bob"],
+    ]  # fmt: skip
+    both = read(results, examined=status, annotator="ann").within()
+    assert (len(both), both.recordings["annotated"].to_dict()) == (1, {"a.wav": True, "b.wav": True})
+    assert any("hold no event" in note for note in both.notes)
+    assert read(results, examined=status, annotator="bob").within().recordings.index.tolist() == ["a.wav"]
+
+
+def test_rows_may_be_skipped_and_cut_at_once(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"v": {"duration": 9.0, "actions": [["c1", 1, 2], ["c1", 8, 5], ["c1", 7, 10]]}}')
+    with pytest.raises(InvalidInput, match="ends before it starts"):
+        read(path, on_error="clip")
+    found = read(path, on_error="skip,clip")
+    assert found.to_frame()["offset"].tolist() == [2.0, 9.0]
+    assert found.recordings["length"].tolist() == [9.0]
+    assert (found.account["skipped"], found.account["clipped"]) == (1, 1)
+    assert np.isnan(read(path, on_error="skip").recordings["length"]["v"])  # neither the length nor the event is sure
+
+
+def test_boxes_that_are_no_answers_are_counted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("filename,start_time,end_time,annotation,annotator,is_box\na,1,2,x,p,1\na,0,9,x,p,0\na,0,9,y,p,0\n")
+    found = read_answers(path, where={"is_box": "0"})
+    assert {k: found.account[k] for k in ("rows", "events", "merged")} == {"rows": 3, "events": 2, "merged": 1}
+    assert any("1 row with boxes left out" in note for note in found.notes)
+
+
+def test_a_list_of_lengths_may_have_other_columns(tmp_path):
+    (tmp_path / "info.csv").write_text("video_id,duration,fps,resolution\nv1,10.5,50,1920x1080\nv2,8,50,1920x1080\n")
+    (tmp_path / "a.csv").write_text("video_id,start,end,label\nv1,9,11,x\nv2,1,2,x\n")
+    kinds = [item.kind for item in check([tmp_path / "a.csv", tmp_path / "info.csv"]).findings]
+    assert kinds == ["past the end"]
+    (tmp_path / "b_events.tsv").write_text("onset\tduration\n5\t1\n9\t2\n")  # two numbers that are an event
+    assert check(tmp_path / "b_events.tsv").n_events == 2
+
+
 def test_examined_against_a_slow_reference():
     rng = np.random.default_rng(5)
     onset = rng.uniform(0, 90, 60)
@@ -365,3 +410,20 @@ def test_answers_go_straight_on(tmp_path):
         assert found.to_frame()[["onset", "label", "query"]].equals(made.to_frame()[["onset", "label", "query"]])
         assert found.to_frame()["present"].fillna(-1).tolist() == [1, 0, -1]
         assert rows_of(read(tmp_path / file)) == [["a", 0.0, 3.0, "dog"]]
+
+
+def test_infer_chooses_answers_as_other_commands_do(capsys, tmp_path):
+    """What the options choose is what the same choice in Python infers."""
+    rows = "".join(f"{name},{3 * k},{3 * k + 3},{label},{said},{who}\n" for name in "ab" for k in range(6)
+                   for label in ("robin", "wren") for who, said in (("ann", "yes" if k % 3 == 0 else "no"), ("bob", "no")))  # fmt: skip
+    (tmp_path / "a.csv").write_text("file,start_time,end_time,label,annotation,annotator\n" + rows)
+    (tmp_path / "lengths.csv").write_text("filename,duration\na,18\nb,18\n")
+    options = ["--event-length", "1", "--presence-criterion", "0.5", "--json"]
+    code, out, _ = run(capsys, "infer", tmp_path / "a.csv", "--annotator", "ann", "--merge", "bird=robin,wren",
+                       "--recording-length", tmp_path / "lengths.csv", *options)  # fmt: skip
+    chosen = read_answers(tmp_path / "a.csv", annotator="ann", merge={"bird": ["robin", "wren"]},
+                          recording_length=tmp_path / "lengths.csv")  # fmt: skip
+    made = wk.infer(chosen, lengths=wk.Lengths.fixed(1.0), presence_criterion=0.5, rng=0)
+    assert code == 0
+    assert json.loads(out)["overall"] == json.loads(to_json(made))["overall"]
+    assert set(made.summary["label"]) == {"bird"}

@@ -12,6 +12,7 @@ import pytest
 from weakly import InvalidInput
 from weakly.evaluation import evaluate
 from weakly.formats import FORMATS, check, detect, read, read_answers
+from weakly.formats.lint import FINDINGS
 from weakly.formats.source import Source
 
 DATA = Path(__file__).parent / "data"
@@ -328,6 +329,97 @@ ZOO = {
         {'a.wav': None},
         (2, 2, 0, 0, 0),
     ),
+    'boris_events.tsv': (
+        'boris-events',
+        'recording = Observation id above the table (1), label = Behavior (1), time = Time of START to STOP in seconds, recording_length = Total length',
+        [('nest 7', 1.5, 4.0, 'lick'), ('nest 7', 2.25, 5.75, 'lick')],
+        {'nest 7': 60.0},
+        (5, 2, 0, 0, 3),
+    ),
+    'boris8.csv': (
+        'boris-events',
+        'recording = Observation id (2), label = Behavior (1), time = Time of START to STOP in seconds, recording_length = Media duration (s)',
+        [('obs1', 1.5, 2.5, 'lick'), ('obs1', 2.0, 4.0, 'lick')],
+        {'obs1': 30.0, 'obs2': 20.0},
+        (5, 2, 0, 0, 3),
+    ),
+    'nest.boris': (
+        'boris-project',
+        'recording = observations (2), label = behaviors (1), time = from press to press',
+        [('day 1', 1.5, 4.0, 'lick')],
+        {'day 1': 60.0, 'day 2': None},
+        (3, 1, 0, 0, 2),
+    ),
+    'thumos_val.json': (
+        'activitynet',
+        "recording = the videos' names (2), label = label (2), time = segment in seconds, recording_length = duration (2)",
+        [('video_validation_1', 0.5, 1.5, 'Diving'), ('video_validation_1', 11.0, 12.25, 'Shotput')],
+        {'video_validation_1': 33.5, 'video_validation_2': 20.0},
+        (2, 2, 0, 0, 0),
+    ),
+    'withheld.json': (
+        'activitynet',
+        "recording = the videos' names (3), label = label (1), time = segment in seconds, recording_length = duration (3)",
+        [('a', 1.0, 2.0, 'Kayaking')],
+        {'a': 10.0, 'b': 12.0, 'c': 14.0},
+        (1, 1, 0, 0, 0),
+    ),
+    'Diving_val.txt': (
+        'thumos',
+        "recording = the first word (2), label = the file's name (1), time in seconds",
+        [('video_validation_0000266', 72.8, 76.4, 'Diving'), ('video_validation_0000681', 44.0, 50.9, 'Diving'), ('video_validation_0000681', 1.5, 5.4, 'Diving')],
+        {'video_validation_0000266': None, 'video_validation_0000681': None},
+        (3, 3, 0, 0, 0),
+    ),
+    'charades_sta_train.txt': (
+        'thumos',
+        'recording = the first word (2), label = the words behind ## (2), time in seconds',
+        [('AO8RW', 0.0, 6.9, 'a person is putting a book on a shelf.'), ('Y6R7T', 20.8, 30.0, 'person begins to play on a phone.')],
+        {'AO8RW': None, 'Y6R7T': None},
+        (2, 2, 0, 0, 0),
+    ),
+    'bat.wav.json': (
+        'activitynet',
+        "recording = the videos' names (1), label = label (1), time = segment in seconds, recording_length = duration (1)",
+        [('MYOMYS.wav', 0.0225, 0.028, 'Myotis mystacinus')],
+        {'MYOMYS.wav': 0.5},
+        (1, 1, 0, 0, 0),
+    ),
+    'model_run.json': (
+        'aoef',
+        'recording = path (3), label = the first tag (1), recording_length = duration',
+        [('a.wav', 0.5, 1.5, 'owl')],
+        {'a.wav': 5.0, 'b.wav': 4.0, 'c.wav': 4.0},
+        (1, 1, 0, 0, 0),
+    ),
+    'P64_r10_events.tsv': (
+        'szcore',
+        "recording = the file's name (1), label = eventType (1), time = onset + duration in seconds, recording_length = recordingDuration",
+        [('P64_r10', 36.5, 56.75, 'sz')],
+        {'P64_r10': 3600.0},
+        (1, 1, 0, 0, 0),
+    ),
+    'chords.lab': (
+        'lab',
+        "recording = the file's name (1), label = the words (2), time in seconds",
+        [('chords', 0.0, 1.5, 'N'), ('chords', 1.5, 3.25, 'C:maj')],
+        {'chords': None},
+        (2, 2, 0, 0, 0),
+    ),
+    'warbler.csv': (
+        'csv',
+        'recording = sound.files (2), no column names a label, time = start to end in seconds; not used: sel.comment',
+        [('Phae1.wav', 1.25, 1.5, 'event'), ('Phae1.wav', 2.5, 2.75, 'event'), ('Phae2.wav', 0.25, 0.5, 'event')],
+        {'Phae1.wav': None, 'Phae2.wav': None},
+        (3, 3, 0, 0, 0),
+    ),
+    'noted.txt': (
+        'audacity',
+        "recording = the file's name (1), label = the track's texts (1), time in seconds",
+        [('noted', 24.5, 60.0, 'seizure'), ('noted', 70.0, 71.5, 'seizure')],
+        {'noted': None},
+        (2, 2, 0, 0, 0),
+    ),
     'turns.csv': (
         'csv',
         'recording = meeting_id (2), label = speaker (2), time = start_time to end_time in seconds; not used: words',
@@ -358,13 +450,25 @@ HOPELESS = {
     'wide_word.csv': ('Audiofilename,Starttime,Endtime,Q\na.wav,0,1,POS\na.wav,2,3,perhaps\n', "line 3, column 'Q': 'perhaps' must be POS, NEG or UNK"),
     'answer.csv': ('file,onset,offset,answer\na.wav,0,3,yes\na.wav,3,6,blue\n', "line 3, column 'answer': 'blue' cannot be read as an answer"),
     'track.txt': ('0\t3\t0123456789ab dog? yes\n3\t6\t0123456789ac dog? hmm\n', "line 2, column 'label': '0123456789ac dog? hmm' holds no answer"),
+    'few_sessions.csv': ('subject,session,onset,offset,label\ns1,a,1,2,x\ns1,b,5,6,x\ns2,a,1,2,x\n', '--columns recording=subject+session, or --columns recording=subject'),
+    'three_ids.csv': ('subject,session,run,onset,duration,label\ns1,a,1,1,2,x\ns1,a,2,1,2,x\ns1,b,1,1,2,x\ns2,a,1,1,2,x\n', '--columns recording=subject+session+run, or'),
+    'visits.csv': ('subject,visit,onset,offset,label\ns1,first,1,2,x\ns1,first,5,6,x\ns1,second,1,2,x\ns1,second,7,8,x\n', '--columns recording=subject+visit, or --columns recording=subject'),
+    'by_time.csv': ('nest,start,end,species\nn1,1,2,x\nn2,1.5,3,x\nn1,4,5,x\nn2,5,6,x\n', "'nest' (2 values) could: say recording=nest"),
+    'numbered.csv': ('box,start,end,species\n1,1,2,x\n2,1.5,3,x\n1,4,5,x\n2,5,6,x\n', "'box' (2 values) could: say recording=box"),
+    'melody.txt': ('0.01 220.5\n0.02 221.5\n0.03 223.5\n0.04 222.0\n', 'is of no known format'),
+    'dataset.json': ('{"data": {"collection_type": "dataset", "recordings": [{"uuid": "r", "path": "a.wav", "duration": 5}]}}', 'is AOEF that lists 1 recording and no annotations'),
+    'labels.json': ('{"v": {"duration": 9, "segments": [[0, 1], [2, 3]], "labels": ["x"]}}', "video v, column 'labels': 1 labels for 2 segments"),
+    'unstopped.csv': ('Observation id,Time,Subject,Behavior,Status\no,1,a,lick,START\no,2,a,lick,START\n', "line 3: START of 'lick' where the other of START and STOP should be"),
+    'empty.boris': ('{"behaviors_conf": {}, "observations": {}}', 'is a BORIS project without observations'),
+    'timeless_events.tsv': ('onset\tduration\tresponse_time\nn/a\tn/a\t1.5\n1\t2\t0.5\n', "line 2, column 'onset': the event has a time that is not a number"),
+    'charades.csv': ('id,actions,length\n0BH84,c019 11.90 21.20;c092 0.00 5.00.83,24\n', "line 2, column 'actions': 'c092 0.00 5.00.83' is not a class, a start and an end"),
     'nameless.csv': ('file,onset,offset,label\na.wav,1,2,x\n,3,4,x\n', "line 3, column 'recording': the row names no recording"),
     'point.csv': ('file,onset,offset,label\na.wav,1,1,x\n', "line 2, column 'offset': the event has no length (a point?)"),
     'swapped.csv': ('file,onset,offset,label\na.wav,3,2,x\n', 'the event ends before it starts: onset 3, offset 2'),
     'comma.csv': ('file\tonset\toffset\tlabel\na.wav\t1,5\t2\tx\na.wav\t3\t4\tx\n', "'1,5' is not a number; a decimal comma?"),
     'jams.jams': ('{"annotations": [{"namespace": "segment_open", "data": {"time": [0, 1], "duration": [1], "value": ["a", "b"], "confidence": [null, null]}}], "file_metadata": {"duration": 10, "title": "a"}}', "annotation 0, column 'data': its lists of times, durations, values are not equally long"),
     'region.json': ('[{"id": 1, "data": {"audio": "a.wav"}, "annotations": [{"id": 1, "result": [{"id": "r", "type": "labels"}]}]}]', "task 1, annotation 1, result 1, column 'value': has no value"),
-    'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'onset': the event has a time that is not a number"),
+    'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'segment': has no start and end"),
     'odd.json': ('{"a": 1}', 'is JSON of no known kind'),
     'big.csv': ('file,onset,offset,label\na.wav,1,1e999,x\n', "'1e999' is not a number"),
     'votes.csv': ('clip,n_yes,n_votes\na.wav,5,3\n', 'votes must be whole numbers, no fewer than 0 and no more than all votes'),
@@ -391,6 +495,14 @@ def test_each_shape_is_taken_as_what_it_is(name):
     assert {n: None if v != v else v for n, v in found.recordings["length"].items()} == recordings
     assert tuple(found.account[word] for word in ("rows", "events", "empty", "skipped", "merged")) == account
     assert account[0] == sum(account[1:])
+
+
+def test_what_was_not_annotated_is_not_empty():
+    """A subset whose labels are withheld, and recordings that a model was not run on, are not called silent."""
+    assert read(DATA / "zoo" / "withheld.json").recordings["annotated"].tolist() == [True, True, False]
+    run = read(DATA / "zoo" / "model_run.json")
+    assert run.recordings["annotated"].tolist() == [True, True, False]
+    assert run.to_frame()["confidence"].tolist() == [0.75]
 
 
 def test_there_are_enough_of_them():
@@ -454,6 +566,7 @@ def test_every_format_has_a_sentence():
     silent = []
     for path in sorted(p for p in DATA.rglob("*") if p.is_file() and p.name != "lengths.csv"):
         result = check(path)
+        assert {item.kind for item in result.findings} <= set(FINDINGS)
         if not result.readings and not any(item.kind == "unreadable" for item in result.findings):
             silent.append(path.name)
     assert silent == []

@@ -15,6 +15,9 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
+from weakly.events import Timelines
+from weakly.inference.estimation import heard_lengths
+from weakly.inference.posterior import prepare
 from weakly.inference.training import forward_corrected_loss
 
 LAW = stats.lognorm(0.6, scale=math.exp(-0.18))  # mean 1 s
@@ -291,3 +294,59 @@ def test_command(tmp_path, world):
     assert {p.name for p in kit.iterdir()} == {"rates.csv", "noise.json", "events.tsv", "frames.parquet"}
     wrong = CliRunner().invoke(app, ["infer", str(path), "--guess-rate", "0.1"])
     assert isinstance(wrong.exception, InvalidInput)
+
+
+def test_recordings_that_differ_in_their_rate():
+    """Most recordings are silent and some are busy: one rate for all would find half of the time or less."""
+    rng = np.random.default_rng(21)
+    made = recordings(rng, rate=0.01, length=30.0, n=90) + recordings(rng, rate=0.4, length=30.0, n=30)
+    said = answers(rng, made, widths=(3.0,), length=30.0)
+    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=50)
+    true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
+    row, fit = found.overall.iloc[0], found.parts["owl"].fit
+    assert row["n_events"] == pytest.approx(true[0], rel=0.12)
+    assert row["event_seconds"] == pytest.approx(true[1], rel=0.12)
+    table = found.estimates.set_index("quantity")
+    assert table.loc["rate_variation", "value"] > 1
+    assert any("differ in their rate" in text for text in found.sentences())
+    busy = found.summary.set_index("recording")["event_rate"]
+    assert busy[[f"r{k}" for k in range(90, 120)]].mean() > 10 * busy[[f"r{k}" for k in range(90)]].mean()
+    # the gradient that the search goes by is that of its objective
+    part = found.parts["owl"]
+    how = {"renewal": part.renewal, "recording_length": 30.0, "annotator": part.annotator}
+    look = fit.family.search([prepare(one.segments, one.present, **how) for one in part.heard[80:100]], None)
+    for k in range(2):
+        move = 1e-4 * np.eye(2)[k]
+        slope = (look(fit.theta + move).log_likelihood - look(fit.theta - move).log_likelihood) / 2e-4
+        np.testing.assert_allclose(look(fit.theta).scores[:, k], slope, atol=1e-5)
+
+
+def test_one_rate_for_all_stays_one(world):
+    rng, made = world
+    said = answers(rng, made, widths=(3.0,), length=60.0)
+    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=10)
+    assert found.parts["owl"].fit.family.names == ("hazard",)
+
+
+def test_nested_queries_tell_the_criterion():
+    """Halved clips of events of one length tell the share that was noticed; contradictory criteria are left out."""
+    rng = np.random.default_rng(6)
+    made = recordings(rng, rate=0.1, length=30.0, n=40, law=stats.uniform(1.0, 0.2))
+    tables = [answers(rng, made, widths=(w,), length=30.0, criterion=0.8) for w in (5.0, 2.5, 1.25)]
+    said = pd.concat(tables, ignore_index=True)
+    found = wk.infer(said, lengths=[1.0, 1.1, 1.2], rng=0, draws=10)
+    low, high = found.criterion_ci
+    assert low <= 0.8 <= high
+    assert found.presence_criterion == pytest.approx(0.8, abs=0.1)
+    assert found.criterion_known
+    assert any("estimated: 0." in text for text in found.sentences())
+
+
+def test_lengths_that_ends_cut_are_censored():
+    """Kaplan and Meier's law against a long recording's lengths: cut events alone are too short."""
+    law = stats.expon(scale=3.0)
+    made = recordings(np.random.default_rng(4), rate=0.1, length=8.0, n=1500, law=law)
+    found = heard_lengths(Timelines.of(made, 8.0))
+    assert np.mean([d for e in made for d in np.ptp(e, axis=1)]) < 2.4
+    assert float(found.partial_moments(2.0)[0]) == pytest.approx(law.cdf(2.0), abs=0.03)
+    assert float(found.partial_moments(6.0)[0]) == pytest.approx(law.cdf(6.0), abs=0.04)

@@ -1,5 +1,6 @@
 """The labeling server: what is asked next, what is kept, who may ask, and what a person's card says."""
 
+import contextlib
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import warnings
 import zlib
 from pathlib import Path
 
@@ -30,11 +32,12 @@ from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 import weakly as wk
-from weakly.audio import soundscape
+from weakly.audio import duration, read_clip, soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
 from weakly.labeler.app import create_app
-from weakly.labeler.campaign import World, open_campaign, open_measurement, serve
+from weakly.labeler.campaign import open_campaign, open_measurement, serve
+from weakly.labeler.live import Goal
 
 BASE = "http://127.0.0.1:8765"
 NASTY = "<img src=x onerror=alert(1)>"
@@ -335,22 +338,28 @@ class TestTeam:
         assert owner["agreement"] == pytest.approx(np.mean(pairs))
 
     def test_without_a_token_nothing_is_readable(self, recordings, tmp_path):
+        """From another host, every address that the application has, with every wrong token."""
         made = self.team(recordings, tmp_path / "c")
         query = next(iter(made.session.items))
-        gets = ["me", "ask", "live", "team", f"sound/{query}", f"picture/{query}"]
-        posts = {"tell": {"query": query, "present": 1, "id": "x" * 9}, "undo": {"id": "x" * 9}, "export": {},
-                 "bookmark": {"query": query, "id": "x" * 9}}  # fmt: skip
+        app = create_app(made, host="0.0.0.0")
+        said = TestClient(app, base_url="http://10.1.2.3:8765").get("/openapi.json").json()["paths"]
+        paths = [(verb, path) for path, verbs in said.items() for verb in verbs]
+        assert len(paths) >= 11
+        body = {"query": query, "present": 1, "id": "x" * 9}
         wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], made.access.token("dan"))
         for token in wrong:
-            page = web(made, token)
-            for path in gets:
-                found = page.get(f"/api/1/{path}")
-                assert found.status_code == 401
+            page = TestClient(app, base_url="http://10.1.2.3:8765")
+            if token is not None:
+                page.headers["Authorization"] = f"Bearer {token}"
+            for verb, path in paths:
+                found = page.request(verb, path.replace("{query}", query), **({"json": body} if verb == "post" else {}))
+                assert found.status_code == 401, path
                 assert set(found.json()) == {"field", "message"}
-            for path, body in posts.items():
-                assert page.post(f"/api/1/{path}", json=body).status_code == 401
+            for path in ("/", "/static/label.js", "/openapi.json"):  # the empty page is everybody's
+                assert not {"night_0", "owl", "ana", query} & set(re.findall(r"[\w]+", page.get(path).text))
         assert not rows(made, "answers")
-        assert not [r for r in web(made).get("/openapi.json").json()["paths"] if query in r]
+        page.headers["Authorization"] = f"Bearer {made.access.token('ana')}"
+        assert page.get("/api/1/ask").status_code == 200
 
     def test_nobody_sees_what_others_said(self, recordings, tmp_path):
         made = self.team(recordings, tmp_path / "c", votes=3)
@@ -497,6 +506,98 @@ class TestMedia:
         assert found.headers["content-type"] == "image/svg+xml"
         assert found.text.count("<path") == 3
 
+    def test_signals_of_other_peoples_writers(self, tmp_path):
+        """EDF by edfio (channels of two rates) and WFDB by wfdb: lengths, names, values, and one trace per channel."""
+        edfio, wfdb = pytest.importorskip("edfio"), pytest.importorskip("wfdb")
+        rng = np.random.default_rng(2)
+        eeg = np.clip(rng.standard_normal((2, 2000)), -5, 5)
+        channels = [(eeg[0], 100, "Fpz-Cz"), (eeg[1], 100, "Pz-Oz"), (np.linspace(0, 1, 20), 1, "Temp")]
+        signals = [edfio.EdfSignal(x, rate, label=name, physical_range=(-5, 5)) for x, rate, name in channels]
+        edfio.Edf(signals).write(tmp_path / "night.edf")
+        ecg = np.clip(rng.standard_normal((3600, 3)), -3, 3)
+        ecg[100:200, 1] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that package's own
+            wfdb.wrsamp(
+                "heart", 360, ["mV"] * 3, ["I", "II", "V1"], p_signal=ecg, fmt=["16"] * 3, write_dir=str(tmp_path)
+            )
+        made = open_campaign([tmp_path], out=tmp_path / "c", segment_length=5.0, annotators=["ana"])
+        assert {name: one.length for name, one in made.recordings.items()} == {"night.edf": 20.0, "heart.hea": 10.0}
+        said, page = {}, web(made)
+        while items := page.get("/api/1/ask").json()["items"]:
+            said[items[0]["recording"]] = items[0]
+            tell(page, items[0]["query"], None, id=items[0]["query"])
+        assert [said[name]["channels"] for name in sorted(said)] == [["I", "II", "V1"], ["Fpz-Cz", "Pz-Oz"]]
+        for query, item in made.session.items.items():
+            text = web(made).get(f"/api/1/picture/{query}").text
+            assert text.count("<path") == {"night.edf": 2, "heart.hea": 3}[item.recording]
+            assert "nan" not in text
+        for name, values, rate in (("night.edf", eeg.T, 100), ("heart.hea", np.nan_to_num(ecg), 360)):
+            clip, found = read_clip(tmp_path / name, onset=0.2, offset=3.0, fade=0)
+            expected = values[round(0.2 * rate) : 3 * rate]
+            assert (found, clip.shape) == (rate, expected.shape)
+            np.testing.assert_allclose(clip, expected / np.abs(expected).max(), atol=2e-3)
+        (tmp_path / "night.edf").write_bytes(b"0       broken")
+        with pytest.raises(InvalidInput, match=r"night\.edf: not readable as a signal"):
+            read_clip(tmp_path / "night.edf", onset=0, offset=1)
+
+
+def mp4(seconds, version=0):
+    """The boxes of an MP4 file that tell its length, and one that does not; by the letter of ISO 14496-12."""
+    box = lambda name, body: struct.pack(">I4s", 8 + len(body), name) + body  # noqa: E731
+    times = struct.pack(">QQIQ" if version else ">IIII", 0, 0, 600, round(600 * seconds))
+    header = box(b"mvhd", bytes([version, 0, 0, 0]) + times + bytes(80))
+    large = struct.pack(">I4sQ", 1, b"free", 16 + 40) + bytes(40)
+    return box(b"ftyp", b"isom" + bytes(8)) + large + box(b"moov", header) + box(b"mdat", bytes(range(256)) * 40)
+
+
+class TestVideo:
+    @pytest.mark.parametrize("version", [0, 1])
+    def test_served_in_ranges_from_the_folders_and_with_a_ticket_alone(self, tmp_path, version):
+        folder = tmp_path / "films"
+        folder.mkdir()
+        (folder / "nest.mp4").write_bytes(mp4(7.5, version))
+        made = open_campaign([folder], out=tmp_path / "c", segment_length=3.0, annotators=["ana", "ben"])
+        assert [(item.onset, item.offset) for item in made.session.items.values()] == [(0, 3), (3, 6), (6, 7.5)]
+        page, nobody = web(made, made.access.token("ana")), web(made)
+        item = page.get("/api/1/ask").json()["items"][0]
+        assert item["kind"] == "video"
+        assert item["with_context"] == [max(0, item["onset"] - (item["offset"] - item["onset"])),
+                                        min(7.5, 2 * item["offset"] - item["onset"])]  # fmt: skip
+        part = nobody.get(f"/api/1/{item['video']}", headers={"Range": "bytes=10-19"})
+        assert (part.status_code, part.content) == (206, mp4(7.5, version)[10:20])
+        assert part.headers["content-type"] == "video/mp4"
+        other = next(query for query in made.session.items if query != item["query"])
+        ticket = item["video"].partition("?")[2]
+        for path in (f"video/{item['query']}", f"video/{item['query']}?ticket=x", f"video/{other}?{ticket}"):
+            assert nobody.get(f"/api/1/{path}").status_code == 401
+        assert page.get(f"/api/1/sound/{item['query']}").status_code == 422  # no sound is taken out of a film
+        (tmp_path / "secret.mp4").write_bytes(mp4(7.5))
+        (folder / "nest.mp4").unlink()
+        (folder / "nest.mp4").symlink_to(tmp_path / "secret.mp4")
+        assert nobody.get(f"/api/1/{item['video']}").status_code == 403
+
+    def test_other_recordings_are_not_served_as_files(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        query = next(iter(made.session.items))
+        assert web(made).get(f"/api/1/video/{query}").status_code == 404
+        assert web(made).get("/api/1/video/nothing").status_code == 404
+
+    @pytest.mark.parametrize(
+        "data", [b"", b"\x1aE\xdf\xa3", b"\x1aE\xdf\xa3" + bytes(200), mp4(0.0), mp4(5)[:50], bytes(99)]
+    )
+    def test_what_is_no_video_is_said(self, tmp_path, data):
+        (tmp_path / "a.mp4").write_bytes(data)
+        with pytest.raises(InvalidInput, match=r"a\.mp4: not readable as a video"):
+            duration(tmp_path / "a.mp4")
+
+    @given(st.binary(max_size=300), st.sampled_from([b"", b"\x1aE\xdf\xa3\x80", mp4(3.0)[:60]]))
+    def test_any_bytes_are_a_length_or_one_line(self, tmp_path_factory, data, start):
+        path = tmp_path_factory.getbasetemp() / "any.webm"
+        path.write_bytes(start + data)
+        with contextlib.suppress(InvalidInput):  # and nothing else
+            assert duration(path) > 0
+
 
 def pixels(png):
     """The palette indices of a PNG file, read by the letter of its specification."""
@@ -524,12 +625,12 @@ class TestMeasure:
         for i, mean in enumerate(card.MEANS):
             for spread, ps in zip(card.SPREADS, card._SPREAD_PRIOR):
                 nu = 0.25 / spread**2 - 1
-                law = beta(mean * nu, (1 - mean) * nu)
+                below = beta.cdf([h for h, _ in answers[:3]], mean * nu, (1 - mean) * nu).tolist()
                 for g, pg in zip(card.RATES, card._RATE_PRIOR):
                     for l, pl in zip(card.RATES, card._RATE_PRIOR):
                         p = ps * pg * pl
-                        for h, said in answers[:3]:
-                            yes = g + (1 - g - l) * law.cdf(h)
+                        for law, (_, said) in zip(below, answers):
+                            yes = g + (1 - g - l) * law
                             p *= yes if said else 1 - yes
                         weights[i] += p, p * mean
         total = weights[:, 0].sum()
@@ -570,8 +671,28 @@ class TestMeasure:
             )
         two = open_measurement([], out=tmp_path / "m", n_items=12)
         assert [i.query for i in one.session.ask("annotator")] == [i.query for i in two.session.ask("annotator")]
-        with pytest.raises(InvalidInput, match="annotator"):
-            open_measurement([], out=tmp_path / "m", n_items=12, annotator="ben")
+        with pytest.raises(InvalidInput, match="n_items"):
+            open_measurement([], out=tmp_path / "m", n_items=20)
+
+    def test_several_people_are_measured_at_once_each_with_items_of_their_own(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=25, annotators=["ana", "ben"])
+        session, criteria = made.session, {"ana": 0.25, "ben": 0.7}
+        owner = {}
+        while any(session.ask(name) for name in criteria):
+            for name, criterion in criteria.items():
+                for item in session.ask(name)[:1]:
+                    assert owner.setdefault(item.query, name) == name
+                    session.tell(name, query=item.query, present=float(item.event_fraction >= criterion), id=item.query)
+        assert sorted(owner.values()) == ["ana"] * 25 + ["ben"] * 25
+        cards = {path.name: Card.read(path) for path in made.export()}
+        assert set(cards) == {"card-ana.json", "card-ben.json"}
+        for name, criterion in criteria.items():
+            card = cards[f"card-{name}.json"]
+            assert (card.annotator, card.n_items) == (name, 25)
+            assert card.presence_criterion == pytest.approx(criterion, abs=0.06)
+        # Somebody who comes later is measured in the same folder.
+        later = open_measurement([], out=tmp_path / "m", n_items=25, annotators=["cem"])
+        assert later.session.ask("cem")[0].query not in owner
 
     def test_the_recording_of_an_item_is_not_told(self, tmp_path):
         made = open_measurement([], out=tmp_path / "m", n_items=12)
@@ -623,38 +744,76 @@ class TestExport:
         }
         strong = wk.read(tmp_path / "c" / "labels" / "strong.tsv").to_frame()
         assert strong[["recording", "onset", "offset", "label"]].values.tolist() == [["night_0.wav", 0.0, 6.0, "owl"]]
+        audit = json.loads((tmp_path / "c" / "labels" / "audit.json").read_text())
+        assert audit["effort"]["seconds_per_query"] == 1.0
+        assert "audit.html" in {p.name for p in paths}
         made.session.undo("ana", id="undo-0001")
         made.export()  # again, with what was taken back
         frame = wk.read_answers(tmp_path / "c" / "labels" / "answers.csv").to_frame()
         assert len(frame) == 7
 
+    def test_known_events_are_the_truth_of_the_audit(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, events=events, calibrate=10)
+        frame = events.to_frame()
+        for item in list(made.session.items.values()):
+            mine = frame[frame["recording"] == item.recording]
+            shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+            said = float((shared >= 0.4 * (mine["offset"] - mine["onset"])).any())
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        names = {path.name for path in made.export()}
+        assert {"card.json", "audit.html", "audit.json", "strong.tsv", "weak.tsv"} <= names
+        found = json.loads((tmp_path / "c" / "labels" / "audit.json").read_text())["criteria"][0]
+        assert found["presence_criterion_low"] <= 0.4 <= found["presence_criterion_high"]
+
 
 # A server that is killed ----------------------------------------------------------------------------------------------
+
+
+#: Has everything imported and waits for arguments; each line becomes a process of its own that runs the command.
+MOTHER = """import json, os, signal, sys
+import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto, weakly.cli.label, weakly.labeler.campaign
+from weakly.cli import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        main(json.loads(line))
+    print(child, flush=True)
+"""
 
 
 class Server:
     """`weakly label` as people run it, on one port, killed and started again."""
 
     def __init__(self, arguments, port=0):
-        self.arguments, self.port, self.process = arguments, port, None
+        self.arguments, self.port, self.child = arguments, port, None
+        self.mother = subprocess.Popen([sys.executable, "-c", MOTHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)  # fmt: skip
 
     def start(self):
-        command = [sys.executable, "-m", "weakly", "label", *self.arguments, "--port", str(self.port), "--no-open"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        first = self.process.stderr.readline()
+        command = ["label", *self.arguments, "--port", str(self.port), "--no-open"]
+        self.mother.stdin.write(json.dumps(command) + "\n")
+        self.mother.stdin.flush()
+        self.child = int(self.mother.stdout.readline())
+        first = self.mother.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", first)
-        assert found, first + self.process.stderr.read()
+        assert found, first
         self.port = int(found[1])
         return found[0]
 
     def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stderr.close()
+        os.kill(self.child, signal.SIGKILL)
+        while Path(f"/proc/{self.child}").exists():
+            time.sleep(0.001)
+
+    def close(self):
+        self.mother.kill()
+        self.mother.communicate()
 
 
-KILLS = int(os.environ.get("WEAKLY_KILLS", "3"))
-SHORT = 0.3 if KILLS < 20 else 0.02  # seconds of a segment: enough of them for all kills
+KILLS = int(os.environ.get("WEAKLY_KILLS", "50"))
+SHORT = 0.03  # seconds of a segment: enough of them for all kills
 
 
 def killed(arguments, recordings, tmp_path, kills):
@@ -692,8 +851,8 @@ def killed(arguments, recordings, tmp_path, kills):
         for _ in range(kills):
             before = len(sent)
             while len(sent) < before + 2 and person.is_alive():  # the server is up again, and has taken an answer
-                time.sleep(0.005)
-            time.sleep(rng.uniform(0.0, 0.2))
+                time.sleep(0.002)
+            time.sleep(rng.uniform(0.0, 0.05))
             server.kill()
             server.start()
         time.sleep(0.3)
@@ -701,6 +860,7 @@ def killed(arguments, recordings, tmp_path, kills):
         done.set()
         person.join()
         server.kill()
+        server.close()
     return sent
 
 
@@ -732,28 +892,31 @@ def test_the_client_says_what_the_server_says(recordings, tmp_path):
             client.tell("nothing", present=True)
     finally:
         server.kill()
+        server.close()
     with pytest.raises(urllib.error.URLError):
         client.ask()
 
 
 class TestLive:
     def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
-        world = World(
-            wk.Lengths.fixed(0.8), None, wk.Annotator(guess_rate=0.02, lapse_rate=0.02), ("wrong_time", 100.0)
-        )
-        made = opened(recordings, tmp_path / "c", segment_length=1.5, world=world)
+        hears = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
+        live = {"lengths": wk.Lengths.fixed(0.8), "annotator": hears, "goals": Goal.parse("wrong_time<=100")}
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
         page = web(made)
-        assert page.get("/api/1/live").json() == {"card": None, "labels": None}
+        nothing = page.get("/api/1/live").json()
+        assert (nothing["card"], nothing["labels"], nothing["criterion"]) == (None, None, None)
+        assert not nothing["may_stop"]
         events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
         for item in list(made.session.items.values()):
             mine = events[events["recording"] == item.recording]
             said = float((np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)).max() > 0.35)
             made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
-        live = page.get("/api/1/live").json()["labels"]
+        state = page.get("/api/1/live").json()
+        live = state["labels"]
         made.export()
         folder = tmp_path / "c" / "labels"
         batch = wk.infer(
-            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=world.annotator, recording_length=12.0,
+            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=hears, recording_length=12.0,
             draws=20, rng=0,
         )  # fmt: skip
         active = pd.read_csv(folder / "active.csv")
@@ -762,8 +925,85 @@ class TestLive:
         p = batch.active["active"]
         by_hand = (np.minimum(p, 1 - p) * (batch.active["offset"] - batch.active["onset"])).sum() / 2
         assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
-        assert live["met"] is True
+        assert state["goals"] == [{"goal": "wrong_time <= 100 s per recording", "now": live["wrong_time"],
+                                   "is_budget": False, "is_reached": True}]  # fmt: skip
+        assert state["may_stop"]
+        assert "You may stop now." in state["sentences"]
         assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)
+
+    @pytest.mark.parametrize(
+        ("text", "reached"),
+        [("n_queries<=7", False), ("n_queries<=6", True), ("minutes<=0.2", False), ("minutes<=0.1", True),
+         ("listened<=9.1", False), ("listened<=9", True), ("cost<=1.21", False), ("cost<=1.2", True),
+         ("event_recall>=0.4", False), ("event_recall>=0.1", True), ("wrong_time<=0.001", False),
+         ("presence_criterion_width<=0.01", False), ("presence_criterion_width<=1", True),
+         ("wrong_time<=0.001,n_queries<=6", True), ("wrong_time<=0.001,event_recall>=0.1", False),
+         ("n_queries<=7,event_recall>=0.1", True)],
+    )  # fmt: skip
+    def test_each_target_is_reached_when_it_is(self, recordings, tmp_path, text, reached):
+        """Six answers of 1.5 s and one second of work each, at 0.2 EUR."""
+        live = {"lengths": wk.Lengths.fixed(0.8), "goals": Goal.parse(text), "cost": wk.Cost(per_query=0.2)}
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
+        for k, item in enumerate(made.session.ask("ana", most=6)):
+            made.session.tell("ana", query=item.query, present=float(k % 2), id=item.query, seconds=1.0)
+        assert web(made).get("/api/1/live").json()["may_stop"] is reached
+
+    @pytest.mark.parametrize(
+        "text", ["wrong_time", "wrong_time>=1", "speed<=1", "minutes<=x", "minutes<=1;n_queries<=3", ""]
+    )
+    def test_other_targets_are_refused(self, text):
+        with pytest.raises(InvalidInput, match="target must be such as 'wrong_time<=1'"):
+            Goal.parse(text)
+
+    @pytest.mark.parametrize("text", ["wrong_time<=1", "cost<=3"])
+    def test_a_target_needs_what_it_is_worked_out_from(self, recordings, tmp_path, text):
+        with pytest.raises(InvalidInput, match="needs"):
+            opened(recordings, tmp_path / "c", live={"goals": Goal.parse(text)})
+
+    def test_windows_of_two_lengths_tell_the_criterion_of_who_answers(self, tmp_path):
+        """From answers alone, with the law of lengths and the rate known; against a likelihood that borrows nothing."""
+        rng = np.random.default_rng(4)
+        soundfile.write(tmp_path / "a.wav", np.zeros(8000 * 100, dtype=np.float32), 8000)
+        onsets = 10 * np.arange(10) + rng.uniform(0, 8, 10)
+        means = {}
+        for criterion in (0.2, 0.8):
+            live = {"lengths": wk.Lengths.fixed(1.0), "event_rate": 0.1}
+            how = {"method": "overlapping", "segment_length": 1.0, "hop": 0.5, "live": live, "annotators": ["ana"]}
+            made = open_campaign([tmp_path / "a.wav"], out=tmp_path / f"c{criterion}", **how)
+            for item in list(made.session.items.values()):
+                shared = np.minimum(onsets + 1, item.offset) - np.maximum(onsets, item.onset)
+                made.session.tell("ana", query=item.query, present=float((shared >= criterion).any()), id=item.query)
+            found = web(made).get("/api/1/live").json()["criterion"]
+            assert sum(found["law"].values()) == pytest.approx(1)
+            assert found["presence_criterion_low"] - 0.05 <= criterion <= found["presence_criterion_high"] + 0.05
+            means[criterion] = found["presence_criterion"]
+        assert means[0.2] < 0.4 < 0.6 < means[0.8]
+
+
+def test_the_store_is_not_made_anew_under_a_running_server(recordings, tmp_path):
+    made = opened(recordings, tmp_path / "c")
+    query = made.session.ask("ana")[0].query
+    (tmp_path / "c" / "campaign.db").unlink()
+    with pytest.raises(InvalidInput, match="cannot be read or written"):
+        made.session.tell("ana", query=query, present=1.0, id="an-answer")
+
+
+def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
+    """What each person is asked, brought up to date answer by answer, against a session that has just been opened."""
+    how = {"segment_length": 1.0, "annotators": ["ana", "ben", "cem"], "votes": 2}
+    made, rng = opened(recordings, tmp_path / "c", **how), random.Random(5)
+    for k in range(60):
+        name = rng.choice(made.session.annotators)
+        if rng.random() < 0.25:
+            made.session.undo(name, id=f"undo-{k:04d}")
+        elif items := made.session.ask(name):
+            made.session.tell(name, query=items[0].query, present=float(rng.random() < 0.5), id=f"answer-{k:04d}")
+        if k % 6 == 0:
+            fresh = opened(recordings, tmp_path / "c", **how).session
+            for one in fresh.annotators:
+                assert made.session.ask(one, most=99) == fresh.ask(one, most=99)
+                assert made.session.progress(one) == fresh.progress(one)
+                assert made.session.answers_by(one) == fresh.answers_by(one)
 
 
 def test_a_plan_takes_the_card(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """Labeling in a real browser: a segment sounds, a key answers, and what was pressed is what the store holds."""
 
+import base64
 import json
 import re
 import sqlite3
@@ -113,6 +114,14 @@ class Desk:
     def press(self, key):
         ActionChains(self.browser).send_keys(key).perform()
 
+    def tap(self, id):
+        """A finger on the middle of it."""
+        box = self.browser.find_element(By.ID, id).rect
+        scrolled = self.browser.execute_script("return [scrollX, scrollY]")
+        at = {"x": box["x"] + box["width"] / 2 - scrolled[0], "y": box["y"] + box["height"] / 2 - scrolled[1]}
+        for kind, points in (("touchStart", [at]), ("touchEnd", [])):
+            self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
     def answered(self):
         return int(re.match(r"\d+", self.text("progress"))[0])
 
@@ -179,6 +188,10 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
     desk.ready()
     assert desk.answered() == 3
     question = desk.text("question")
+    desk.press("z")  # what was answered before the page was loaded is taken back as well
+    desk.until(lambda: desk.answered() == 2)
+    desk.answer("a")
+    assert desk.text("question") == question
 
     two = desk.open(here, new_tab=True)
     desk.ready()
@@ -197,8 +210,8 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
 
     rows = desk.held()
     taken_back = rows[2]
-    assert [row["present"] for row in rows] == [1, 0, None, 1, 0, 1, 1]
-    assert rows[3]["query"] == taken_back["query"]
+    assert [row["present"] for row in rows] == [1, 0, None, 1, 0, 0, 1, 1]
+    assert rows[3]["query"] == rows[4]["query"] == taken_back["query"]
     assert len({row["query"] for row in rows}) == 6
     assert all(0 < row["seconds"] < 60 for row in rows)
     acts = {(row["kind"], row["detail"]) for row in desk.held("actions")}
@@ -210,9 +223,13 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
     assert desk.browser.title != "owned"
 
 
-def test_two_annotators_and_the_owner(label, recordings, desk):
+def test_two_annotators_and_the_owner(label, recordings, desk, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for path, name in zip(sorted(recordings.glob("*.wav")), (f"{NASTY}.wav", "night.wav")):
+        (folder / name).write_bytes(path.read_bytes())
     lines = label(
-        str(recordings), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3
+        str(folder), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3
     )
     links = {line.partition(":")[0]: address_of(line) for line in lines}
     assert set(links) == {"ana", "ben", "owner"}
@@ -256,11 +273,48 @@ def test_a_telephone(label, recordings, desk, scheme):
     assert all(height >= 40 and name for height, name in sizes)
     back = desk.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark")
-    desk.browser.find_element(By.ID, "start").click()
+    desk.tap("start")
     desk.until(lambda: desk.sound()[1] > 0.2)
-    desk.browser.find_element(By.ID, "absent").click()
+    desk.tap("absent")
     desk.until(lambda: desk.answered() == 1)
-    assert "absent" in desk.text("announce") or "Segment 2" in desk.text("announce")
+
+
+def test_screen_readers_and_the_tab_key(label, recordings, desk):
+    """What the browser tells a screen reader: names of everything that can be used, and what has just happened."""
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5", "--target", "n_queries<=5")
+    desk.open(address_of(line))
+    desk.ready()
+    said = """window.said = []; for (const node of document.querySelectorAll('[aria-live]')) new MutationObserver(
+        () => node.textContent && window.said.push(node.textContent)).observe(node, { childList: true })"""
+    desk.browser.execute_script(said)
+    desk.press(" ")
+    reached = set()
+    for _ in range(20):
+        desk.press(Keys.TAB)
+        reached.add(desk.browser.execute_script("return document.activeElement.id || document.activeElement.tagName"))
+    buttons = desk.browser.find_elements(By.CSS_SELECTOR, "#labeling button, #help")
+    usable = {each.get_attribute("id") for each in buttons if each.is_displayed() and each.is_enabled()}
+    assert {"present", "absent", "unsure", "replay", "context", "help"} <= usable <= reached
+    assert "SUMMARY" in reached
+    for k, key in enumerate("paupa"):
+        desk.ready()
+        desk.press(key)
+        desk.until(lambda k=k: desk.answered() == k + 1)
+    words = desk.browser.execute_script("return window.said")
+    assert [word for word in words if word.startswith(("present", "absent", "unsure"))] == [
+        f"{word}, saved. Segment {k + 2}, 1.5 seconds. Is there owl?"
+        for k, word in enumerate(("present", "absent", "unsure", "present", "absent"))
+    ]
+    desk.until(lambda: desk.shows("enough"))  # five answers are what was paid for
+    desk.until(lambda: "You may stop now." in desk.browser.execute_script("return window.said"))
+    desk.press("m")
+    desk.until(lambda: "Budget n_queries <= 5 answers: used up" in desk.text("numbers"))
+    tree = desk.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = {"button", "textbox", "image", "img", "progressbar", "heading", "group", "main", "DisclosureTriangle"}
+    named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree
+             if not node["ignored"] and node["role"]["value"] in roles}  # fmt: skip
+    assert not [role for role, name in named if not name and role not in ("main", "group")]
+    assert any(role in ("image", "img") and name.startswith("Spectrogram 1.5") for role, name in named)
 
 
 def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_path):
@@ -280,3 +334,41 @@ def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_pat
     desk.until(lambda: desk.answered() == 2)
     assert [row["present"] for row in desk.held()] == [1, 0]
     desk.browser.get_log("browser")  # the browser tells of requests that found nobody
+
+
+FILM = """const done = arguments[0], canvas = document.createElement('canvas'), paint = canvas.getContext('2d');
+    canvas.width = 160; canvas.height = 90;
+    const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: 'video/webm' }), parts = [];
+    const colour = () => { paint.fillStyle = `hsl(${performance.now() / 5},80%,50%)`; paint.fillRect(0, 0, 160, 90) };
+    const draw = setInterval(colour, 40);
+    recorder.ondataavailable = (event) => parts.push(event.data);
+    recorder.onstop = () => { const reader = new FileReader();
+        reader.onload = () => done(reader.result.split(',')[1]); reader.readAsDataURL(new Blob(parts)) };
+    recorder.start(); setTimeout(() => { clearInterval(draw); recorder.stop() }, 2600);"""
+
+
+def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
+    """The film is recorded by the browser itself, so it has no index and does not say how long it is."""
+    desk.browser.set_script_timeout(30)
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films" / "nest.webm").write_bytes(base64.b64decode(desk.browser.execute_async_script(FILM)))
+    (line,) = label(str(tmp_path / "films"), "--label", "chick", "--segment-length", "0.8", "--in-order")
+    desk.open(address_of(line))
+    script = "const f = document.getElementById('film'); return [f.currentTime, f.paused, f.videoWidth, f.error]"
+    film = lambda: desk.browser.execute_script(script)  # noqa: E731
+    desk.until(lambda: desk.shows("start"))
+    desk.press(" ")
+    ends = []
+    for onset in (0.0, 0.8):
+        desk.until(lambda onset=onset: film()[0] > onset + 0.2)
+        desk.until(lambda: film()[1])  # it stops by itself
+        ends.append(film()[0])
+        desk.press("r")
+        desk.until(lambda: not film()[1])
+        assert film()[0] < onset + 0.8
+        before = desk.answered()
+        desk.press("p")
+        desk.until(lambda before=before: desk.answered() == before + 1)
+    assert film()[2:] == [160, None]
+    assert ends == pytest.approx([0.8, 1.6], abs=0.15)
+    assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]

@@ -1,13 +1,15 @@
 """Random planning tasks, extremes included, and what must hold of the plan of every one of them."""
 
 import math
+import time
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import stats
 
 import weakly as wk
-from weakly.adaptive import Bisection, Recording, SimulatedAnnotator
+from weakly.adaptive import Bisection, Boundary, Recording, SimulatedAnnotator
 from weakly.adaptive.simulated import run
 from weakly.events import Timelines
 from weakly.planning.decision import targets
@@ -41,7 +43,7 @@ def task(seed):
     kw = {}
     kind = rng.choice(["fixed", "sample", "law", "pilot", "classes"], p=[0.25, 0.2, 0.15, 0.25, 0.15])
     if kind in ("pilot", "classes"):
-        given = pilot(rng, 1 if kind == "pilot" else int(rng.choice([2, 3, 8])))
+        given = pilot(rng, 1 if kind == "pilot" else int(rng.choice([2, 3, 8, 30, 110], p=[0.3, 0.3, 0.2, 0.1, 0.1])))
     else:
         d = float(np.exp(rng.uniform(-3, 3)))
         if kind == "fixed":
@@ -52,6 +54,8 @@ def task(seed):
         else:
             given, longest = f"lognorm:s={rng.uniform(0.1, 1.2):.3f},scale={d:.5f}", 3 * d
         kw["recording_length"] = longest * float(np.exp(rng.uniform(0.02, 6)))
+        if rng.random() < 0.05:  # some events, or all, are longer than the recording
+            kw["recording_length"] = longest * float(rng.uniform(0.3, 0.99))
         if rng.random() < 0.5:
             kw["n_events"] = float(rng.choice([0.3, 1, 1, 2, 5, 20]))
         elif rng.random() < 0.3:
@@ -73,11 +77,14 @@ def task(seed):
         kw["rule"] = str(rng.choice(["seconds:0.3", "coverage:0.5", "any", "birdnet"]))
     aim = rng.random()
     if aim < 0.2:
-        kw["budget"] = float(np.exp(rng.uniform(0, 9)))
+        kw["budget"] = float(np.exp(rng.uniform(-2, 9)))
     elif aim < 0.4:
         kw["target"] = str(
-            rng.choice(["wrong_time<=0.5", "overlap_accuracy>=0.7", "event_recall>=0.95", "recall>=0.8,precision>=0.6"])
-        )
+            rng.choice([
+                "wrong_time<=0.5", "overlap_accuracy>=0.7", "event_recall>=0.95", "recall>=0.8,precision>=0.6",
+                "overlap_accuracy>=0.999", "wrong_time<=0.0001",
+            ])
+        )  # fmt: skip
     if rng.random() < 0.15:
         kw["objective"] = str(rng.choice(["overlap", "recording"]))
     return given, kw
@@ -110,7 +117,7 @@ def sound(made, kw):
     if row in rows:
         assert rows[rows.index(row)] == row
     assert row in (*rows, *made.pool)
-    if row.segment_length is not None:
+    if row.segment_length is not None and row.method != "boundary":
         low, high = made.equal_range
         assert low <= row.segment_length <= high
         assert "0 s segments" not in made.answer.replace("0 s segments", "0 s segments", 1) or row.segment_length >= 1
@@ -128,16 +135,20 @@ def words_of(given, kw, row, rng, n=1500):
         asked = {"presence_criterion": [0.3, 0.5, 0.7]}
     if hasattr(asked.get("presence_criterion"), "cdf"):
         asked = {"annotator": wk.Annotator(presence_criterion=asked["presence_criterion"])}
+    if row.method == "passes":
+        return by_class(given, asked, row)
+    if row.method in ("bisection", "boundary"):
+        return asked_live(given, kw, row, asked, rng)
     how = {"segment_length": row.segment_length, "phase": 0.0, **asked}
     if row.method == "windows":
         how |= {"hop": row.hop, "votes": row.votes}
-    if row.method == "bisection":
-        return halved(given, kw, row, asked, rng)
     if isinstance(given, wk.Events):
         found = wk.evaluate(given, **how)
         found = found.overall if len(given.labels) > 1 else found
         exact = True
     else:
+        if not isinstance(given, str):  # a longer event fills the recording
+            given = np.minimum(given, kw["recording_length"])
         lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
         count, placement = kw.get("n_events", 1), "uniform"
         if "event_rate" in kw:
@@ -159,8 +170,26 @@ def words_of(given, kw, row, rng, n=1500):
     return made
 
 
-def halved(given, kw, row, asked, rng, n=150):
-    """Halving as it is done: the method's own code, asked of simulated annotators, recording by recording."""
+def by_class(given, asked, row):
+    """Several passes without noise: every class evaluated with the segments of its pass; halving gives its leaves'."""
+    who = asked.get("annotator")
+    halves = row.passes[0][1].method == "bisection"
+    if halves and who is not None and who.is_noisy:
+        return {}
+    wrong, found, events, queries = 0.0, 0.0, 0.0, 0.0
+    for labels, own in row.passes:
+        for label in labels:
+            done = wk.evaluate(given, segment_length=own.segment_length, label=label, phase=0.0, **asked)
+            wrong += float(np.mean(np.atleast_1d(done.wrong_time)))
+            found += float(np.mean(np.atleast_1d(done.event_recall) * np.atleast_1d(done.n_events)))
+            events += float(np.mean(np.atleast_1d(done.n_events)))
+            queries += float(np.mean(np.atleast_1d(done.n_queries)))
+    made = {"wrong_time": (wrong, 0.0), "event_recall": (found / events, 0.0)}
+    return made if halves else made | {"n_queries": (queries, 0.0)}
+
+
+def asked_live(given, kw, row, asked, rng, n=150):
+    """Halving and boundary search as they are done: the methods' own code, asked of simulated annotators."""
     if isinstance(given, wk.Events):
         if len(given.labels) > 1:
             return {}
@@ -169,6 +198,7 @@ def halved(given, kw, row, asked, rng, n=150):
     else:
         lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
         total, recordings = kw["recording_length"], []
+        n = n if row.method == "bisection" else 25  # searches take long
         for _ in range(n):
             count = int(kw.get("n_events", 1)) if kw.get("n_events", 1) >= 1 else rng.random() < kw["n_events"]
             if "event_rate" in kw:
@@ -185,8 +215,14 @@ def halved(given, kw, row, asked, rng, n=150):
         for events, total in recordings:
             leaves = max(1, math.ceil(total / row.segment_length * (1 - 1e-9)))
             depth = math.ceil(math.log2(leaves)) if leaves > 1 else 0
-            level = min(depth, round(math.log2(row.start_length / row.segment_length)))
+            start = row.start_length or row.segment_length
+            level = min(depth, math.ceil(math.log2(start / row.segment_length) - 1e-6))
             way = Bisection(segment_length=row.segment_length, start=2 ** (depth - level))
+            if row.method == "boundary":
+                low, *_, high = who.label_chances if isinstance(who, wk.Annotator) else (0.0, 1.0)
+                way = Boundary(
+                    segment_length=row.segment_length, tolerance=row.tolerance, guess_rate=low, lapse_rate=1 - high
+                )
             person = SimulatedAnnotator(who, rule=asked.get("rule"), rng=rng)
             outcome = run(way, Recording("a", total, events=events), person)
             line = Timelines.of([events], total)
@@ -199,6 +235,8 @@ def halved(given, kw, row, asked, rng, n=150):
     error = 0.0 if exact else many * np.std(queries) / np.sqrt(len(queries))
     made = {"n_queries": (float(many * np.mean(queries)), float(error))}
     error = 0.0 if exact else np.std(wrong) / np.sqrt(len(wrong))
+    if row.method == "boundary":  # estimates are medians of what is possible, here the middle
+        error = math.hypot(error, 0.3 * row.tolerance * max(1, np.mean([len(each) for each, _ in recordings])))
     return made | {"wrong_time": (float(np.mean(wrong)), float(error))}
 
 
@@ -210,13 +248,54 @@ def agrees(made, given, kw, rng):
     scale = 1.0 if isinstance(given, wk.Events) else made.task.n_recordings
     for word, (value, error) in words_of(given, kw, row, rng).items():
         mine = getattr(row, word) / (scale if word == "n_queries" else 1.0)
-        if word == "n_queries" and isinstance(given, wk.Events) and len(given.labels) > 1:
+        if word == "n_queries" and isinstance(given, wk.Events) and len(given.labels) > 1 and row.method != "passes":
             mine /= len(given.labels)
         spread = math.hypot(error, row.wrong_time_se if word == "wrong_time" else 0.0)
         if word == "event_recall" and row.wrong_time_se:
             spread = math.hypot(spread, 0.005)
         if error and word == "wrong_time":  # events that are lost are rare and long: few draws hold one
-            lost = (1 - row.event_recall) * row.event_recall / 1500
+            lost = max(0.0, 1 - row.event_recall) * row.event_recall / 1500
             spread = math.hypot(spread, math.sqrt(lost) * float(made.task.lengths.quantile(0.999)))
         limit = 4.5 * spread + 1e-9 * max(1.0, abs(value)) + (2e-3 * abs(value) if error else 0.0)
         assert abs(mine - value) <= limit, (word, mine, value, error, row)
+
+
+def check(seed, spent=None):
+    """The plan of one random task, with all that must hold; None where the work itself is refused, and has to be."""
+    given, kw = task(seed)
+    start = time.process_time()
+    if not isinstance(given, wk.Events):
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        if lengths.mean > kw["recording_length"]:
+            with pytest.raises(wk.InvalidInput, match="longer than an event"):
+                wk.plan(given, **kw)
+            return None
+    made = wk.plan(given, **kw)
+    if spent is not None:
+        spent["cpu"] = time.process_time() - start
+    sound(made, kw)
+    agrees(made, given, kw, np.random.default_rng(seed))
+    if seed % 10 == 1:
+        assert wk.plan(given, **kw, rng=99).recommended == made.recommended
+    return made
+
+
+if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per task, with its CPU seconds and what fails
+    import json
+    import sys
+    import traceback
+    import warnings
+
+    warnings.simplefilter("ignore")
+    for kw in ({}, {"presence_criterion": stats.beta(2, 3)}, {"annotator": wk.Annotator(lapse_rate=0.1)}):  # compiles
+        wk.plan([0.5, 1.0], recording_length=30, n_events=2, **kw)
+    with open(sys.argv[3], "a") as file:
+        for seed in range(int(sys.argv[1]), int(sys.argv[2])):
+            line = {"seed": seed, "kw": str(task(seed)[1])}
+            try:
+                made = check(seed, line)
+                line["answer"] = made.answer if made else None
+            except Exception:
+                line["failed"] = traceback.format_exc()[-1500:]
+            file.write(json.dumps(line) + "\n")
+            file.flush()

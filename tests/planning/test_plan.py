@@ -60,9 +60,10 @@ class TestDecision:
         assert made.n_queries == 124
 
     def test_any_method_may_be_the_answer(self, paper):
-        assert paper.method == "windows"
-        assert paper.wrong_time < 0.2 < row(paper, "fixed").wrong_time
+        assert paper.method == "boundary"
+        assert paper.wrong_time < 0.05 < row(paper, "windows").wrong_time < 0.2 < row(paper, "fixed").wrong_time
         assert "Plain 0.8 s segments cost" in paper.answer
+        assert wk.plan(1.0, methods="fixed,windows", **PAPER).method == "windows"
         assert wk.plan(1.0, methods="fixed,bisection", **PAPER).method == "bisection"
 
     def test_labelling_nothing_and_everything_are_rows(self, paper):
@@ -148,7 +149,7 @@ class TestWrongAnswersOfThePast:
         made = wk.plan(1.0, target="event_recall>=0.95", **PAPER)
         assert made.event_recall >= 0.95
         assert made.wrong_time < 0.5
-        assert made.segment_length < 2
+        assert wk.plan(1.0, target="event_recall>=0.95", methods="fixed", **PAPER).segment_length < 2
 
     def test_fewer_events_found_are_not_hidden(self):
         made = wk.plan([0.3, 8.0], presence_criterion=0.9, recording_length=60)
@@ -178,7 +179,7 @@ class TestWrongAnswersOfThePast:
             wk.plan(pilot, presence_criterion=0.3, examined={"nobody": [(0, 1)]})
 
     def test_change_points_are_not_promised(self, paper):
-        known = {"fixed", "windows", "bisection", "nothing", "everything", "oracle"}
+        known = {"fixed", "windows", "bisection", "boundary", "nothing", "everything", "oracle"}
         assert {each.method for each in paper.rows} <= known
         assert sum(each.method == "oracle" for each in paper.rows) == 1
         with pytest.raises(wk.InvalidInput, match="methods must be one of"):
@@ -215,8 +216,9 @@ class TestBudgetsAndTargets:
         assert made.cost < 68
 
     def test_windows_reach_what_fixed_segments_cannot(self):
-        made = wk.plan(1.0, target="wrong_time<=0.2", **PAPER)
+        made = wk.plan(1.0, target="wrong_time<=0.2", methods="fixed,windows", **PAPER)
         assert made.method == "windows"
+        assert wk.plan(1.0, target="wrong_time<=0.02", **PAPER).method == "boundary"
         alone = wk.plan(1.0, target="wrong_time<=0.2", methods="fixed", **PAPER)
         assert not alone.reachable
         assert alone.wrong_time == pytest.approx(2 * (np.sqrt(2) - 1) * 0.5, abs=5e-3)  # E7
@@ -283,7 +285,7 @@ class TestDoor:
             ({**PAPER, "recording_length": 0.5}, "longer than an event"),
             ({**PAPER, "recording_length": np.inf}, "got inf"),
             ({**PAPER, "methods": "orcale"}, "did you mean 'oracle'"),
-            ({**PAPER, "methods": "oracle"}, "one of fixed, windows or bisection"),
+            ({**PAPER, "methods": "oracle"}, "one of fixed, windows, bisection, boundary"),
             ({**PAPER, "objective": "all"}, "objective must be one of"),
             ({**PAPER, "label": "dog"}, "label needs pilot"),
             ({**PAPER, "family": "lognorm"}, "family needs pilot"),

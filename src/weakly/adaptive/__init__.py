@@ -4,6 +4,7 @@ from .base import Asked, Labels, Method, Recording, Session
 from .boundary import Boundary, Found
 from .calibration import Design, design, place
 from .changepoint import ChangePoint, Prototypes, active_learning, change_score
+from .information import Information
 from .query_sets import METHODS, Queries, make_method, queries, query_id
 from .segments import Bisection, Fixed, Oracle, Overlapping, best_start
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
@@ -17,6 +18,7 @@ __all__ = [
     "Design",
     "Fixed",
     "Found",
+    "Information",
     "Labels",
     "Method",
     "Oracle",

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..events import Answers
-from ..formats.io import parse
+from ..formats.gather import parse
 from ..formats.table import Rows
 from ..formats.vocabulary import UNREADABLE, answer_of
 from .export import REGION

@@ -17,14 +17,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audio import Features, durations, load_features, log_mel
+from ..audio import RECORDINGS, Features, durations, load_features, log_mel
 from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import Intervals, as_intervals, duration, merge
 from ..symbols import check
 
 _NONE = np.empty((0, 2))
-AUDIO = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
 
 
 @dataclass(frozen=True)
@@ -120,10 +119,19 @@ class Method:
 
     name: ClassVar[str] = "method"
     follows_answers: ClassVar[bool] = False
+    learns: ClassVar[bool] = False  # from the answers about other recordings, through :meth:`among`
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments to ask now; none when the answers suffice."""
         raise NotImplementedError
+
+    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Method:
+        """The method within a campaign, whose other recordings and their answers may teach it something."""
+        return self
+
+    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float] | None:
+        """What is left to do, where the method can tell: wrong_time, n_events, answers_left."""
+        return None
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
         """The labels that the answers make: each asked segment has its own, the time between them is unknown."""
@@ -273,7 +281,7 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
     paths: list[Path] = []
     for path in map(Path, given):
-        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in AUDIO) if path.is_dir() else [path]
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in RECORDINGS) if path.is_dir() else [path]
         paths += [p for p in inside if p not in paths]
     if not paths:
         raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
@@ -307,6 +315,18 @@ def with_features(one: Recording, features: Any, hop: float | None, sample_rate:
     if value is None:
         raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
     return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
+
+
+def with_signal(
+    method: str, known: Mapping[str, Recording], features: Any, hop: float | None, sample_rate: float | None
+) -> dict[str, Recording]:
+    """The recordings with what the method listens to; information does without where there is neither audio nor any."""
+    return {
+        name: one
+        if method == "information" and features is None and one.path is None
+        else with_features(one, features, hop, sample_rate)
+        for name, one in known.items()
+    }
 
 
 def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:

@@ -6,6 +6,7 @@ any tool, from several processes at once: each is added once, and the labels fol
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import tempfile
@@ -25,7 +26,7 @@ from ..formats import write
 from ..intervals import merge
 from ..results import to_json
 from .answers import Collected, Returned, collect, read_returned
-from .base import Method, Recording
+from .base import Method, Recording, with_signal
 from .export import Exporter, text_of
 from .query_sets import COLUMNS, METHODS, asked_so_far, make_method, queries
 from .store import NAME, Answer, State, Store, fingerprint
@@ -120,10 +121,15 @@ class Campaign:
 
     def everything(self) -> dict[str, Recording]:
         """All recordings of the campaign, those too that were not asked about yet."""
-        return {
+        known = {
             name: Recording(name, one["seconds"], path=_found(self.folder, one))
             for name, one in self.state.recordings.items()
         }
+        settings = self.state.settings
+        features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
+        if settings["method"] != "information" or not self.parameters.get("signal", True) or features == "arrays":
+            return known
+        return with_signal("information", known, features and _found(self.folder, features), hop, rate)
 
     def options(self) -> dict[str, Any]:
         """What :func:`weakly.queries` needs to go on: the method, its parameters, the signal, the answers so far."""
@@ -139,6 +145,11 @@ class Campaign:
         method = self.own or self.state.settings["method"]
         if self.own is not None:
             parameters = {"label": parameters["label"]}
+        for name in {**parameters, **signal}:
+            if name not in inspect.signature(queries).parameters:
+                raise InvalidInput(
+                    f"{self.folder}: the campaign's settings hold {name!r}, which is no option: damaged?"
+                )
         return {"method": method, **parameters, **signal, "answers": collect(self.queries, self.answers).answers}
 
     @property
@@ -233,10 +244,15 @@ class Campaign:
         given = Answers(frame[frame["query"].isin(set(real["query"]))])
         rows: list[tuple[str, float, float, str]] = []
         heard: dict[str, bool] = {}
-        for (name, label), _ in real.groupby(["recording", "label"], sort=False):
-            labels = method.labels(recordings[str(name)], asked_so_far(given, str(name), str(label)))
-            heard[str(name)] = heard.get(str(name), False) or bool((~np.isnan(labels.present)).any())
-            rows += [(str(name), a, b, str(label)) for a, b in merge(labels.events).tolist()]
+        asked = real[["recording", "label"]].drop_duplicates().astype(str)
+        for label, mine in asked.groupby("label", sort=False)["recording"]:
+            each = {name: (one, asked_so_far(given, name, str(label))) for name, one in recordings.items()}
+            how = method.among(each)
+            for name in mine:
+                labels = how.labels(*each[name])
+                sure = ~np.isnan(labels.present) if len(each[name][1]) else np.zeros(1)
+                heard[name] = heard.get(name, False) or bool(sure.any())
+                rows += [(name, a, b, str(label)) for a, b in merge(labels.events).tolist()]
         table = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
         table = table.astype({"recording": object, "onset": float, "offset": float, "label": object})
         events = Events.from_frame(table, recording_length={name: recordings[name].length for name in heard})

@@ -35,18 +35,54 @@ def prepare(features: Features) -> NDArray[np.float64]:
     """The rows that changes are looked for in: every dimension on the same noise floor, and the activity for log-mel.
 
     A call that glides from band to band changes all the time; how much sound there is above the floor does not, so
-    it is a dimension of its own, with most of the weight.
+    it is a dimension of its own, with most of the weight. Log-mel of recordings from 15 s on (all of it from 30 s) is
+    measured against a background that runs along, as PCEN does: wind and waves that swell over seconds, and bands that
+    flutter all the time, say little. In shorter ones events may fill the time in which a background could be heard.
     """
     values = features.values.astype(np.float64)
     middle = np.median(values, axis=0)
     spread = np.maximum(np.median(np.abs(values - middle), axis=0) * 1.4826, 1e-6)
-    rows = np.clip((values - middle) / spread, -4, 4)
-    rows /= max(1e-9, float(rows.std())) * np.sqrt(rows.shape[1])
+    rows = _scaled(np.clip((values - middle) / spread, -4, 4))
     if features.kind != "log-mel":
         return rows
     above = np.maximum(0.0, values - np.quantile(values, 0.2, axis=0) - 2.0)  # 2 nepers of power: 9 dB over the floor
-    activity = np.sqrt(above.mean(axis=1, keepdims=True))
-    return np.hstack((rows, 2 * activity / max(1e-9, float(activity.std()))))
+    whole = np.hstack((rows, 2 * _scaled(np.sqrt(above.mean(axis=1, keepdims=True)))))
+    trust = float(np.clip(len(features) * features.step / 15 - 1, 0, 1))
+    if trust == 0:
+        return whole
+    above = excess(values, features.step)
+    running = np.hstack((_scaled(np.clip(above, -2, 6)), 2 * _scaled(loudness(above)[:, None])))
+    return running if trust == 1 else np.hstack((trust * running, (1 - trust) * whole))
+
+
+def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(rows / (max(1e-9, float(rows.std())) * np.sqrt(rows.shape[1])), dtype=np.float64)
+
+
+def excess(values: NDArray[np.float64], step: float, *, block: float = 0.5, span: int = 13) -> NDArray[np.float64]:
+    """How far each band stands over its running background, in units of how much it flutters.
+
+    Of ``span`` blocks around, the background is the median of their lower thirds, and the flutter (of twice as many)
+    that of what they hold above it.
+    """
+    from scipy.ndimage import median_filter, uniform_filter1d
+
+    size = max(1, min(len(values), round(block / step)))
+    first = np.arange(0, max(1, len(values) - size + 1), size)
+    blocks = np.stack([values[k : k + size] for k in first])  # (blocks, rows, bands)
+    low, high = np.quantile(blocks, 0.33, axis=1), np.quantile(blocks, 0.84, axis=1)
+    floor = median_filter(low, size=(min(span, len(first)), 1), mode="nearest")
+    flutter = median_filter(high - low, size=(min(2 * span, len(first)), 1), mode="nearest")
+    at, middle = np.arange(len(values)), first + (size - 1) / 2
+    floor = np.column_stack([np.interp(at, middle, column) for column in floor.T])
+    flutter = np.column_stack([np.interp(at, middle, column) for column in flutter.T])
+    smooth = uniform_filter1d(values, size=3, axis=0, mode="nearest")
+    return np.asarray((smooth - floor) / np.maximum(flutter, 0.3), dtype=np.float64)
+
+
+def loudness(above: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much sound there is that the background does not explain."""
+    return np.asarray(np.sqrt(np.mean(np.clip(above - 2.0, 0.0, 8.0) ** 2, axis=1)), dtype=np.float64)
 
 
 def change_score(

@@ -1,32 +1,55 @@
-r"""Ask what tells most: the segment whose answer carries the most information about the timeline for its cost.
+r"""Ask what tells most: the segment whose answer is expected to settle most of every moment's label for its cost.
 
-The posterior of a recording's events follows from the answers so far (:mod:`weakly.inference`). For a further segment
-with P(satisfied) p, the answer tells :math:`I = H_2(P) - p\,H_2(1-l) - (1-p)\,H_2(g)` bits,
-:math:`P = g + (1-g-l)\,p`; asked is the segment with the largest :math:`I / ((1-r)\,d_q + r)`, until the expected wrong
-time, the sum of min(P(active), 1 - P(active)), meets the target.
+Nothing needs to be known beforehand. The posterior of the events, of how the annotator hears (criterion, guesses,
+lapses) and of the events' rate and lengths follows from the answers so far (:mod:`.belief`); what one recording taught
+is expected of the next. Asked is the segment with the largest expected fall of
+:math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over
+:math:`(1-r)\,d_q + r`, until the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target.
+
+A long recording is asked in stretches, one after the other; each knows the answers a little beyond its ends.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..annotator import Annotator
 from ..errors import InvalidInput
 from ..intervals import Intervals
 from ..lengths import Lengths
-from ..symbols import check
+from ..symbols import check, positive, whole
 from .base import Asked, Labels, Method, Recording
-
-if TYPE_CHECKING:
-    from ..inference import Posterior
+from .belief import MARK, NO_SIGNAL, Array, Belief, Expected, belief
+from .hints import signal_of
+from .particles import Signal
 
 _NONE = np.empty((0, 2))
-_HOPS = 4  # places of a segment within its own length
-MOST = 1000  # queries of one recording
+MOST = 1000  # queries of one minute
+_STRETCH = 60.0  # seconds that are asked together
+_BEYOND = 10.0  # seconds on either side whose answers count
+_TEACHERS = 8  # stretches that teach the others
+#: Of the expected event seconds, and of all seconds: the expected wrong time at which to stop, unless told.
+_SHARE, _FLOOR = 0.1, 0.002
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a recording that is asked by itself: its ends, and how far answers around it count."""
+
+    start: float
+    end: float
+    low: float
+    high: float
+
+    def asked(self, asked: Asked) -> Asked:
+        """The answers that lie within, the unsure ones too."""
+        within = (asked.segments[:, 0] >= self.low - 2e-3) & (asked.segments[:, 1] <= self.high + 2e-3)
+        return Asked(asked.segments[within], asked.present[within])
 
 
 @dataclass(frozen=True)
@@ -35,102 +58,185 @@ class Information(Method):
 
     Parameters
     ----------
-    event_length : the law of lengths as text: ``1``, ``0.5,1,4``, ``lognorm:s=0.5,scale=1``.
-    event_rate : events that start per second.
-    wrong_time : seconds of expected wrong label in a recording at which to stop.
-    presence_criterion, guess_rate, lapse_rate : how the annotator answers.
+    wrong_time : seconds of expected wrong label in a recording at which to stop; left out, a tenth of the expected
+        event seconds, or 0.2 % of the recording where that is more.
+    event_length : the law of lengths as text: ``1``, ``0.5,1,4``, ``lognorm:s=0.5,scale=1``; event_rate : events that
+        start per second; presence_criterion, guess_rate, lapse_rate : how the annotator answers. All of them are
+        learned from the answers; what is given is where learning begins, and what the answers contradict is given up.
     query_cost_share : r, the cost of a query that does not grow with its length.
     shortest : seconds of the shortest segment that is asked.
-
-    Notes
-    -----
-    Segments halve each other (``shortest`` times 1, 2, 4, ... from the recording's start), so that answers nest and the
-    posterior stays exact and small. A segment may be asked again.
+    batch : segments of a recording that are asked in one round, for tools that cannot ask one at a time.
+    signal : whether the features of a recording say where events may be; how far they are trusted is learned too.
 
     Examples
     --------
-    >>> method = Information(event_length="1", event_rate=0.05, wrong_time=0.5)
-    >>> method.next(Recording("a.wav", 16.0), Asked()).shape
+    >>> Information().next(Recording("a.wav", 16.0), Asked()).shape
     (1, 2)
     """
 
-    event_length: str
-    event_rate: float
-    wrong_time: float
-    presence_criterion: float = 0.5
-    guess_rate: float = 0.02
-    lapse_rate: float = 0.02
+    wrong_time: float | None = None
+    event_length: str | None = None
+    event_rate: float | None = None
+    presence_criterion: float | None = None
+    guess_rate: float | None = None
+    lapse_rate: float | None = None
     query_cost_share: float = 0.5
     shortest: float = 0.3
+    batch: int = 1
+    signal: bool = True
+    #: What was asked of the other recordings, in the campaign's order.
+    campaign: Mapping[str, tuple[Recording, Asked]] = field(default_factory=dict, compare=False)
 
     name: ClassVar[str] = "information"
     follows_answers: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check("event_rate", self.event_rate)
-        check("presence_criterion", self.presence_criterion)
-        if not self.wrong_time > 0 or not self.shortest > 0:
-            raise InvalidInput(
-                f"wrong_time and shortest must be > 0 seconds, got {self.wrong_time:g} and {self.shortest:g}"
-            )
+        for name in ("event_rate", "presence_criterion", "guess_rate", "lapse_rate"):
+            if getattr(self, name) is not None:
+                check(name, getattr(self, name))
+        if self.wrong_time is not None:
+            positive("wrong_time", self.wrong_time)
+        positive("shortest", self.shortest)
+        if not 0 <= self.query_cost_share <= 1:
+            raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
+        whole("batch", self.batch)
+        _ = self._expected
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the method was made with, by name."""
+        found = super().parameters
+        del found["campaign"]
+        return found
 
     @cached_property
-    def _lengths(self) -> Lengths:
-        return Lengths.parse(self.event_length)
+    def _expected(self) -> Expected:
+        given: dict[str, tuple[float, float]] = {}
+        if self.event_length is not None:
+            law = Lengths.parse(self.event_length)
+            middle = float(law.quantile(0.5))
+            width = np.log(float(law.quantile(0.84)) / middle)
+            given["event_length"] = (float(np.log(middle)), 0.3)
+            given["length_spread"] = (float(np.log(np.clip(width, 0.1, 2.0))), 0.3)
+        if self.event_rate is not None:
+            given["event_rate"] = (float(np.log(max(self.event_rate, 1e-6))), 0.5)
+        if self.presence_criterion is not None:
+            p = min(0.99, self.presence_criterion)
+            given["presence_criterion"] = (float(np.log(p / (1 - p))), 0.3)
+        for name in ("guess_rate", "lapse_rate"):
+            if getattr(self, name) is not None:  # people slip: none at all is not believed
+                p = float(np.clip(2 * getattr(self, name), 0.01, 0.98))
+                given[name] = (float(np.log(p / (1 - p))), 0.5)
+        return Expected.broad(given)
 
-    @cached_property
-    def _least(self) -> float:
-        """The shortest segment that can tell anything: short events would be noticed in it."""
-        return max(self.shortest, self.presence_criterion * float(self._lengths.quantile(0.5)))
+    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Information:
+        """The method with what the answers about other recordings taught."""
+        return replace(self, campaign=campaign)
 
-    @cached_property
-    def _annotator(self) -> Annotator:
-        return Annotator(
-            presence_criterion=self.presence_criterion, guess_rate=self.guess_rate, lapse_rate=self.lapse_rate
-        )
+    def stretches(self, recording: Recording) -> list[Stretch]:
+        """The parts that a recording is asked in."""
+        n = 1 if recording.length <= 1.5 * _STRETCH else int(np.ceil(recording.length / _STRETCH))
+        ends = np.linspace(0.0, recording.length, n + 1)
+        return [
+            Stretch(a, b, max(0.0, a - _BEYOND), min(recording.length, b + _BEYOND)) for a, b in pairwise(ends.tolist())
+        ]
 
-    def posterior(self, recording: Recording, asked: Asked) -> Posterior:
-        """What the answers say of the recording's timeline."""
-        from ..inference import Renewal, posterior
+    def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
+        """What the stretches before this one taught, those of the recordings before it first."""
+        found, taught = self._expected, 0
+        for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
+            own = name == recording.name
+            for part in self.stretches(other):
+                if taught == _TEACHERS or (own and part.start >= start - 1e-6):
+                    return found
+                mine = part.asked(asked if own else said)
+                sure = np.flatnonzero(~np.isnan(mine.present))
+                sure = sure[: len(sure) // MARK * MARK]
+                if len(sure):
+                    taught += 1
+                    heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
+                                   signal=self._signal(other))  # fmt: skip
+                    found = heard.learned()
+            if own:
+                break
+        return found
 
-        step = min(self._least / _HOPS, float(self._lengths.quantile(0.5)) / 8)
-        sure = ~np.isnan(asked.present)
-        return posterior(
-            asked.segments[sure], asked.present[sure], renewal=Renewal(self._lengths, self.event_rate, step),
-            recording_length=recording.length, annotator=self._annotator,
-        )  # fmt: skip
+    def _signal(self, recording: Recording) -> Signal:
+        return signal_of(recording) if self.signal else NO_SIGNAL
 
-    def candidates(self, recording: Recording) -> Intervals:
-        """The segments that may be asked: each length twice the one before, at every quarter of its length."""
-        found: list[Intervals] = []
-        length = self._least
-        while not found or length < 2 * recording.length:
-            count = max(1, int(np.ceil((recording.length - length) / (length / _HOPS) - 1e-9)) + 1)
-            onsets = np.arange(count) * (length / _HOPS)
-            onsets = np.minimum(onsets, max(0.0, recording.length - length))
-            found.append(np.column_stack((onsets, np.minimum(onsets + length, recording.length))))
-            length *= 2
-        return np.asarray(np.round(np.concatenate(found), 6), dtype=np.float64)
+    def belief(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> Belief:
+        """What the answers say of a stretch of the recording (the first one, unless told)."""
+        part = part or self.stretches(recording)[0]
+        mine = part.asked(asked)
+        sure = ~np.isnan(mine.present)
+        return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
+                      expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
+
+    def _within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
+        """The edges of the steps of a stretch, and P(active) in each."""
+        active = known.active
+        edges = np.linspace(known.low, known.high, len(active) + 1)
+        inside = (edges[1:] > part.start + 1e-9) & (edges[:-1] < part.end - 1e-9)
+        first, last = np.flatnonzero(inside)[[0, -1]]
+        return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
+
+    def state(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> dict[str, float]:
+        """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
+
+        The answers that are left: each halves what is unknown of one of two edges per event, as far as answers can be
+        trusted; where that takes longer than drawing, draw.
+        """
+        part = part or self.stretches(recording)[0]
+        known = self.belief(recording, asked, part)
+        edges, active = self._within(known, part)
+        step = np.diff(edges)
+        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        length = part.end - part.start
+        target = max(_SHARE * seconds, _FLOOR * length)
+        if self.wrong_time is not None:
+            target = self.wrong_time * length / recording.length
+        n_events = float(known.count.mean()) * length / (known.high - known.low)
+        slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
+        told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
+        left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
+        return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
+                "answers_left": left, "surprise": known.z, "doubt": known.doubt}  # fmt: skip
+
+    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float]:
+        """Expected wrong time, events and answers that are left, over all stretches of a recording."""
+        states = [self.state(recording, asked, part) for part in self.stretches(recording)]
+        return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
-        """The one segment that tells most for its cost; none when the target is met."""
-        known = self.posterior(recording, asked)
-        if known.wrong_time <= self.wrong_time or len(asked) >= MOST:
+        """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
+        if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
-        segments = self.candidates(recording)
-        r = self.query_cost_share
-        worth = known.information(segments) / ((1 - r) * (segments[:, 1] - segments[:, 0]) + r)
-        unsure = asked.segments[np.isnan(asked.present)]  # asking again what could not be told tells nothing
-        worth[(segments[:, None] == unsure[None]).all(axis=2).any(axis=1)] = 0.0
-        best = int(np.argmax(worth))
-        return segments[best : best + 1] if worth[best] > 1e-6 else _NONE
+        for part in self.stretches(recording):
+            now = self.state(recording, asked, part)
+            if now["wrong_time"] <= now["target"]:
+                continue
+            mine = part.asked(asked)
+            found = self.belief(recording, asked, part).best(
+                self.batch, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
+                refused=mine.segments[np.isnan(mine.present)],
+            )  # fmt: skip
+            if len(found):
+                return found
+        return _NONE
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
         """The likelier label of every moment."""
-        known = self.posterior(recording, asked)
-        cuts = np.column_stack((known.edges[:-1], known.edges[1:]))
-        return Labels(cuts, (known.active > 0.5).astype(np.float64))
+        edges, present = [np.zeros(1)], []
+        for part in self.stretches(recording):
+            ends, active = self._within(self.belief(recording, asked, part), part)
+            edges.append(ends[1:])
+            present.append(active > 0.5)
+        at, said = np.concatenate(edges), np.concatenate(present)
+        turns = np.flatnonzero(np.diff(said)) + 1
+        cuts = np.concatenate(([at[0]], at[turns], [recording.length]))
+        return Labels(np.column_stack((cuts[:-1], cuts[1:])), said[np.concatenate(([0], turns))].astype(np.float64))
 
     def rounds(self, recording: Recording, asked: Asked) -> int:
-        """One question at a time."""
-        return len(asked)
+        """One round of questions at a time."""
+        return -(-len(asked) // self.batch)

@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..symbols import check, choice, whole
-from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_features
+from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_signal
 from .boundary import Boundary
 from .changepoint import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
 from .segments import Bisection, Fixed, Oracle, Overlapping
@@ -51,6 +51,7 @@ class Queries:
     parameters: dict[str, Any]
     skipped: dict[str, str] = field(default_factory=dict)
     follows_answers: bool = False  # there may be a next round when these are answered
+    left: dict[str, float] = field(default_factory=dict)  # wrong_time, n_events, answers_left, where the method tells
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -74,6 +75,13 @@ class Queries:
         """Seconds of work: each segment heard once, and so many seconds to answer each."""
         return self.listened + seconds_per_answer * self.n_queries
 
+    def by_hand(self, *, seconds_per_event: float = 15.0) -> float | None:
+        """Seconds of work to draw the expected events by hand, everything heard once; None if none are expected."""
+        if "n_events" not in self.left:
+            return None
+        heard = sum(one.length for one in self.recordings.values())
+        return heard + seconds_per_event * self.left["n_events"]
+
     def to_frame(self) -> pd.DataFrame:
         """One row per query: query (its id), recording, onset, offset, label, method, round, ..."""
         return self.frame.copy()
@@ -85,7 +93,7 @@ class Queries:
         return dict(plain({
             "method": self.method, "parameters": self.parameters, "n_queries": self.n_queries,
             "n_recordings": len(self.recordings), "listened": self.listened, "seconds_estimate": self.estimate(),
-            "n_skipped": len(self.skipped), "skipped": self.skipped, "queries": self.frame,
+            "n_skipped": len(self.skipped), "skipped": self.skipped, "left": self.left, "queries": self.frame,
         }))  # fmt: skip
 
     def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
@@ -155,7 +163,8 @@ def queries(
     event_length: str | float | None = None,
     event_rate: float | None = None,
     wrong_time: float | None = None,
-    presence_criterion: float = 0.5,
+    presence_criterion: float | None = None,
+    signal: bool = True,
     tolerance: float = 0.05,
     guess_rate: float = 0.0,
     lapse_rate: float = 0.0,
@@ -169,13 +178,14 @@ def queries(
     Parameters
     ----------
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
-    method : "fixed" (FIX), "oracle" (ORC, needs events), "overlapping" (segment_length, hop, votes), "change-point"
+    method : "fixed" (FIX), "oracle" (ORC, needs events), "windows" (segment_length, hop, votes), "change-point"
         (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
-        towards onset, offset and criterion of single events), "information" (what tells most for its cost), or your own
-        :class:`~weakly.adaptive.Method`.
+        towards onset, offset and criterion of single events), "information" (what tells most for its cost; nothing
+        needs to be known), or your own :class:`~weakly.adaptive.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
-    queries_per_recording : how many segments each recording gets; budget : how many all of them share.
+    queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of
+        them share.
     batch : for change points, ask so many recordings at a time; the boundaries of the next batch are those of a model
         that has learned from the answers so far.
     events : strong labels, for the oracle, for calibration items and for pictures.
@@ -185,10 +195,12 @@ def queries(
     windows, search, threshold, penalty : of change points (:class:`~weakly.adaptive.ChangePoint`); windows are the
         seconds on either side of a change: about a quarter to the whole of an event's length.
     shortest : seconds of the shortest segment that change points and boundary search ask about.
-    event_length, event_rate, wrong_time, presence_criterion : of information: the law of lengths (as text), events per
-        second, the seconds of expected wrong label per recording at which to stop, and how the annotator hears
-        (guess_rate and lapse_rate count as .02 at least).
-    children, start, n_events, query_cost_share : of bisection. tolerance, guess_rate, lapse_rate : of boundary search.
+    wrong_time : of information: the seconds of expected wrong label per recording at which to stop; left out, a tenth
+        of the expected event seconds. event_length (a law as text), event_rate (per second), presence_criterion,
+        guess_rate, lapse_rate : where its learning begins, if anything is known. signal : whether it listens to the
+        audio or features for hints. Its queries_per_recording are those of a round: 1, unless the tool needs more.
+    children, start, n_events, query_cost_share : of bisection. tolerance : of boundary search. guess_rate, lapse_rate :
+        how often answers are wrong; bisection and boundary search then ask again, information learns it.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
     calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
@@ -220,28 +232,29 @@ def queries(
         "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
         "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
         "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
-        "event_rate": event_rate, "wrong_time": wrong_time, "presence_criterion": presence_criterion,
+        "event_rate": event_rate, "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal,
     }  # fmt: skip
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
-    if name == "change-point" or features is not None:
-        known = {one: with_features(value, features, feature_hop, sample_rate) for one, value in known.items()}
+    if name == "change-point" or features is not None or (name == "information" and signal is not False):
+        known = with_signal(name, known, features, feature_hop, sample_rate)
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
     rows, follows = [], batch is not None
+    left: dict[str, float] = {}
     for one_label in labels:
         mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
         if batch is None:
             how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
             follows = follows or how.follows_answers
-            rows += _rows(how, mine, one_label, answers)
+            rows += _rows(how, mine, one_label, answers, left)
         else:
             rows += _batch(mine, one_label, answers, parameters)
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else None
-    signal = {"features": "arrays" if features is not None and path is None else path, "feature_hop": feature_hop,
+    source = {"features": "arrays" if features is not None and path is None else path, "feature_hop": feature_hop,
               "sample_rate": sample_rate}  # fmt: skip
-    result = Queries(frame, known, name, {**parameters, **signal, "label": labels}, skipped, follows)
+    result = Queries(frame, known, name, {**parameters, **source, "label": labels}, skipped, follows, left)
     if calibrate:
         from .calibration import with_items
 
@@ -293,6 +306,8 @@ def _bisection(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
         children=p.get("children") or "halves",
         n_events=_or(p.get("n_events"), 1.0),
         query_cost_share=_or(p.get("query_cost_share"), 0.5),
+        guess_rate=_or(p.get("guess_rate"), 0.0),
+        lapse_rate=_or(p.get("lapse_rate"), 0.0),
     )
 
 
@@ -309,15 +324,14 @@ def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     from .information import Information
 
-    needed: dict[str, Any] = {name: p.get(name) for name in ("event_length", "event_rate", "wrong_time")}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing:
-        raise InvalidInput(f"method 'information' needs {', '.join(missing)}")
-    # People slip: without any, one wrong answer would contradict all others.
-    rates: dict[str, Any] = {name: max(0.02, _or(p.get(name), 0.0)) for name in ("guess_rate", "lapse_rate")}
+    given: dict[str, Any] = {
+        name: p.get(name) for name in ("event_length", "event_rate", "wrong_time", "presence_criterion")
+    }
+    rates: dict[str, Any] = {name: p.get(name) or None for name in ("guess_rate", "lapse_rate")}  # 0: not known
     return Information(
-        **needed, **rates, presence_criterion=_or(p.get("presence_criterion"), 0.5),
-        query_cost_share=_or(p.get("query_cost_share"), 0.5), shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST,
+        **given, **rates, query_cost_share=_or(p.get("query_cost_share"), 0.5),
+        shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST, batch=int(_or(p.get("queries_per_recording"), 1)),
+        signal=p.get("signal") is not False,
     )  # fmt: skip
 
 
@@ -325,7 +339,8 @@ def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "fixed": _fixed,
     "oracle": lambda p, recordings: Oracle(),
-    "overlapping": _overlapping,
+    "windows": _overlapping,
+    "overlapping": _overlapping,  # its name in older campaigns
     "change-point": _change_point,
     "bisection": _bisection,
     "boundary": _boundary,
@@ -374,9 +389,22 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
     return Asked(table[:, :2], table[:, 2])
 
 
-def _rows(method: Method, known: dict[str, Recording], label: str, answers: Answers | None) -> list[tuple[Any, ...]]:
-    each = ((one, asked_so_far(answers, name, label)) for name, one in known.items())
-    return [row for one, asked in each for row in rows_of(method, one, label, asked)]
+def _rows(
+    method: Method,
+    known: dict[str, Recording],
+    label: str,
+    answers: Answers | None,
+    left: dict[str, float] | None = None,
+) -> list[tuple[Any, ...]]:
+    """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
+    each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
+    method = method.among(each)
+    rows = [row for one, asked in each.values() for row in rows_of(method, one, label, asked)]
+    if left is not None:
+        for one, asked in each.values():
+            for word, value in (method.outlook(one, asked) or {}).items():
+                left[word] = left.get(word, 0.0) + value
+    return rows
 
 
 def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:

@@ -103,8 +103,11 @@ def run(
     annotator: Callable[[Intervals, Intervals], NDArray[np.float64]],
     *,
     most_queries: int | None = None,
+    earlier: Sequence[Outcome] = (),
 ) -> Outcome:
     """The outcome of a method on a recording whose events are known, with a simulated annotator.
+
+    ``earlier`` are the outcomes of the campaign so far, from which the method may have learned.
 
     Examples
     --------
@@ -116,7 +119,7 @@ def run(
     """
     if recording.events is None:
         raise InvalidInput(f"recording {recording.name!r}: a simulated annotator needs the true events")
-    session = Session(method, recording)
+    session = Session(method.among({one.recording.name: (one.recording, one.asked) for one in earlier}), recording)
     while len(segments := session.next()):
         if most_queries is not None and session.n_queries + len(segments) > most_queries:
             break

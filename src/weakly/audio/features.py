@@ -72,7 +72,8 @@ def log_mel(
 
     Parameters
     ----------
-    path : an audio file, or a signal in npy or CSV with its ``sample_rate``; any rate, any number of channels.
+    path : an audio file, or a signal in npy or CSV with its ``sample_rate``; any rate, any number of channels, each
+        with bands of its own.
     hop, frame : seconds from one frame to the next, and of each frame.
     n_bands : mel bands; fewer where the rate leaves less frequency bins.
 
@@ -93,13 +94,13 @@ def log_mel(
     rest: NDArray[np.float32] | None = None
     for block in blocks(path, sample_rate=sample_rate):
         if rest is None:
-            rest = np.pad(block, (pad, 0), mode="reflect")[:pad] if len(block) > pad else np.zeros(pad, np.float32)
+            rest = np.zeros((pad, block.shape[1]), np.float32) if len(block) <= pad else block[pad:0:-1]
         rest, done = _frames(np.concatenate((rest, block)), size, step, n_fft, window, weights)
         rows.append(done)
     if rest is None:
         raise InvalidInput(f"{path}: the recording is empty")
-    rows.append(_frames(np.pad(rest, (0, pad), mode="reflect" if len(rest) > pad else "constant"),
-                        size, step, n_fft, window, weights)[1])  # fmt: skip
+    rest = np.pad(rest, ((0, pad), (0, 0)), mode="reflect" if len(rest) > pad else "constant")
+    rows.append(_frames(rest, size, step, n_fft, window, weights)[1])
     values = np.concatenate(rows)
     if len(values) < 2:
         raise InvalidInput(f"{path}: {signal.seconds:g} s are too short for features every {hop:g} s")
@@ -107,16 +108,18 @@ def log_mel(
 
 
 def _frames(samples: Any, size: int, step: int, n_fft: int, window: Any, weights: Any) -> tuple[Any, Any]:
-    """What is left of the samples, and the log bands of every whole frame in them."""
+    """What is left of the samples, and the log bands of every whole frame in them, channel after channel."""
     count = max(0, (len(samples) - size) // step + 1)
+    wide = samples.shape[1] * weights.shape[1]
     if count == 0:
-        return samples, np.empty((0, weights.shape[1]), np.float32)
-    view = np.lib.stride_tricks.sliding_window_view(samples, size)[: count * step : step]
-    done = np.empty((count, weights.shape[1]), np.float32)
-    for first in range(0, count, 512):  # a few MB at a time
-        spectrum = np.fft.rfft(view[first : first + 512] * window, n_fft)
+        return samples, np.empty((0, wide), np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(samples, size, axis=0)[: count * step : step]
+    done = np.empty((count, wide), np.float32)
+    few = max(1, 512 // samples.shape[1])  # a few MB at a time
+    for first in range(0, count, few):
+        spectrum = np.fft.rfft(view[first : first + few] * window, n_fft)
         power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
-        done[first : first + 512] = np.log(power @ weights + 1e-10)
+        done[first : first + few] = np.log(power @ weights + 1e-10).reshape(-1, wide)
     return samples[count * step :], done
 
 

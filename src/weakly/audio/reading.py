@@ -1,10 +1,11 @@
-"""Samples from WAV, FLAC, OGG and MP3 files, from CSV and npy signals: block by block, so that memory stays flat."""
+"""Samples from WAV, FLAC, OGG, MP3 files, from EDF, BDF, WFDB, CSV and npy signals: block by block in flat memory."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,16 @@ from numpy.typing import NDArray
 
 from ..errors import AssumptionWarning, InvalidInput, optional
 from ..files import atomic_write
+from .video import VIDEOS, video_seconds
 
 Samples = NDArray[np.float32]
 PathLike = str | os.PathLike[str]
 
-SIGNALS = (".npy", ".csv", ".tsv", ".txt")
+SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".w64", ".opus")
+MEASURED = (".edf", ".bdf", ".hea")  # signals of several channels that carry their sample rate
+SIGNALS = (".npy", ".csv", ".tsv", ".txt", *MEASURED)
+#: What is looked for in a folder; signals without a sample rate are given by name.
+RECORDINGS = (*SOUNDS, *MEASURED, *VIDEOS)
 
 
 def _soundfile() -> Any:
@@ -66,6 +72,8 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> Signal:
     path = Path(path)
     if path.suffix.lower() in SIGNALS:
         return _signal_header(path, sample_rate)
+    if path.suffix.lower() in VIDEOS:
+        return Signal(path, 1000.0, round(1000 * video_seconds(path)), 0)
     sf = _soundfile()
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file")
@@ -153,24 +161,24 @@ def say_skipped(skipped: dict[Path, str], total: int) -> None:
 
 
 def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None = None) -> Iterator[Samples]:
-    """The recording as consecutive mono blocks (the mean of its channels), at most this many seconds each.
+    """The recording as consecutive blocks (samples, channels), at most this many seconds each.
 
     A file that ends before its header says raises InvalidInput with the time it reached.
     """
     signal = header(path, sample_rate=sample_rate)
     step = max(1, round(seconds * signal.sample_rate))
     if signal.path.suffix.lower() in SIGNALS:
-        values = _signal_values(signal.path)
-        for first in range(0, len(values), step):
-            yield np.asarray(values[first : first + step], dtype=np.float32).mean(axis=1)
+        for first in range(0, signal.n_samples, step):
+            yield np.asarray(_stretch(signal, first, min(first + step, signal.n_samples)), dtype=np.float32)
         return
+    _refuse_video(signal.path)
     sf = _soundfile()
     done = 0
     try:
         with sf.SoundFile(str(signal.path)) as file:
             while len(block := file.read(step, dtype="float32", always_2d=True)):
                 done += len(block)
-                yield block.mean(axis=1)
+                yield block
     except (sf.SoundFileError, RuntimeError) as error:
         at = done / signal.sample_rate
         raise InvalidInput(f"{signal.path}: corrupt after {at:.3g} s: {_words(error)}") from error
@@ -196,13 +204,81 @@ def _signal_values(path: Path) -> NDArray[Any]:
         except (ValueError, pd.errors.ParserError) as error:
             raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
+    if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
+        values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(f"{path}: a signal must be numbers of shape (samples,) or (samples, channels)")
+        raise InvalidInput(
+            f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
+        )
     found: NDArray[Any] = values
     return found
 
 
+def _stretch(signal: Signal, first: int, last: int) -> Samples:
+    """Samples of a signal, (n, channels); what is missing in a file counts as nothing."""
+    if signal.path.suffix.lower() not in MEASURED:
+        return np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
+    with _readable(signal.path):
+        if signal.path.suffix.lower() == ".hea":
+            name = str(signal.path.with_suffix(""))
+            held = optional("wfdb", extra="formats").rdrecord(name, sampfrom=first, sampto=last).p_signal
+        else:
+            ends = (first / signal.sample_rate, last / signal.sample_rate)
+            held = np.column_stack([one.get_data_slice(*ends) for one in _edf(signal.path)[0]])
+    return np.asarray(np.nan_to_num(held), dtype=np.float32)
+
+
+def _edf(path: Path) -> tuple[list[Any], float]:
+    """The channels of an EDF or BDF file that have the highest sample rate, and the seconds of the recording."""
+    edfio = optional("edfio", extra="formats")
+    held = (edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf)(path, lazy_load_data=True)
+    most = max(one.sampling_frequency for one in held.signals)
+    return [one for one in held.signals if one.sampling_frequency == most], float(held.duration)
+
+
+def channel_names(path: PathLike) -> list[str]:
+    """What the channels of a signal are called; numbers where its file does not say.
+
+    Of an EDF or BDF file these are the channels with the highest sample rate, which are the ones that are read.
+    """
+    path = Path(path)
+    with _readable(path):
+        if path.suffix.lower() == ".hea":
+            return list(optional("wfdb", extra="formats").rdheader(str(path.with_suffix(""))).sig_name or ())
+        if path.suffix.lower() in MEASURED:
+            return [str(one.label) for one in _edf(path)[0]]
+        return [str(k + 1) for k in range(_signal_values(path).shape[1])]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Whatever a reader of somebody else's says of a damaged file, as one line about the file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (InvalidInput, ImportError):
+        raise
+    except Exception as error:
+        raise InvalidInput(f"{path}: not readable as a signal: {_words(error)}") from error
+
+
+def _refuse_video(path: Path) -> None:
+    if path.suffix.lower() in VIDEOS:
+        raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
+
+
 def _signal_header(path: Path, sample_rate: float | None) -> Signal:
+    if path.suffix.lower() in MEASURED:
+        if not path.is_file():
+            raise InvalidInput(f"{path}: no such file")
+        with _readable(path):
+            if path.suffix.lower() == ".hea":
+                head = optional("wfdb", extra="formats").rdheader(str(path.with_suffix("")))
+                return Signal(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
+            signals, seconds = _edf(path)
+            rate = float(signals[0].sampling_frequency)
+            return Signal(path, rate, round(rate * seconds), len(signals))
     if sample_rate is None:
         raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
     if not sample_rate > 0:
@@ -224,9 +300,10 @@ def read_clip(
     rate = signal.sample_rate
     first, last = round(onset * rate), min(round(offset * rate), signal.n_samples)
     if signal.path.suffix.lower() in SIGNALS:
-        clip = np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
+        clip = _stretch(signal, first, last)
         clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     else:
+        _refuse_video(signal.path)
         sf = _soundfile()
         try:
             with sf.SoundFile(str(signal.path)) as file:

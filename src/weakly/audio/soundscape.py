@@ -65,7 +65,7 @@ def soundscape(
     event_length: Any = (0.5, 1.5),
     snr: float = 20.0,
     kinds: tuple[str, ...] = KINDS,
-    background: str = "pink",
+    background: Any = "pink",
     least_gap: float = 0.1,
     sample_rate: int = 16000,
     rng: Any = None,
@@ -80,7 +80,7 @@ def soundscape(
     snr : power of an event over the power of the background during it, in dB.
     kinds : of chirp (a tone that glides), pulse (a train of clicks of one pitch) and noise (a band of noise); each
         event takes one at random, and its label says which.
-    background : white, pink or brown noise.
+    background : white, pink or brown noise; or samples of your own, which are scaled to power 1.
 
     Notes
     -----
@@ -97,7 +97,8 @@ def soundscape(
     count = int(check("n_events", n_events))
     for kind in kinds:
         choice("kinds", kind, KINDS)
-    power = COLOURS[choice("background", background, tuple(COLOURS))]
+    if isinstance(background, str):
+        choice("background", background, tuple(COLOURS))
     rng = np.random.default_rng(rng)
     lo, hi = np.broadcast_to(check("event_length", event_length), (2,))
     lengths = rng.uniform(lo, hi, count)
@@ -111,7 +112,14 @@ def soundscape(
     first = np.round(onsets * sample_rate).astype(int)
     last = np.maximum(first + 1, np.round((onsets + lengths) * sample_rate).astype(int))
 
-    samples = _coloured(round(length * sample_rate), power, rng)
+    size = round(length * sample_rate)
+    if isinstance(background, str):
+        samples = _coloured(size, COLOURS[background], rng)
+    else:
+        samples = np.array(background, dtype=np.float64)
+        if samples.shape != (size,) or not samples.any():
+            raise InvalidInput(f"background must hold {size} samples that are not all 0, got shape {samples.shape}")
+        samples /= np.sqrt(np.mean(samples**2))
     labels = []
     for a, b in zip(first, last):
         kind = str(rng.choice(kinds))

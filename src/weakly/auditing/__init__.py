@@ -21,10 +21,7 @@ from .criterion import (
     METHODS,
     CriterionEstimate,
     codes_of,
-    criterion_from_share,
-    criterion_from_two_shares,
     estimate_criterion,
-    paper_recipe_criterion,
     unknown,
 )
 from .curves import detection_curve, detection_curves, likely_rules
@@ -32,6 +29,7 @@ from .findings import Finding
 from .observations import UNLISTED, Examined, Pairing, completed, pair
 from .quality import Quality, quality, recipe, summary
 from .result import Audit
+from .shares import criterion_from_share, criterion_from_two_shares, paper_recipe_criterion
 
 __all__ = [
     "Agreement",
@@ -136,13 +134,17 @@ def audit(
     if recording_length is not None:
         recording_length = float(check("recording_length", recording_length))
     widths = [float(x) for x in np.atleast_1d(check("segment_length", resolutions, called="resolutions"))]
-    truth = None if strong is None else _with_length(_events(strong), recording_length)
-    said = None if given is None else _answers(given)
+    truth = None if strong is None else _with_length(_loaded(strong, Events, "read", "strong"), recording_length)
+    said = None if given is None else _loaded(given, Answers, "read_answers", "weak and answers")
     if examined is None:  # a reader may know it
         examined = next((v for v in (getattr(x, "examined", None) for x in (truth, said)) if v is not None), None)
     looked = Examined.of(examined)
     for column, value in (where or {}).items():
-        truth, said = _chosen(truth, said, column, value)
+        held = said is not None and column in said.to_frame()
+        kept = _chosen(said if held else truth, column, value)
+        if kept is None:
+            raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
+        truth, said = (truth, kept) if held else (kept, said)
     parts: dict[str, Any] = {
         "settings": {
             "label": label,
@@ -179,40 +181,25 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike)) or (several and bool(value) and all(_is_path(item) for item in value))
 
 
-def _events(value: Any) -> Events:
-    if isinstance(value, Events):
-        return value
+def _loaded(value: Any, kind: type, reader: str, names: str) -> Any:
+    """The table itself, or the one in these files."""
     if _is_path(value):
-        from ..formats import read
+        from .. import formats
 
-        return read(value)
-    raise InvalidInput(f"strong must be Events or a path, got {type(value).__name__}")
-
-
-def _answers(value: Any) -> Answers:
-    if isinstance(value, Answers):
-        return value
-    if _is_path(value):
-        from ..formats import read_answers
-
-        return read_answers(value)
-    raise InvalidInput(f"weak and answers must be Answers or a path, got {type(value).__name__}")
+        return getattr(formats, reader)(value)
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{names} must be {kind.__name__} or a path, got {type(value).__name__}")
+    return value
 
 
-def _chosen(
-    truth: Events | None, said: Answers | None, column: str, value: str
-) -> tuple[Events | None, Answers | None]:
-    if said is not None and column in said.to_frame():
-        rows = said.to_frame()
-        rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
-        if len(rows):
-            return truth, Answers(rows, said.recordings[said.recordings.index.isin(set(rows["recording"]))])
-    elif truth is not None and column in truth.to_frame():
-        rows = truth.to_frame()
-        rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
-        if len(rows):
-            return Events(rows, truth.recordings[truth.recordings.index.isin(set(rows["recording"]))]), said
-    raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
+def _chosen(table: Events | Answers | None, column: str, value: str) -> Any:
+    """The rows with this value in a column, and their recordings; None if there are none."""
+    if table is None or column not in table.to_frame():
+        return None
+    rows = table.to_frame()
+    rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
+    listed = table.recordings[table.recordings.index.isin(set(rows["recording"]))]
+    return type(table)(rows, listed) if len(rows) else None
 
 
 def _with_length(events: Events, recording_length: float | None) -> Events:
@@ -257,9 +244,11 @@ def _paired_parts(
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}
     refused = both.presence_only and unlisted != "absent"
-    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused)
-    parts["curves"] = detection_curves(observed)
     parts["rules"] = likely_rules(both, observed)
+    parts["curves"] = detection_curves(observed)
+    apart = len(parts["rules"]) > 0 and parts["rules"]["scale"].iloc[0] != "event"
+    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused, both_scales=apart)
+    parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
     truth, marks = {}, {}
@@ -287,7 +276,7 @@ def _marks(seen: pd.DataFrame) -> dict[str, Any]:
 
 
 def _criteria(
-    observed: dict[str, pd.DataFrame], *, refused: bool
+    observed: dict[str, pd.DataFrame], *, refused: bool, both_scales: bool
 ) -> tuple[pd.DataFrame, dict[tuple[str, str], CriterionEstimate]]:
     """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment.
 
@@ -297,10 +286,10 @@ def _criteria(
     kept: dict[tuple[str, str], CriterionEstimate] = {}
     columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
     together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
-    whole = _estimates(together, refused)
+    whole = _estimates(together, refused, both_scales)
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
     for name, seen in observed.items():
-        found = _estimates(seen, refused)
+        found = _estimates(seen, refused, False) if len(observed) > 1 else whole
         if name in drawn and not found[0].identifiable:
             found.insert(0, drawn[name])
         kept[name, ""] = found[0]
@@ -321,15 +310,15 @@ def _clusters(seen: pd.DataFrame) -> list[Any]:
     return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
 
 
-def _estimates(seen: pd.DataFrame, refused: bool) -> list[CriterionEstimate]:
-    """Every method on the answers, the law first; on the segment's share where the event's is silent."""
+def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
+    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent."""
     seen = seen[seen["present"].notna()]
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
     y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
     if refused:
         return [unknown(_ONLY, method="law", n=len(y))]
     found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
-    if not found[0].identifiable:
+    if both_scales or not found[0].identifiable:
         found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
     return found
 

@@ -169,12 +169,12 @@ def _expectation_maximisation(
     task: NDArray[np.int64], worker: NDArray[np.int64], said: NDArray[np.int64], most: int, tolerance: float
 ) -> _Fit:
     n_tasks, n_workers = int(task.max()) + 1, int(worker.max()) + 1
+    cell = 2 * worker + said
+    observed = np.bincount(cell, minlength=2 * n_workers).reshape(n_workers, 2) > 0
 
     def maximise(truth: NDArray[np.float64]) -> NDArray[np.float64]:
-        errors = np.zeros((n_workers, 2, 2))
-        np.add.at(errors, (worker, said), truth[task])
-        observed = np.zeros((n_workers, 2), dtype=bool)
-        observed[worker, said] = True
+        sums = [np.bincount(cell, weights=side[task], minlength=2 * n_workers) for side in truth.T]
+        errors = np.stack(sums, axis=-1).reshape(n_workers, 2, 2)
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
         errors = np.where(observed[:, :, None], np.maximum(errors, _TINY), 0.0)
         found: NDArray[np.float64] = errors / errors.sum(axis=1, keepdims=True)
@@ -186,13 +186,14 @@ def _expectation_maximisation(
     bound, steps = -math.inf, 0
     while steps < most:
         steps += 1
-        log = np.zeros((n_tasks, 2))
-        np.add.at(log, task, np.log(errors[worker, said]))
+        heard = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)[cell]
+        log = np.column_stack([np.bincount(task, weights=side, minlength=n_tasks) for side in heard.T])
         log += np.log(np.maximum(prior, _TINY))
         truth = np.exp(log - log.max(axis=1, keepdims=True))
         truth /= truth.sum(axis=1, keepdims=True)
         prior, errors = truth.mean(axis=0), maximise(truth)
-        expected = (truth[task] * (np.log(errors[worker, said]) + np.log(np.maximum(prior, _TINY)))).sum()
+        again = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)[cell]
+        expected = (truth[task] * (again + np.log(np.maximum(prior, _TINY)))).sum()
         entropy = -(np.log(np.maximum(truth, _TINY)) * truth).sum()
         new = float(expected + entropy) / len(task)
         if new - bound < tolerance:

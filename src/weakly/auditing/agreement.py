@@ -259,24 +259,30 @@ def _of_units(units: _Units, *, unit: str) -> dict[str, Any]:
 
 
 def _of_pairs(units: _Units) -> list[dict[str, Any]]:
-    said = [dict(zip(units.unit[at].tolist(), units.value[at].tolist()))
-            for at in (units.annotator == k for k in range(len(units.names)))]  # fmt: skip
+    """Every two annotators, from the pairs of answers about one unit; who answers twice is taken at the last word."""
+    order = np.lexsort((units.annotator, units.unit))
+    key = units.unit[order] * len(units.names) + units.annotator[order]
+    order = order[np.append(key[1:] != key[:-1], True)] if len(key) else order
+    unit, who, value = units.unit[order], units.annotator[order], units.value[order].astype(np.int64)
+    many = len(units.names)
+    tables = np.zeros(many * many * 4)
+    for step in range(1, many):  # an annotator answers once about a unit, so that pairs lie at most so far apart
+        same = np.flatnonzero(unit[step:] == unit[:-step])
+        if len(same) == 0:
+            break
+        cell = ((who[same] * many + who[same + step]) * 2 + value[same]) * 2 + value[same + step]
+        tables += np.bincount(cell, weights=units.weight[unit[same]], minlength=len(tables))
     rows = []
-    for i, j in combinations(range(len(units.names)), 2):
-        both = [u for u in said[i] if u in said[j]]
-        if not both:
-            continue
-        table = np.zeros((2, 2))
-        first = np.array([said[i][u] for u in both], dtype=np.int64)
-        second = np.array([said[j][u] for u in both], dtype=np.int64)
-        np.add.at(table, (first, second), units.weight[both])
-        rows.append(
-            {
-                "first": units.names[i],
-                "second": units.names[j],
-                "kappa": cohen_kappa(table),
-                "agreement": float(np.trace(table) / table.sum()),
-                "units": float(table.sum()),
-            }
-        )
+    for i, j in combinations(range(many), 2):
+        table = tables.reshape(many, many, 2, 2)[i, j]
+        if table.sum() > 0:
+            rows.append(
+                {
+                    "first": units.names[i],
+                    "second": units.names[j],
+                    "kappa": cohen_kappa(table),
+                    "agreement": float(np.trace(table) / table.sum()),
+                    "units": float(table.sum()),
+                }
+            )
     return rows

@@ -133,9 +133,10 @@ def _matching(ours: NDArray[np.float64], theirs: NDArray[np.float64], collar: fl
     if offset:
         most = np.maximum(collar, share * (ours[row, 1] - ours[row, 0]))
         good &= np.abs(ours[row, 1] - theirs[column, 1]) <= most
-    if not good.any():
-        return 0
-    graph = csr_array((np.ones(int(good.sum())), (row[good], column[good])), shape=(len(ours), len(theirs)))
+    row, column = row[good], column[good]
+    if len(np.unique(row)) == len(row) == len(np.unique(column)):  # nobody competes
+        return len(row)
+    graph = csr_array((np.ones(len(row)), (row, column)), shape=(len(ours), len(theirs)))
     return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
 
 
@@ -231,7 +232,10 @@ def ceiling(
         seen: list[tuple[str, Counts, Counts]] = []
         for name in names:
             true, weak = truth.get(name, {}), labels.get(name, {})
-            seen.append((name, count(weak, true), count(true, weak)))
+            found = count(weak, true)
+            # Only the collar of an event's offset knows which side is the reference.
+            turned = count(true, weak) if metric == "event_f1" else Counts(found.tp, found.fn, found.fp, found.tn)
+            seen.append((name, found, turned))
         rows += _rows(metric, "f1", seen)
         if metric == "time_f1":
             rows += _rows("accuracy", "accuracy", seen)

@@ -5,6 +5,7 @@ Both are read off strong and weak labels side by side, whether or not the presen
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..annotator import PRESETS, PresenceRule
-from .criterion import codes_of, step_profile, wilson
+from .criterion import codes_of, log_likelihood, step_profile
 from .observations import Pairing, largest, meetings
+from .shares import wilson
 
+#: Over what a detection curve runs.
+SCALES = ("event_seconds", "event_fraction", "coverage")
 _BINS = 8
-_RULES: dict[str, PresenceRule] = {**PRESETS, "half of the event": PresenceRule.fraction(0.5)}
+_RULES = {
+    re.sub(r"\(([^)]*)\)", r":\1", rule.name).replace(" or ", "|"): rule
+    for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))
+}
 
 
 def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], recordings: Any) -> pd.DataFrame:
@@ -32,12 +39,16 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
     known = ~np.isnan(present)
     x, y, code = event[known], present[known], codes_of(np.asarray(recordings)[known])
     met = x > 0
-    edges: Any = (
-        np.unique(np.quantile(x[met], np.linspace(0, 1, _BINS + 1), method="inverted_cdf")) if met.any() else []
-    )
-    place = np.where(met, np.searchsorted(edges[1:-1], x, side="left") + 1 if len(edges) > 2 else 1, 0)
-    if 1 < len(edges) <= _BINS and len(np.unique(x[met])) == len(edges):  # few distinct values: one bin each
-        place = np.where(met, np.searchsorted(edges, x) + 1, 0)
+    uppers = np.empty(0)
+    if met.any():
+        values, counts = np.unique(x[met], return_counts=True)
+        often = np.flatnonzero(counts * _BINS >= counts.sum())  # such a value is a bin by itself
+        uppers = np.quantile(x[met], np.linspace(0, 1, _BINS + 1)[1:], method="inverted_cdf")
+        uppers = np.unique(np.concatenate((uppers, values[often], values[often[often > 0] - 1])))
+        below = np.searchsorted(np.sort(x[met]), uppers, side="right")
+        few = np.diff(below, prepend=0) * 4 * _BINS < counts.sum()  # too few for a bin: they go with the next
+        uppers = values if len(values) <= _BINS else uppers[~few | (uppers == uppers[-1])]
+    place = np.where(met, np.searchsorted(uppers, x) + 1, 0)
     rows = []
     for k in np.unique(place):
         here = place == k
@@ -55,18 +66,21 @@ def clustered(rest: NDArray[np.float64], code: NDArray[np.int64]) -> float:
 
 
 def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The curve of every class and of all together, over event seconds in the segment and over the event fraction."""
+    """The curve of every class and of all together: over the seconds of event in the segment, the share of the event
+    that it holds (event_fraction) and its own share that is event (coverage)."""
     parts = dict(observed)
     if len(observed) > 1:
         columns = ["recording", "onset", "offset", "coverage", "event_fraction", "present"]
         parts["all"] = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
     tables = []
     for label, seen in parts.items():
-        seconds = seen["coverage"].to_numpy(np.float64) * (seen["offset"] - seen["onset"]).to_numpy(np.float64)
-        for scale, x in (("event_seconds", seconds), ("event_fraction", seen["event_fraction"].to_numpy(np.float64))):
-            if (x > 0).any() and seen["present"].notna().any():
-                curve = detection_curve(x, seen["present"].to_numpy(np.float64), seen["recording"].to_numpy())
-                tables.append(curve.assign(label=label, scale=scale))
+        if not seen["present"].notna().any() or not (seen["coverage"] > 0).any():
+            continue
+        seconds = seen["coverage"] * (seen["offset"] - seen["onset"])
+        code = codes_of(seen["recording"])
+        for scale, x in zip(SCALES, (seconds, seen["event_fraction"], seen["coverage"])):
+            curve = detection_curve(x.to_numpy(np.float64), seen["present"].to_numpy(np.float64), code)
+            tables.append(curve.assign(label=label, scale=scale))
     if not tables:
         return pd.DataFrame(columns=["label", "scale"])
     table = pd.concat(tables, ignore_index=True)
@@ -76,10 +90,13 @@ def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Which clip rule may have made these labels: presets of tools, and the best threshold on each scale.
 
-    One row per rule, the best fit first: ``rule``, ``agreement`` (share of segments whose label is the rule's),
-    ``log_likelihood`` of the labels given the rule with a guess and a lapse rate, ``aic`` and ``n``.
+    One row per rule, the best fit first: ``rule`` (as :meth:`PresenceRule.parse` reads it), ``tools`` that have it,
+    ``scale`` (event: it asks for a share of the event or for any part of it; other: seconds or a share of the segment),
+    ``agreement`` (share of segments whose label is the rule's), ``log_likelihood`` of the labels given the rule with a
+    guess and a lapse rate, ``aic`` and ``n``.
     """
-    marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, "fraction", "seconds", "coverage")}
+    fitted = ("fraction", "seconds", "coverage")
+    marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, *fitted)}
     said = []
     for label, seen in observed.items():
         seen = seen[seen["present"].notna()]
@@ -97,28 +114,42 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         marks["coverage"].append(largest(segment, shared / width, n))
         said.append(seen["present"].to_numpy(np.float64))
     y = np.concatenate(said) if said else np.empty(0)
-    columns = ["rule", "agreement", "log_likelihood", "aic", "n"]
+    columns = ["rule", "tools", "scale", "agreement", "log_likelihood", "aic", "n"]
     if len(y) == 0 or y.min() == y.max():
         return pd.DataFrame(columns=columns)
     rows = []
     for name, parts in marks.items():
         x = np.concatenate(parts)
-        fitted = name not in _RULES
-        step = step_profile(x, y, most=max(1.0, float(x.max())))
-        limit = step.best if fitted else 0.5
+        limit = step_profile(x, y, most=max(1.0, float(x.max()))).best if name in fitted else 0.5
         met = x >= limit
-        words = f"{name}:{limit:.3g}" if fitted else f"{_RULES[name].name} ({name})"
-        value = _table_likelihood(met, y)
-        rows.append((words, float((met == (y > 0.5)).mean()), value, 2 * (2 + fitted) - 2 * value, len(y)))
-    return pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable", ignore_index=True)
+        tools = ", ".join(tool for tool, rule in PRESETS.items() if rule == _RULES.get(name))
+        split = np.array([[y[met].sum(), met.sum()], [y[~met].sum(), (~met).sum()]], dtype=np.float64)
+        value = float(log_likelihood(split[:, 0], split[:, 1]).sum())
+        agreement = float((met == (y > 0.5)).mean())
+        text = f"{name}:{limit:.3g}" if name in fitted else name
+        scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
+        rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
+    table: pd.DataFrame = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable").drop_duplicates("rule")
+    simple = (table["rule"] == "any") & (table["aic"] <= table["aic"].min() + 2)
+    order = np.argsort(~simple.to_numpy(), kind="stable")  # of equals the simplest first
+    return table.iloc[order].reset_index(drop=True)
 
 
-def _table_likelihood(met: NDArray[np.bool_], y: NDArray[np.float64]) -> float:
-    from scipy.special import xlogy
+_SAID = {
+    "seconds": "it holds {0:g} s of an event",
+    "coverage": "one event fills {1} of it",
+    "fraction": "{1} of an event lies in it",
+    "shorter": "it shares {1} of the shorter of event and segment",
+    "margin": "an event reaches {0:g} s into it",
+    "any": "any part of an event lies in it",
+}
 
-    total = 0.0
-    for part in (y[met], y[~met]):
-        if len(part):
-            k, n = float(part.sum()), len(part)
-            total += float(xlogy(k, k / n) + xlogy(n - k, 1 - k / n))
-    return total
+
+def rule_words(rule: str) -> str:
+    """When a segment is present, after "once".
+
+    >>> rule_words("seconds:0.25|fraction:0.5")
+    'it holds 0.25 s of an event or 50 % of an event lies in it'
+    """
+    parts = [part.partition(":")[::2] for part in rule.split("|")]
+    return " or ".join(_SAID[kind].format(float(v or 0), f"{100 * float(v or 0):.3g} %") for kind, v in parts)

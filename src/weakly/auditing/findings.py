@@ -1,17 +1,14 @@
-"""What an audit found, in words, the most important first; and the label card: the same for a README or data sheet."""
+"""What an audit found, in words, the most important first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInput
-from ..files import atomic_write
-from ..report import Report
-from ..results import counted, show, to_json, word
+from ..results import counted, word
+from .curves import rule_words
 
 if TYPE_CHECKING:
     from .result import Audit
@@ -58,20 +55,18 @@ def _quality(audit: Audit) -> list[Finding]:
     said, meets = int(total["n_present"]), int(total["n_overlapping"])
     if said and total["n_phantom"]:
         share = total["n_phantom"] / said
-        words = f"{int(total['n_phantom'])} of {said} present labels ({_percent(share)}) have no event under them"
+        words = f"{int(total['n_phantom']):,} of {said:,} present labels ({_percent(share)}) have no event under them"
         found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
     if meets and total["n_missed"]:
         share = total["n_missed"] / meets
-        words = (
-            f"{int(total['n_missed'])} of {meets} segments that hold an event ({_percent(share)}) are labelled absent"
-        )
+        words = f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({_percent(share)}) are "
+        words += "labelled absent"
         found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
     for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
         if meets and total[name]:
-            words = (
-                f"{int(total[name])} of {meets} segments that hold an event ({_percent(total[name] / meets)}) {what}"
-            )
-            found.append(Finding(total[name] / meets, name[2:], words + "; they are neither found nor missed."))
+            share = total[name] / meets
+            words = f"{int(total[name]):,} of {meets:,} segments that hold an event ({_percent(share)}) {what}"
+            found.append(Finding(share, name[2:], words + "; they are neither found nor missed."))
     orphans = audit.settings.get("n_orphans", 0)
     if orphans:
         most = (total["n_phantom"] + orphans) / (said + orphans)
@@ -101,7 +96,8 @@ def _quality(audit: Audit) -> list[Finding]:
         asked = (
             "" if total["asked_share"] > 0.9995 else f" that were asked about ({_percent(total['asked_share'])} of all)"
         )
-        words = f"{_percent(total['event_recall'])} of {int(total['n_events'])} events{asked} lie under a present label"
+        words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
+        words += "label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
@@ -112,19 +108,39 @@ def _quality(audit: Audit) -> list[Finding]:
 
 def _law(row: Any) -> str:
     """A fitted law in words."""
-    text = f"an event is called present once {_percent(row['presence_criterion'])} of it is in the segment on average "
+    of, within = ("an event", "of it is in the segment") if row["scale"] == "event" else ("a segment", "of it is event")
+    text = f"{of} is called present once {_percent(row['presence_criterion'])} {within} on average "
     text += f"(95 % interval {_percent(row['presence_criterion_low'])} to {_percent(row['presence_criterion_high'])}"
     if row["spread"] > 0:
         text += f"; from answer to answer this varies by {_percent(row['spread'])}"
     elif row["spread"] == 0:
         text += "; one criterion serves for all answers"
     for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
-        if np.isfinite(row[f"{name}_high"]):
-            high = row[f"{name}_high"]
+        high = row[f"{name}_high"]
+        if np.isfinite(high):
             text += (
                 f"; {noun} {_percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {_percent(high)}"
             )
     return text + f"; {row['n']:,} answers)"
+
+
+def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
+    """What decides instead, if a rule in seconds or shares of the segment explains the labels better than any share of
+    an event, by how much (AIC), and on which scale of the curves; None if it does not."""
+    rules, fits = audit.rules, audit.criteria
+    if len(rules) == 0 or rules["scale"].iloc[0] == "event":
+        return None
+    fits = fits[(fits["annotator"] == "") & fits["aic"].notna()]
+    fits = fits[fits["label"] == "all"] if (fits["label"] == "all").any() else fits
+    whole = fits[fits["n"] == rules["n"].iloc[0]]
+    event = min([*whole.loc[whole["scale"] == "event", "aic"], *rules.loc[rules["scale"] == "event", "aic"]])
+    other: Any = whole[whole["scale"] == "segment"]
+    best = rules.iloc[0]
+    words = f"a segment is called present once {rule_words(best['rule'])}"
+    aic, scale = float(best["aic"]), "coverage" if best["rule"].startswith("coverage") else "event_seconds"
+    if len(other) and other["aic"].iloc[0] < aic - 2:
+        words, aic, scale = _law(other.iloc[0]), float(other["aic"].iloc[0]), "coverage"
+    return (words, event - aic, scale) if event > aic + 2 else None
 
 
 def _criterion(audit: Audit) -> list[Finding]:
@@ -135,20 +151,33 @@ def _criterion(audit: Audit) -> list[Finding]:
     classes = table[table["label"] != "all"]
     known = classes[classes["identifiable"]].sort_values("n", ascending=False)
     whole = table[(table["label"] == "all") & table["identifiable"]]
-    for row in [*whole.to_dict("records"), *known.head(3).to_dict("records")]:
+    instead = elsewhere(audit)
+    lead = ""
+    if instead is not None:
+        text = f"{instead[0][0].upper()}{instead[0][1:]}: this explains the labels better than any share of an event"
+        text += f" (AIC lower by {instead[1]:,.0f}), so that gamma, the share, is not what the annotators went by"
+        found.append(Finding(0.3, "criterion", text + "."))
+        lead = "read as a share of the event, which fits worse, "
+    for row in (whole if len(whole) else known.head(3)).to_dict("records"):
         who = "All classes together" if row["label"] == "all" else word(row["label"])
-        found.append(Finding(0.3, "criterion", f"{who}: {_law(row)}."))
+        found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}."))
+    if len(whole) and len(known) > 1:
+        low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
+        text = f"From class to class the mean criterion goes from {_percent(low['presence_criterion'])} "
+        text += f"({word(low['label'])}) to {_percent(high['presence_criterion'])} ({word(high['label'])}) of the event"
+        found.append(Finding(0.04 if lead else 0.2, "classes", text + "."))
     every: Any = audit.criteria
-    for label in known.head(1)["label"]:
+    for label in whole["label"] if len(whole) else known.head(1)["label"]:
         fits = every[(every["label"] == label) & (every["annotator"] == "") & every["aic"].notna()]
+        fits = fits[fits["scale"] == "event"].sort_values("aic")
         if len(fits) > 1:
-            fits = fits.sort_values("aic")
             best, next_ = fits.iloc[0], fits.iloc[1]
             margin = next_["aic"] - best["aic"]
-            words = "fits best" if margin > 2 else f"and {_FITS[next_['method']]} fit about equally well"
-            text = f"{word(label)}: of a law of criteria, one hard threshold and a logistic curve, "
-            text += f"{_FITS[best['method']]} {words}"
-            found.append(Finding(0.06, "fit", f"{text} (AIC lower by {margin:.1f} than the next)."))
+            words = f"fits best (AIC lower by {margin:,.0f} than the next)"
+            words = words if margin > 2 else f"and {_FITS[next_['method']]} fit equally well (AIC within {margin:.1f})"
+            who = "All classes together" if label == "all" else word(label)
+            text = f"{who}: of a law of criteria, one hard threshold and a logistic curve, "
+            found.append(Finding(0.06, "fit", f"{text}{_FITS[best['method']]} {words}."))
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
@@ -158,23 +187,32 @@ def _criterion(audit: Audit) -> list[Finding]:
             words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
             words += "takes them as answers."
         found.append(Finding(0.25, "criterion", words))
-    each = every[(every["annotator"] != "") & every["identifiable"]]
-    for label, rows in each.groupby("label"):
-        if len(rows) > 1:
-            low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
-            if low["presence_criterion_high"] < high["presence_criterion_low"]:
-                found.append(
-                    Finding(
-                        min(1.0, high["presence_criterion"] - low["presence_criterion"]),
-                        "annotators",
-                        f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
-                        f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])}).",
-                    )
-                )
-    return found
+    return found + _people(every[(every["annotator"] != "") & every["identifiable"]])
 
 
 _FITS = {"law": "the law", "threshold": "the threshold", "logistic": "the logistic curve"}
+
+
+def _people(each: Any) -> list[Finding]:
+    """The class whose annotators differ most in sensitivity, beyond their intervals."""
+    apart = []
+    for label, rows in each.groupby("label"):
+        low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
+        if low["presence_criterion_high"] < high["presence_criterion_low"]:
+            apart.append((high["presence_criterion"] - low["presence_criterion"], label, low, high))
+    if not apart:
+        return []
+    gap, label, low, high = max(apart, key=lambda one: float(one[0]))
+    text = f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
+    text += f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])})"
+    text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
+    return [Finding(min(1.0, float(gap)), "annotators", text + ".")]
+
+
+def _range(row: Any) -> str:
+    """Seconds from the least to the most in a bin."""
+    low, high = (f"{x:.0f}" if x >= 10 else f"{x:.2g}" for x in (row["low"], row["high"]))
+    return f"{low} s" if low == high else f"{low} to {high} s"
 
 
 def _curve(audit: Audit) -> list[Finding]:
@@ -186,14 +224,14 @@ def _curve(audit: Audit) -> list[Finding]:
     if len(rows) < 2:
         return []
     low, high = rows.iloc[0], rows.iloc[-1]
-    who = "" if label == "all" else f"{word(label)}: "
-    text = f"{who}segments with {low['low']:.2g} to {low['high']:.2g} s of event are labelled present in "
+    who = "Segments" if label == "all" else f"{word(label)}: segments"
+    text = f"{who} with {_range(low)} of event are labelled present in "
     text += (
         f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
     )
-    text += f"those with {high['low']:.2g} to {high['high']:.2g} s in {_percent(high['present'])}"
+    text += f"those with {_range(high)} in {_percent(high['present'])}"
     weight = float(np.clip(high["present"] - low["present"], 0.06, 1))
-    return [Finding(weight, "detection", text[0].upper() + text[1:] + ".")]
+    return [Finding(weight, "detection", text + ".")]
 
 
 def _rules(audit: Audit) -> list[Finding]:
@@ -201,28 +239,32 @@ def _rules(audit: Audit) -> list[Finding]:
     if len(table) == 0:
         return []
     best = table.iloc[0]
-    like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()
-    others = f" ({len(like) - 1} other rules fit as well)" if len(like) > 1 else ""
-    text = f"Of the clip rules in use, {best['rule']} explains these labels best{others}; it agrees with "
-    return [Finding(0.05, "rule", text + f"{_percent(best['agreement'])} of {best['n']:,} labels.")]
+    like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
+    tools = f" (the rule of {best['tools']})" if best["tools"] else ""
+    text = f"Of the clip rules in use, {best['rule']}{tools} "
+    text += f"is one of {len(like) + 1} that explain" if like else "explains"
+    text += f" these labels best: present once {rule_words(best['rule'])}. It agrees with "
+    text += f"{_percent(best['agreement'])} of {best['n']:,} labels"
+    if like:
+        text += f"; nothing tells it from {', '.join(like)}"
+    return [Finding(0.05, "rule", text + ".")]
 
 
 def _votes(audit: Audit) -> list[Finding]:
     if audit.votes is None or audit.aggregated is None:
         return []
-    mean: Any = audit.votes.groupby("votes")[
-        ["majority_accuracy", "weighted_accuracy", "gain", "seconds_per_gain"]
-    ].mean()
+    mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
     had = float(np.median(audit.aggregated.labels["n_answers"]))
     now = int(min(max(round(had), 1), len(mean) - 1))
     here, more = mean.loc[now], mean.loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
     text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
     text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
-    text += f"{100 * more['gain']:.1f} percentage points"
-    if np.isfinite(more["seconds_per_gain"]):
-        text += f", at {more['seconds_per_gain']:,.0f} s of work per label put right"
-    return [Finding(0.12, "votes", text + " (if annotators err independently).")]
+    text += f"{100 * max(more['gain'], 0.0):.1f} percentage points"
+    if more["gain"] > 5e-4:
+        spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / more['gain']:,.0f} s of work)"
+        text += f", one label put right for {1 / more['gain']:,.0f} more votes{spent}"
+    return [Finding(0.12, "votes", text + ", if annotators err independently.")]
 
 
 def _ceiling(audit: Audit) -> list[Finding]:
@@ -255,10 +297,20 @@ def _agreement(audit: Audit) -> list[Finding]:
     for result in (audit.agreement, audit.annotation_agreement):
         if result is None or result.by_label.empty:
             continue
-        rows: Any = result.by_label.dropna(subset=["alpha"])
-        for row in rows.sort_values("alpha").head(3).itertuples():
+        rows: Any = result.by_label.dropna(subset=["alpha"]).sort_values("alpha")
+        if rows.empty and (result.by_label["units"] == 0).all():
+            text = "Several annotators are named, but no two of them heard the same recording: agreement is unknown"
+            found.append(Finding(0.05, "agreement", text + "."))
+        if len(rows) > 3:  # a sentence for all, and the class with most to settle
+            low, high, few = rows.iloc[0], rows.iloc[-1], int((rows["alpha"] < 0.667).sum())
+            text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes; alpha "
+            text += f"goes from {_two(low['alpha'])} ({word(low['label'])}) to {_two(high['alpha'])} "
+            text += f"({word(high['label'])})"
+            found.append(Finding(0.9 * few / len(rows), "agreement", text + "."))
+            rows = rows.loc[[rows["split" if result.unit == "clips" else "units"].idxmax()]]
+        for row in rows.itertuples():
             how = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
-            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {row.alpha:.2f}"
+            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {_two(row.alpha)}"
             if result.unit == "clips":
                 text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
                 text += f"unanimously absent, {row.split} split"
@@ -266,11 +318,16 @@ def _agreement(audit: Audit) -> list[Finding]:
                 text += f"; {row.units:,.0f} s heard by several"
                 if result.assumed and row.alpha_if_all != row.alpha_if_marked:
                     text += (
-                        f"; assuming that {result.assumed}: alpha is {row.alpha_if_all:.2f} if everybody heard every "
+                        f"; assuming that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody heard every "
                     )
-                    text += f"recording, {row.alpha_if_marked:.2f} if only those in which they marked an event"
+                    text += f"recording, {_two(row.alpha_if_marked)} if only those in which they marked an event"
             found.append(Finding(float(np.clip(0.9 * (1 - row.alpha), 0.05, 0.9)), "agreement", text + ")."))
     return found
+
+
+def _two(x: float) -> str:
+    """Two decimals, without a minus before nothing."""
+    return f"{round(x, 2) + 0.0:.2f}"
 
 
 def _effort(audit: Audit) -> list[Finding]:
@@ -294,9 +351,17 @@ def _strong(audit: Audit) -> list[Finding]:
     if table.empty:
         heard = counted(audit.settings["n_recordings"], "recording")
         return [Finding(0.03, "strong", f"The strong annotations hold no event in {heard}.")]
-    text = f"The strong annotations hold {int(table['n_events'].sum())} events of {len(table)} classes in "
-    text += f"{audit.settings['n_recordings']} recordings, {audit.settings['n_empty']} of them without any event"
+    kinds = "1 class" if len(table) == 1 else f"{len(table)} classes"
+    text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in "
+    text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without "
+    text += "any event"
     found = [Finding(0.03, "strong", text + ".")]
+    if audit.quality is None:
+        most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
+        which = ", the commonest class" if len(table) > 1 else ""
+        text = f"{word(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them less "
+        text += f"than {most['median_length']:.3g} s) and cover {_percent(most['coverage'])} of a recording "
+        found.append(Finding(0.025, "lengths", text + "that holds one."))
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci
         if np.isfinite(one.presence_criterion):
@@ -312,109 +377,3 @@ def _strong(audit: Audit) -> list[Finding]:
                 )
             )
     return found
-
-
-def label_card(audit: Audit) -> dict[str, Any]:
-    """What whoever uses these labels should know: numbers by topic, and the findings."""
-    found: dict[str, Any] = {}
-    if audit.quality is not None and len(audit.quality.table):
-        table: Any = audit.quality.table
-        total = table[table["label"] == "all"].iloc[0]
-        found["labels"] = {
-            name: total[name]
-            for name in (
-                "n_recordings",
-                "n_queries",
-                "n_present",
-                "n_all_events",
-                "n_phantom",
-                "n_missed",
-                "n_tied",
-                "n_unsure",
-            )
-        }
-        found["events"] = {name: total[name] for name in ("event_recall", "event_recall_se", "asked_share")}
-        found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
-    if len(audit.rules):
-        best = audit.rules.iloc[0]
-        found["rule"] = {"rule": best["rule"], "agreement": best["agreement"]}
-    if len(audit.headline):
-        rows: Any = audit.headline
-        rows = rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows.head(1)
-        row = rows.iloc[0]
-        names = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
-        found["presence_criterion"] = (
-            {f"{name}{end}": row[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
-            if row["identifiable"]
-            else {"unknown": row["reason"]}
-        )
-    for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
-        if result is not None and len(result.by_label):
-            alpha = result.by_label["alpha"].dropna()
-            if len(alpha):
-                found[name] = {
-                    "alpha_median": float(alpha.median()),
-                    "alpha_lowest": float(alpha.min()),
-                    "n_classes": len(alpha),
-                }
-    if audit.ceiling is not None:
-        scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
-        found["ceiling"] = {str(row.metric): row.perfect for row in scores.itertuples()}
-    found["findings"] = [finding.text for finding in audit.findings if finding.topic != "note"]
-    found["notes"] = list(audit.notes)
-    return found
-
-
-_TITLES = {
-    "labels": "The labels",
-    "events": "Events found",
-    "frames": "Errors of frames",
-    "rule": "Clip rule that fits best",
-    "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
-    "agreement": "Agreement of answers",
-    "agreement_in_time": "Agreement in time",
-    "ceiling": "Scores of a perfect model against these labels",
-}
-
-
-def save_card(audit: Audit, path: Path) -> Path:
-    """The card as Markdown, HTML or JSON, by the ending of the path."""
-    kind = path.suffix.lower()
-    if kind not in (".md", ".html", ".json"):
-        raise InvalidInput(f"a card is a file that ends in .md, .html or .json, got {str(path)!r}")
-    made = label_card(audit)
-    if kind == ".html":
-        page = Report("Label card").items(made["findings"])
-        if "detection" in audit.kinds:
-            page.figure(
-                audit.plot(kind="detection").figure, "How often segments are labelled present.", name="detection"
-            )
-        for name, title in _TITLES.items():
-            if name in made:
-                page.heading(title).items(
-                    [f"{key.replace('_', ' ')}: {show(key, value)}" for key, value in made[name].items()]
-                )
-        return page.text("; ".join(made["notes"]), small=True).write(path)
-    if kind == ".json":
-        text = to_json(made)
-    else:
-        lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in made["findings"])]
-        for name, title in _TITLES.items():
-            if name in made:
-                lines += ["", f"## {title}", "", "| | |", "|---|---|"]
-                lines += [
-                    f"| {key.replace('_', ' ')} | {_markdown(show(key, value))} |" for key, value in made[name].items()
-                ]
-        lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
-        text = "\n".join(lines).rstrip()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(text + "\n")
-    return path
-
-
-def _markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    for sign in "\\`*_[]<>|#":
-        text = text.replace(sign, f"\\{sign}")
-    return text

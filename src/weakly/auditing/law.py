@@ -15,6 +15,7 @@ likely, the posterior is that of a hard one alone. Coverage: ``benchmarks/bench_
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,23 +73,52 @@ def _rates(cdf: Any, answers: Any, presents: Any, prior: float, guess: Any, hit:
         guess[j], hit[j], value[j] = g, u, total
 
 
+@kernel
+def _beta_cdf(mean: Any, spread: Any, h: Any, out: Any) -> None:
+    """The regularised incomplete beta function by Lentz's continued fraction; a step where the spread is 0."""
+    for j in range(len(mean)):
+        total = 1 / max(spread[j], 1e-6) ** 2 - 1
+        first, second = mean[j] * total, (1 - mean[j]) * total
+        scale = math.lgamma(total) - math.lgamma(first) - math.lgamma(second)
+        for k in range(len(h)):
+            x, a, b = h[k], first, second
+            if x <= 0 or x >= 1 or spread[j] < 1e-5:
+                out[j, k] = 1.0 if x >= 1 or (x > 0 and x >= mean[j] * (1 - 1e-9)) else 0.0
+                continue
+            front = math.exp(scale + a * math.log(x) + b * math.log1p(-x))
+            upper = x > (a + 1) / (total + 2)
+            if upper:
+                x, a, b = 1 - x, b, a
+            c, value, step = 1.0, 1 / max(1 - total * x / (a + 1), 1e-300), 0.0
+            d = value
+            for m in range(1, 400 if front > 1e-14 else 1):
+                odd = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+                d, c = 1 / (1 + odd * d), 1 + odd / c
+                value *= d * c
+                even = -(a + m) * (total + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                d, c = 1 / (1 + even * d), 1 + even / c
+                step = d * c
+                value *= step
+                if abs(step - 1) < 1e-11:
+                    break
+            part = min(front * value / a, 1.0)
+            out[j, k] = 1 - part if upper else part
+
+
 def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
     """G(h) for every pair of mean and spread (one row each); 0 where there is no event.
 
     ``spread`` is the standard deviation over the largest that a Beta law of this mean has, or s of a logistic curve;
     at 0 the criterion is hard.
     """
-    from scipy.special import betainc, expit
+    from scipy.special import expit
 
-    m, s, x = mean[:, None], spread[:, None], h[None, :]
-    hard = (x >= m * (1 - 1e-9)).astype(np.float64)
-    with np.errstate(all="ignore"):
-        if family == "logistic":
-            soft: Any = expit((x - m) / np.maximum(s, 1e-12))
-        else:
-            total = 1 / np.maximum(s, 1e-6) ** 2 - 1
-            soft = betainc(m * total, (1 - m) * total, x)
-    return np.where(x > 0, np.where(s < 1e-5, hard, soft), 0.0)
+    if family == "logistic":
+        rise = expit((h[None, :] - mean[:, None]) / np.maximum(spread[:, None], 1e-12))
+        return np.asarray(np.where(h > 0, rise, 0.0))
+    out = np.empty((len(mean), len(h)))
+    _beta_cdf(mean, spread, h, out)
+    return out
 
 
 @dataclass(frozen=True)
@@ -159,24 +189,35 @@ def hard(groups: Groups) -> Surface:
 def soft(family: str, groups: Groups, *, power: float = 1.0) -> Surface:
     """A law with some spread: first everywhere, then where the posterior's mass lies, until that is seen well."""
     scale, most = (_SCALE, np.sqrt(WIDEST)) if family == "beta" else (_SCALE / 4, 0.3)
-    mean, spread = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8)
+    mean, spread, even = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8), False
     for stage in range(6):
         m, s = (v.ravel() for v in np.meshgrid(mean, spread, indexing="ij"))
         prior = np.outer(np.gradient(mean), np.gradient(spread)).ravel() * np.exp(-((s / scale) ** 2) / 2) / scale / 1.2
         found = _surface(family, groups, m, s, prior)
         share = found.mass(power, float(found.value.max())).reshape(len(mean), len(spread))
-        seen = [1 / float(((side / share.sum()) ** 2).sum()) for side in (share.sum(axis=1), share.sum(axis=0))]
-        if stage and min(seen) > 3:
-            break
-        ends = []
+        ends, shrinks = [], 1.0
         for axis, x in ((1, mean), (0, spread)):
             mass = np.cumsum(share.sum(axis=axis)) / share.sum()
             low = max(int(np.searchsorted(mass, 2e-4)) - 1, 0)
             ends.append((low, x[low], x[min(int(np.searchsorted(mass, 1 - 2e-4)) + 1, len(x) - 1)]))
-        mean = np.linspace(*ends[0][1:], 25)
+            shrinks *= (ends[-1][2] - ends[-1][1]) / (x[-1] - x[0])
         low, least, most = ends[1]
-        spread = np.geomspace(most / 60, most, 9) if low == 0 else np.linspace(least, most, 9)
+        if stage and shrinks > 0.6 and even == (low > 0):  # looking closer would show the same
+            break
+        mean, even = np.linspace(*ends[0][1:], 25), low > 0
+        spread = np.linspace(least, most, 9) if even else np.geomspace(most / 60, most, 9)
     return found
+
+
+def _peak(found: Surface, groups: Groups) -> Surface:
+    """A closer look around the best pair."""
+    axes = []
+    for values in (found.mean, found.spread):
+        nodes, at = np.unique(values), values[np.argmax(found.value)]
+        k = int(np.searchsorted(nodes, at))
+        axes.append(np.linspace((nodes[max(k - 1, 0)] + at) / 2, (nodes[min(k + 1, len(nodes) - 1)] + at) / 2, 7))
+    mean, spread = (v.ravel() for v in np.meshgrid(*axes, indexing="ij"))
+    return _surface(found.family, groups, mean, spread, np.ones(len(mean)))
 
 
 @dataclass(frozen=True)
@@ -203,7 +244,8 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     first = hard(grouped(h, y, 0.5))
     groups = grouped(h, y, float(first.mean[np.argmax(first.value)]))
     step, law = hard(groups), soft(family, groups)
-    best = law if family != "beta" or law.value.max() > step.value.max() else step
+    best = _peak(law, groups)
+    best = best if family != "beta" or best.value.max() > step.value.max() else step
     weights, covariance = influence(best, groups)
     effect, student = design_effect(weights, groups, y, clusters)
     power = 1 / (effect * student**2)
@@ -231,8 +273,9 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     share = (zero + np.cumsum(mass[order])) / (zero + mass.sum())
     low, middle, high = np.interp([0.025, 0.5, 0.975], np.append(0.0, share), np.append(0.0, width[order]))
     low, middle = (0.0 if zero / (zero + mass.sum()) > q else v for q, v in ((0.025, low), (0.5, middle)))
-    penalty = _PRIOR * (np.log1p(-best.guess[at]) + np.log(best.hit[at]))
-    likelihood = float(best.value[at] - penalty)
+    rise = cdf(family, h, best.mean[[at]], best.spread[[at]])[0]
+    p = np.clip(best.guess[at] + (best.hit[at] - best.guess[at]) * rise, 1e-12, 1 - 1e-12)
+    likelihood = float(np.log(np.where(y > 0.5, p, 1 - p)).sum())
     spread = (0.0 if sure > _SURE else float(middle), float(low), float(high))
     return Fit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
 
@@ -269,7 +312,7 @@ def _rate(value: float, variance: float) -> tuple[float, float, float]:
     p = min(max(value, 0.01), 0.99)
     n = max(p * (1 - p) / max(variance, 1e-12) - 1, 0.5)
     low, high = betaincinv(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
-    return value, float(low) if n * value > 0.5 else 0.0, float(high)
+    return value if value > 1e-6 else 0.0, float(low) if n * value > 0.5 else 0.0, float(high)
 
 
 def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Array]:
@@ -297,20 +340,26 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
 def design_effect(
     weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[NDArray[np.int64]]
 ) -> tuple[float, float]:
-    """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are."""
+    """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are.
+
+    Of two ways to cluster the variances add, less that of the clusters of both (Cameron, Gelbach and Miller): what one
+    annotator says of one recording is not counted twice.
+    """
     from scipy.special import stdtrit
 
     psi = np.where(y > 0.5, weights[1][groups.of], weights[0][groups.of])
     plain = float((psi**2).sum())
-    extra, fewest = 0.0, np.inf
-    for code in clusters:
-        count = int(code.max()) + 1
-        if count < FEWEST_CLUSTERS or count == len(y) or plain <= 0:
-            continue
-        sums = np.bincount(code, weights=psi)
-        extra += max(float((sums**2).sum()) * count / (count - 1) / plain - 1, 0.0)
-        fewest = min(fewest, count)
-    return 1 + extra, float(stdtrit(fewest - 1, 0.975)) / 1.959963984540054 if np.isfinite(fewest) else 1.0
+    codes = [code for code in clusters if FEWEST_CLUSTERS <= code.max() + 1 < len(y)]
+    if not codes or plain <= 0:
+        return 1.0, 1.0
+    counts = [int(code.max()) + 1 for code in codes]
+    sums = [float((np.bincount(code, weights=psi) ** 2).sum()) * n / (n - 1) for code, n in zip(codes, counts)]
+    total = sum(sums)
+    if len(codes) == 2:
+        _, both = np.unique(codes[0] * counts[1] + codes[1], return_inverse=True)
+        total -= float((np.bincount(both, weights=psi) ** 2).sum())
+    effect = max(total, *sums, plain) / plain
+    return effect, float(stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
 
 
 def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:

@@ -349,8 +349,12 @@ _TIMES = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 
 def _whole_clips(frame: pd.DataFrame) -> None:
     """Times that only repeat the recording's place in a longer file become times within the recording."""
-    parts = frame["recording"].str.extract(_TIMES).astype(np.float64)
-    same = (parts[0] - frame["onset"]).abs().lt(1e-3) & (parts[1] - frame["offset"]).abs().lt(1e-3)
+    code, names = pd.factorize(frame["recording"])
+    parts = pd.Series(names, dtype=object).str.extract(_TIMES).astype(np.float64).to_numpy()
+    if np.isnan(parts).all():
+        return
+    times = frame[["onset", "offset"]].to_numpy(np.float64)
+    same = (np.abs(parts[code] - times) < 1e-3).all(axis=1)
     frame.loc[same, "offset"] -= frame.loc[same, "onset"]
     frame.loc[same, "onset"] = 0.0
 

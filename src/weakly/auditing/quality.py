@@ -13,8 +13,9 @@ from ..events import Events, Timelines
 from ..intervals import complement, intersect, merge
 from ..results import METRICS, plain
 from ..tally import BASE, RAW, Tally, of_labels
-from .criterion import CriterionEstimate, paper_recipe_criterion, unknown
+from .criterion import CriterionEstimate, unknown
 from .observations import Pairing, meetings
+from .shares import paper_recipe_criterion
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.
 _TOUCH = 1e-9

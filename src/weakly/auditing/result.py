@@ -18,14 +18,16 @@ from ..results import METRICS, holds, plain
 from ..symbols import choice
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement
+from .card import label_card, save_card
 from .ceiling import Ceiling
 from .criterion import CriterionEstimate
-from .findings import Finding, label_card, ranked, save_card
+from .findings import Finding, elsewhere, ranked
 from .quality import Quality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
 _SHOWN = 200  # rows of a table on a page
 _MOST = 25  # classes in one picture
 
@@ -69,36 +71,27 @@ class Audit:
     def metrics(self) -> dict[str, dict[str, float]]:
         """Every number that a check can name, by class; "all" holds the pooled ones."""
         found: dict[str, dict[str, float]] = {"all": {}}
-
-        def put(label: str, name: str, value: Any) -> None:
-            found.setdefault(label, {})[name] = float("nan") if value is None else float(value)
-
-        if self.quality is not None:
-            for row in self.quality.table.to_dict("records"):
-                label = str(row.pop("label"))
-                for name, value in row.items():
-                    put(label, str(name), value)
-        for row in self.headline.to_dict("records"):
-            for name in ("presence_criterion", "spread", "guess_rate", "lapse_rate"):
-                put(row["label"], name, row[name])
+        empty = pd.DataFrame(columns=["label"])
+        agreement = empty if self.agreement is None else self.agreement.by_label
+        in_time = empty if self.annotation_agreement is None else self.annotation_agreement.by_label
+        tables: list[tuple[Any, Any]] = [
+            (empty if self.quality is None else self.quality.table, None),
+            (self.headline, ("presence_criterion", "spread", "guess_rate", "lapse_rate")),
+            (agreement, ("alpha", "agreement", "unanimous", "unanimous_present", "split")),
+            (in_time[["label", "alpha"]].rename(columns={"alpha": "time_alpha"}) if len(in_time) else empty, None),
+            (empty if self.strong is None else self.strong, ("mean_length", "median_length", "length_share")),
+        ]
         if self.ceiling is not None:
-            for row in self.ceiling.table.to_dict("records"):
-                if row["label"] != "mean":
-                    put(row["label"], f"ceiling_{row['metric']}", row["perfect"])
-        if self.agreement is not None:
-            for row in self.agreement.by_label.to_dict("records"):
-                for name in ("alpha", "agreement", "unanimous", "unanimous_present", "split"):
-                    put(row["label"], name, row[name])
-        if self.annotation_agreement is not None:
-            for row in self.annotation_agreement.by_label.to_dict("records"):
-                put(row["label"], "time_alpha", row["alpha"])
-        if self.strong is not None:
-            for row in self.strong.to_dict("records"):
-                for name in ("mean_length", "median_length", "length_share"):
-                    put(row["label"], name, row[name])
+            scores = self.ceiling.table[self.ceiling.table["label"] != "mean"]
+            wide = scores.pivot(index="label", columns="metric", values="perfect").add_prefix("ceiling_")
+            tables.append((wide.reset_index(), None))
         if self.effort is not None:
-            for name in ("seconds_per_query", "query_cost_share", "idle_share"):
-                put("all", name, getattr(self.effort, name))
+            tables.append((pd.DataFrame([{"label": "all", **self.effort.to_dict()}]), _SPENT))
+        for table, names in tables:
+            for row in table.to_dict("records"):
+                mine = found.setdefault(str(row.pop("label")), {})
+                for name in names or row:
+                    mine[str(name)] = float("nan") if row[name] is None else float(row[name])
         return found
 
     @property
@@ -181,6 +174,7 @@ class Audit:
             "card": plain(self.card()),
             "criteria": plain(self.criteria),
             "curves": plain(self.curves),
+            "detection": self._detection(),
             "rules": plain(self.rules),
             "votes": plain(self.votes),
             "quality": plain(self.quality),
@@ -194,13 +188,19 @@ class Audit:
             "recipe": plain(self.recipe),
         }
 
+    def _detection(self) -> dict[str, str] | None:
+        """Which of the curves shows what decides."""
+        shown = _drawn(self)["detection"]
+        return {name: str(shown[name].iloc[0]) for name in ("label", "scale")} if len(shown) else None
+
     @property
     def kinds(self) -> list[str]:
         """The kinds of picture that this audit has."""
         return [name for name, rows in _drawn(self).items() if len(rows)]
 
     def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Axes:
-        """A picture: "detection" curves, "criterion" and "quality" per class, "votes", "agreement" or "lengths"."""
+        """A picture: "detection" curve, the same over "seconds", "criterion" and "quality" per class, "votes",
+        "agreement" or "lengths"."""
         able = self.kinds
         if kind is not None:
             choice("kind", kind, tuple(_PICTURES))
@@ -210,7 +210,7 @@ class Audit:
             )
         kind = kind or able[0]
         rows = _drawn(self)[kind]
-        listed = kind not in ("detection", "votes")
+        listed = kind not in ("detection", "seconds", "votes")
         ax = plot.axes(ax, size=(7.2, 1.4 + 0.3 * min(len(rows), _MOST)) if listed else (6.4, 4.0))
         _PICTURES[kind][0](rows, ax, self)
         if listed:
@@ -232,15 +232,21 @@ def _drawn(audit: Audit) -> dict[str, Any]:
     if len(criteria):
         kept = criteria["identifiable"] & (criteria["scale"] == "event") & criteria["method"].str.startswith("law")
         criteria = criteria[kept & (criteria["label"] != "all")].head(_MOST)
-    curves: Any = audit.curves
+    curves = seconds = audit.curves
     if len(curves):
         label = "all" if (curves["label"] == "all").any() else curves["label"].iloc[0]
-        curves = curves[(curves["label"] == label) & (curves["scale"] == _scale(audit, label))]
+        scale = _scale(audit, label)
+        curves, seconds = (
+            curves[(curves["label"] == label) & (curves["scale"] == one)]
+            for one in (scale, "event_seconds" if scale != "event_seconds" else "")
+        )
     agreement: Any = next((a.by_label for a in (audit.agreement, audit.annotation_agreement) if a is not None), [])
+    agreement = agreement[agreement["alpha"].notna()] if len(agreement) else agreement
     lengths: Any = [] if audit.strong is None else audit.strong.sort_values("n_events", ascending=False).head(_MOST)
     votes: Any = [] if audit.votes is None else audit.votes
     return {
         "detection": curves,
+        "seconds": seconds,
         "criterion": criteria,
         "quality": quality,
         "votes": votes,
@@ -250,7 +256,10 @@ def _drawn(audit: Audit) -> dict[str, Any]:
 
 
 def _scale(audit: Audit, label: str) -> str:
-    """Over the event fraction if parts of events were asked about, else over the seconds of event in the segment."""
+    """What decides: the rule's scale if it beats the share of the event; else that share, if parts were asked about."""
+    instead = elsewhere(audit)
+    if instead is not None:
+        return instead[2]
     rows = audit.curves[(audit.curves["label"] == label) & (audit.curves["scale"] == "event_fraction")]
     return "event_fraction" if (rows["low"].between(1e-9, 0.5)).any() and len(rows) > 3 else "event_seconds"
 
@@ -276,7 +285,7 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
         )
     one = audit.estimates.get((label, ""))
     if scale == "event_fraction" and one is not None and one.identifiable and one.scale == "event":
-        h = np.linspace(1e-3, 1, 300)
+        h = np.linspace(1e-3, float(met["high"].max()), 300)
         ax.plot(
             h,
             one.annotator.probability(h),
@@ -284,8 +293,12 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
             color=plot.COLOURS[2],
             label=f"law of criteria, mean {one.presence_criterion:.2f}",
         )
-    words = "seconds of event in the segment" if scale == "event_seconds" else plot.label("event_fraction")
-    ax.set(ylim=(-0.02, 1.04), xlabel=words, ylabel="P(present)")
+    best = "" if len(audit.rules) == 0 or elsewhere(audit) is None else str(audit.rules["rule"].iloc[0])
+    kind, _, limit = best.partition(":")
+    if limit and "|" not in limit and {"seconds": "event_seconds", "coverage": "coverage"}.get(kind) == scale:
+        ax.axvline(float(limit), ls="--", color=plot.COLOURS[2], label=f"rule that fits best, {best}")
+    words = {"event_seconds": "seconds of event in the segment", "coverage": "share of the segment that is event"}
+    ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="P(present)")
     if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
         ax.set_xscale("symlog", linthresh=float(x[x > 0].min()))
     name = label.replace("$", r"\$")
@@ -339,6 +352,7 @@ def _draw_lengths(rows: Any, ax: Axes, audit: Audit) -> None:
 #: How each kind is drawn, and what it shows.
 _PICTURES: dict[str, Any] = {
     "detection": (_draw_detection, "How often a segment is labelled present, over how much of an event it holds."),
+    "seconds": (_draw_detection, "The same over the seconds of event in the segment."),
     "criterion": (
         _draw_criterion,
         "The share of an event that must be in a segment before it is called present: mean of the law, 95 % intervals.",
@@ -353,6 +367,13 @@ _PICTURES: dict[str, Any] = {
 }
 
 
+#: What people read of the quality of labels; the rest is in the JSON.
+_READ = (
+    *("label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"),
+    *("n_events", "n_present", "n_phantom", "n_missed"),
+)
+
+
 def _page(audit: Audit, *, command: str | None) -> Report:
     """The page: findings first, then pictures, then tables."""
     report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
@@ -364,7 +385,8 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         if not (kind == "lengths" and audit.quality is not None):
             report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
     if audit.quality is not None and len(audit.quality.table):
-        report.heading("Quality of the labels").table(audit.to_frame())
+        table = audit.to_frame()
+        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]])
     if audit.ceiling is not None:
         report.heading("The ceiling").text(
             "A perfect model predicts the true events; the mimic predicts the labels. Scored against the labels "
@@ -372,7 +394,7 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         )
         report.table(audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])])
     tables: dict[str, Any] = {
-        "Presence criterion": audit.criteria,
+        "Presence criterion": audit.criteria.drop(columns=["identified", "identifiable", "aic"], errors="ignore"),
         "Clip rules that fit": audit.rules,
         "Detection curves": audit.curves,
     }

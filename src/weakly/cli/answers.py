@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app
-from .common import JSON, print_json, print_table, wrote
+from .common import JSON, print_json, print_table, say, wrote
 
 _HELP = """Read answers back from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
 
@@ -86,7 +86,7 @@ def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
 
 
 def _say(result: dict[str, Any]) -> None:
-    typer.echo(
+    say(
         f"{result['n_answered']} of {result['n_queries']} queries answered: {result['n_present']} present, "
         f"{result['n_absent']} absent, {result['n_unsure']} unsure; {result['n_events']} events"
     )
@@ -98,10 +98,10 @@ def _say(result: dict[str, Any]) -> None:
     ):
         if result[f"n_{word}"]:
             first = ", ".join(str(item) for item in result[word][:3])
-            typer.echo(f"{result[f'n_{word}']} {what}: {first}{', ...' if result[f'n_{word}'] > 3 else ''}")
+            say(f"{result[f'n_{word}']} {what}: {first}{', ...' if result[f'n_{word}'] > 3 else ''}")
     pace = result["seconds_per_query"]
     if pace["n"]:
-        typer.echo(
+        say(
             f"{pace['median']:.1f} s per query (median), {pace['winsorised']:.1f} s without breaks, "
             f"{pace['mean']:.1f} s by the tool's clock ({pace['n_idle']} breaks)"
         )
@@ -110,4 +110,4 @@ def _say(result: dict[str, Any]) -> None:
 
         print_table(pd.DataFrame(result["presence_criterion"]), title="presence criterion")
     if result["n_next"]:
-        typer.echo(f"the method asks {result['n_next']} more queries next: weakly queries --resume DIR")
+        say(f"the method asks {result['n_next']} more queries next: weakly queries --resume DIR")

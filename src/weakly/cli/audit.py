@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Any
 
 import typer
@@ -12,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..results import word
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
@@ -52,7 +50,7 @@ def audit(
     unlisted: str = typer.Option(
         None, "--unlisted", help="A class that a segment does not list: absent (looked for, not found) or unknown."
     ),
-    recording_length: float = typer.Option(None, "--recording-length", help="Seconds, where the files do not say."),
+    recording_length: str = selection.RECORDING_LENGTH,
     resolution: str = typer.Option(
         "1", "--resolution", help="Segment lengths of the segment-based F1, seconds: 0.1,1."
     ),
@@ -84,13 +82,16 @@ def audit(
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
     how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
-    alone = how if not given else {"on_error": on_error, "merge": how["merge"]}
+    seconds = None if recording_length is None else selection.seconds_of(recording_length)
+    if seconds is None:
+        how["recording_length"] = recording_length
+    alone = how if not given else {name: how[name] for name in ("on_error", "merge", "recording_length")}
     made = make(
         strong=selection.say(read(strong, progress=True, **alone), quiet=json) if strong else None,
         weak=selection.say(read_answers(given, progress=True, **how), quiet=json) if given else None,
         label=label,
         unlisted=unlisted,
-        recording_length=recording_length,
+        recording_length=seconds,
         resolutions=numbers(resolution, name="--resolution"),
         collar=collar,
         share_of_length=share_of_length,
@@ -98,14 +99,14 @@ def audit(
         examined=examined if examined in (None, "all") else read_examined(examined),
         rng=seed,
     )
-    width = min(get_terminal_size((100, 24)).columns, 120)
     failed = [condition for condition in fail_on or [] if made.holds(condition)]
     if json:
         print_json(made)
     else:
         for finding in made.findings:
-            typer.echo(fill(finding.text, width, initial_indent="- ", subsequent_indent="  "))
+            say(f"- {finding.text}", indent="  ")
         table = made.to_frame()
+        table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
         names = next((list(group) for group in _SHOWN if group[0] in table), [])
         if len(table):
             shown = table[["label", *(name for name in names if name in table and table[name].notna().any())]].head(

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app, selection
-from .common import JSON, print_json
+from .common import JSON, print_json, say
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
@@ -19,10 +19,13 @@ Examples:
   weakly check strong.tsv durations.csv
 
   weakly check tables/ --format raven --strict --json
+
+  weakly check *.tsv --fail-on "end_before_start>0" --fail-on "skipped>10"
 """
 
 
 _FILES = typer.Argument(..., metavar="FILE...", help="Files, folders or patterns.")
+_FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'.")
 _RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names.")
 
 
@@ -39,6 +42,7 @@ def check(
     examined: str = selection.EXAMINED,
     recordings: Path = _RECORDINGS,
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is found."),
+    fail_on: list[str] = _FAIL_ON,
     json: bool = JSON,
 ) -> None:
     from .. import formats
@@ -52,21 +56,24 @@ def check(
     result = formats.check(
         files, label=label, examined=examined, recordings=recordings, progress=not json, **how
     )  # fmt: skip
+    failed = [condition for condition in fail_on or [] if result.holds(condition)]
     if json:
         print_json(result)
     else:
-        for file, line in result.readings:
-            typer.echo(f"{file}: {line}")
-        for item in result.findings:
-            at = "" if item.line is None else f":{item.line}"
-            times = "" if item.n == 1 else f" [{item.n} times]"
-            typer.echo(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}")
         n = len(result.findings)
         verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
         events, recordings_ = counted(result.n_events, "event"), counted(result.n_recordings, "recording")
+        say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
+        for item in result.findings:
+            at = "" if item.line is None else f":{item.line}"
+            times = "" if item.n == 1 else f" [{item.n} times]"
+            say(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}", indent="  ")
+        for file, line in result.readings:
+            say(f"{file}: {line}", indent="  ")
         sums = result.account
         told = " + ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged"))
-        typer.echo(f"{sums['rows']} rows = {told}")
-        typer.echo(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
-    if strict and not result.clean:
+        say(f"{sums['rows']} rows = {told}")
+    for condition in failed:
+        typer.echo(f"weakly: {condition} holds", err=True)
+    if failed or (strict and not result.clean):
         raise typer.Exit(1)

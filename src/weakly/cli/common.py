@@ -54,35 +54,95 @@ def print_json(result: Any) -> None:
     typer.echo(to_json(result))
 
 
+def columns() -> int | None:
+    """How many signs a line of the terminal holds; None for a pipe or a file, whose lines have no end."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """The text in lines of at most this width; a number stays with its unit.
+
+    >>> wrapped("takes 12 s or 3 hours", 9)
+    'takes\\n12 s or\\n3 hours'
+    """
+    import re
+    import textwrap
+
+    glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
+    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def say(text: str = "", *, indent: str = "") -> None:
+    """A sentence on stdout: in lines that fit a terminal, in one line for a pipe."""
+    width = columns()
+    typer.echo(text if width is None else "\n".join(wrapped(line, width, indent) for line in text.split("\n")))
+
+
 def print_table(frame: Any, *, title: str | None = None) -> None:
     """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it."""
     print_rows(list(frame.columns), list(frame.itertuples(index=False, name=None)), title=title)
 
 
 def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | None = None) -> None:
-    """The same for plain rows, for commands that have no need of a data frame."""
+    """The same for plain rows, for commands that have no need of a data frame.
+
+    On a terminal the heads are words below each other and nothing is broken or wider than a line: names are cut, and
+    columns that do not fit are named instead. In a pipe every row is a line and every head one word of the JSON.
+    """
     from numbers import Number
 
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from ..results import show
+    from ..symbols import plain_name
 
-    heading = Text(title) if title else None
-    table = Table(title=heading, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    width, names = columns(), [str(name) for name in names]
     cells = [[show(name, value) for name, value in zip(names, row)] for row in rows]
-    terminal = sys.stdout.isatty()
-    screen = Console(width=None if terminal else 10_000, highlight=False, soft_wrap=not terminal)
-    widths = [max([len(str(name)), *(len(row[k]) for row in cells)]) + 2 for k, name in enumerate(names)]
-    stacked = terminal and sum(widths) > screen.width  # names below their first words, rather than broken anywhere
-    for k, name in enumerate(names):
-        number = all(row[k] is None or isinstance(row[k], Number) for row in rows)
-        words = str(name).replace("_", "_\n") if stacked and len(str(name)) > 8 else str(name)
-        table.add_column(Text(words), justify="right" if number else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
-    screen.print(table)
+    heads = [[name] for name in names]
+    used = list(range(len(names)))
+    if width is not None:
+        used = [k for k in used if not cells or any(row[k] not in ("", "–") for row in cells)]
+        heads = [_head(plain_name(name).removeprefix("n "), [row[k] for row in cells]) for k, name in enumerate(names)]
+    right = {k: all(row[k] is None or isinstance(row[k], Number) for row in rows) for k in used}
+    sizes = {k: max(map(len, [*heads[k], *(row[k] for row in cells)])) for k in used}
+    left = used if width is None else _fitting(sizes, right, width)
+    deep = max(len(heads[k]) for k in left)
+    above = [[heads[k][line - deep] if line >= deep - len(heads[k]) else "" for k in left] for line in range(deep)]
+    below = [[row[k] if len(row[k]) <= sizes[k] else f"{row[k][: sizes[k] - 1]}…" for k in left] for row in cells]
+    lines = [
+        "  ".join(f"{cell:>{sizes[k]}}" if right[k] else f"{cell:<{sizes[k]}}" for cell, k in zip(row, left)).rstrip()
+        for row in [*above, *below]
+    ]
+    if title:
+        say(title)
+    typer.echo("\n".join(lines))
+    if len(left) < len(used):
+        missing = ", ".join(plain_name(names[k]).removeprefix("n ") for k in used if k not in left)
+        say(f"More columns in --json or a wider terminal: {missing}.")
+
+
+def _head(words: str, cells: list[str]) -> list[str]:
+    """The lines of a column's head: as wide as its cells or its longest word, whichever is wider."""
+    import textwrap
+
+    size = max([6, *(len(word) for word in words.split()), *(min(len(cell), 16) for cell in cells)])
+    return textwrap.wrap(words, size) or [""]
+
+
+def _fitting(sizes: dict[int, int], right: dict[int, bool], width: int) -> list[int]:
+    """The columns that fit a line, from the first on; those of words give way down to 14 signs, in ``sizes``."""
+    left = list(sizes)
+    while left:
+        over = sum(sizes[k] + 2 for k in left) - 2 - width
+        words = sorted((k for k in left if not right[k] and sizes[k] > 14), key=lambda k: -sizes[k])
+        if over <= sum(sizes[k] - 14 for k in words) or len(left) == 1:
+            for k in words:
+                cut = min(max(over, 0), sizes[k] - 14)
+                sizes[k], over = sizes[k] - cut, over - cut
+            break
+        left.pop()
+    return left
 
 
 def command_line() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app, selection
-from .common import JSON, print_json, wrote
+from .common import JSON, print_json, say, wrote
 
 _HELP = """Convert annotations between formats; recordings without events are kept, what a format cannot hold is said.
 
@@ -65,7 +65,7 @@ def convert(
         print_json(document)
         return
     kind = "answer" if answers else "event"
-    typer.echo(
+    say(
         f"{counted(len(found), kind)}, {counted(len(found.recordings), 'recording')}"
         + (f", {counted(found.skipped, 'row')} skipped" if found.skipped else "")
     )

@@ -24,7 +24,7 @@ _FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for th
 
 @app.command("demo", help=_HELP)
 def demo(out: Path = _FOLDER, json: bool = JSON) -> None:
-    """Run the plan on the bundled example; ends with the answer and where the report is."""
+    """Run the plan on the bundled example; begins with the answer and ends with where the report is."""
     import shlex
     import shutil
 
@@ -45,4 +45,4 @@ def demo(out: Path = _FOLDER, json: bool = JSON) -> None:
     command = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
     deliver(made, json=json, out=out, report=out / "plan.html", command=command)
     if not json:
-        typer.echo(f"\n{made.answer}\n\nThe report: {(out / 'plan.html').resolve()}")
+        typer.echo(f"\nThe report: {(out / 'plan.html').resolve()}")

@@ -8,25 +8,37 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
+from ..symbols import plain_name
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
-Files are annotations in any format that weakly reads, folders or patterns. Numbers are per class and over all.
+Files are annotations in any format that weakly reads, folders or patterns. Numbers are per class and over all. Tables
+of any size (Parquet or CSV, one row per event, on disk or behind an address) are read in chunks of recordings.
 
 Examples:
 
   weakly evaluate validation.tsv --segment-length 1,3,10 --presence-criterion 0.1,0.5
 
   weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
+
+  weakly evaluate validation.tsv --label Dog --segment-length 1,3,10 --presence-criterion 0.5 --posterior
+
+  weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_SHOWN = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries")
+_SHOWN = (
+    "overlap_accuracy", "event_recall", "wrong_time", "n_queries", "posterior_wrong_time", "event_seconds",
+    "painted_seconds", "posterior_seconds", "precision", "recall", "recording_accuracy",
+)  # fmt: skip
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
     None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
 )
-_MOST = 60  # rows on a terminal
+_RESUME = typer.Option(
+    None, "--resume", metavar="FOLDER", help="Keep the sums of finished chunks here; a run that was ended goes on."
+)
+_MOST = 24  # rows on a terminal
 
 
 @app.command("evaluate", help=_HELP)
@@ -61,6 +73,9 @@ def evaluate(
     examined: str = selection.EXAMINED,
     on_error: str = selection.ON_ERROR,
     compare_rules: bool = typer.Option(False, "--compare-rules", help="The rules of the tools side by side."),
+    posterior: bool = typer.Option(
+        False, "--posterior", help="Also what weakly infer makes of the same answers: wrong time, event time."
+    ),
     labels: Path = _LABELS,
     best: bool = typer.Option(False, "--best", help="Only the best segment length of each class."),
     objective: str = typer.Option(
@@ -71,8 +86,9 @@ def evaluate(
         None,
         "--scheduler",
         metavar="ADDRESS",
-        help="Address of a Dask scheduler, or 'local'; files are read by the workers.",
+        help="Address of a Dask scheduler, or 'local'; the workers of a cluster read the chunks of data sets.",
     ),
+    resume: Path = _RESUME,
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
@@ -89,20 +105,25 @@ def evaluate(
     if labels is not None and edge not in ("truncate", "inside"):
         raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked = _asked(segment_length, presence_criterion, rule, phase, edge, hop, votes)
+    if posterior:
+        if segment_length is None or scheduler is not None or (presence_criterion is None and rule is None):
+            raise InvalidInput("--posterior needs --segment-length, a criterion or rule, and no --scheduler")
+        asked["posterior"] = True
     reading = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
         recording_length=recording_length,
     )  # fmt: skip
-    if scheduler is not None:
-        if examined is not None:
-            raise InvalidInput("--examined needs all annotations at once: leave out --scheduler")
-        if compare_rules or labels is not None:
-            raise InvalidInput("--compare-rules and --labels need all annotations at once: leave out --scheduler")
-        if "segment_length" not in asked:
-            raise InvalidInput("--segment-length must be given with --scheduler: nobody sees all events at once")
-    work = _by_parts if scheduler is not None else _at_once
-    reading |= {} if examined is None else {"examined": examined}
-    found = work(files, reading, asked, label, workers, scheduler, compare_rules)
+    alone = {"--where": where, "--annotator": annotator, "--examined": examined, "--labels": labels}
+    alone |= {"--compare-rules": compare_rules or None}
+    needed = [name for name, value in alone.items() if value]
+    if _is_dataset(files, resume, format, can=not needed and "segment_length" in asked):
+        if needed or "segment_length" not in asked:
+            what = f"{needed[0]} needs" if needed else "without --segment-length, a length is chosen from"
+            raise InvalidInput(f"{what} all annotations at once: not for data sets behind addresses nor with --resume")
+        found = _in_chunks(files, reading, asked, label, resume, workers, scheduler)
+    else:
+        reading |= {} if examined is None else {"examined": examined}
+        found = _at_once(files, reading, asked, label, workers, scheduler, compare_rules)
     page = {"objective": objective, "only_best": best}
     if labels is not None:
         _write_labels(found["events"], asked, label, labels)
@@ -175,40 +196,61 @@ def _at_once(
     return found
 
 
-def _by_parts(
-    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, workers: Any, scheduler: Any, rules: bool
+#: Bytes of Parquet and of text from which on tables are read in chunks.
+_LARGE = {".parquet": 2**26, ".pq": 2**26, ".csv": 2**28, ".tsv": 2**28}
+
+
+def _is_dataset(files: list[str], resume: Path | None, format: str | None, *, can: bool) -> bool:
+    """Whether tables are read in chunks: behind an address, with --resume, or large and nothing needs all at once."""
+    if resume is not None or any("://" in file for file in files):
+        return True
+    if not can or format is not None:
+        return False
+    paths = [path for file in files for path in ([Path(file)] if Path(file).is_file() else Path(file).rglob("*.*"))]
+    if not paths or {path.suffix.lower() for path in paths} - _LARGE.keys():
+        return False
+    return sum(path.stat().st_size / _LARGE[path.suffix.lower()] for path in paths) > 1
+
+
+def _in_chunks(
+    files: list[str], reading: Any, asked: dict[str, Any], label: str | None, resume: Any, workers: Any, scheduler: Any
 ) -> dict[str, Any]:
-    """Let the workers of a cluster read and evaluate a file each."""
-    from ..evaluation.evaluator import evaluate_files
-    from ..formats.io import files_of
+    """Read and evaluate a data set chunk by chunk."""
+    import warnings
+
+    from ..errors import AssumptionWarning
+    from ..evaluation.assumptions import sentences
+    from ..evaluation.datasets import Dataset, evaluate_dataset
     from ..parallel import open_executor
 
-    paths, _ = files_of(files)
+    data = Dataset.of(files, columns=reading["columns"])
+    said = ", ".join(f"{role} = {name}" for role, name in data.columns)
+    typer.echo(f"weakly: read: a data set of {len(data.files)} files, {said}", err=True)
+    how = {name: reading[name] for name in ("merge", "on_error", "recording_length")}
     with open_executor(workers=workers, scheduler=scheduler) as executor:
-        evaluation = evaluate_files(
-            [path.resolve() for path in paths], reading=reading, label=label, executor=executor, progress=True, **asked
+        evaluation = evaluate_dataset(
+            data, label=label, resume=resume, executor=executor, progress=True, **how, **asked
         )
-    return {"events": None, "evaluation": evaluation, "comparisons": [], "assumptions": [], "label": label}
+    assumptions = list(evaluation.assumptions)
+    for text in sentences(assumptions):
+        warnings.warn(text, AssumptionWarning, stacklevel=1)
+    return {"events": None, "evaluation": evaluation, "comparisons": [], "assumptions": assumptions, "label": label}
 
 
 def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..evaluation.result import best
+    from ..evaluation.result import best_of_all
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
     if evaluation is not None:
-        tables["evaluation"] = evaluation.to_frame()
-        if len(evaluation.tallies) > 1:
-            tables["overall"] = evaluation.overall.to_frame()
         if len(evaluation.settings["segment_length"]) > 1:
-            tables["best"] = best(evaluation, objective=objective)
-            if len(evaluation.tallies) > 1:
-                tables["best"] = pd.concat(
-                    [tables["best"], best(evaluation.overall, objective=objective)], ignore_index=True
-                )
+            tables["best"] = best_of_all(evaluation, objective=objective)
+        if evaluation.several:
+            tables["overall"] = evaluation.overall.to_frame()
+        tables["evaluation"] = evaluation.to_frame()
     for name in ("table", "flipped", "vanished"):
         parts = [
             getattr(one, name).assign(segment_length=one.settings["segment_length"]) for one in found["comparisons"]
@@ -220,14 +262,31 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
 
 def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict[str, Any]:
     document: dict[str, Any] = {} if found["evaluation"] is None else found["evaluation"].to_dict()
-    tables = _tables(found, objective)
-    document |= {name: table for name, table in tables.items() if name in ("overall", "best")}
+    if "best" in document:
+        document["answer"] = " ".join(_answer(found, objective))
+        document["best"] = _tables(found, objective)["best"]
     if only_best and "best" in document:
         document.pop("rows", None)
     document["assumptions"] = found["assumptions"]
     if found["comparisons"]:
         document["comparisons"] = found["comparisons"]
     return document
+
+
+def _answer(found: dict[str, Any], objective: str) -> list[str]:
+    """What was found, in sentences, the answer first."""
+    from ..evaluation.result import sentences
+    from ..results import counted, percent
+
+    said = [] if found["evaluation"] is None else sentences(found["evaluation"], objective=objective)
+    for one in found["comparisons"]:
+        flips = f"{counted(len(one.flipped), 'clip label')} depend on the rule"
+        lost = f"{counted(len(one.vanished), 'event')} vanish under some rule"
+        every = one.table[one.table["label"] == "all"]
+        span = f"{percent(every['event_recall'].min())} to {percent(every['event_recall'].max())} of events found"
+        width = f"{one.settings['segment_length']:g} s clips"
+        said.append(f"By the rules of the tools {width} have {span}; {flips}, {lost}.")
+    return said
 
 
 def _brief(table: Any) -> Any:
@@ -239,10 +298,11 @@ def _brief(table: Any) -> Any:
 
 def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
     tables = _tables(found, objective)
+    say("\n".join(_answer(found, objective)) + "\n")
     titles = {
+        "best": f"Best segment length, by {plain_name(objective)}",
+        "overall": "All classes together",
         "evaluation": "Per class",
-        "overall": "All classes",
-        "best": f"Best segment length, by {objective.replace('_', ' ')}",
         "rules": "Rules of the tools, clips from "
         + ("0" if not found["comparisons"] else f"{found['comparisons'][0].settings['phase']:g}")
         + " s",
@@ -255,24 +315,17 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
             table = table[table["label"] == "all"]
         hidden = len(table) - _MOST
         print_table(_brief(table.head(_MOST)), title=title)
-        typer.echo(f"... {hidden} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
-    for name, words in (("flipped", "clip labels depend on the rule"), ("vanished", "events vanish under some rule")):
-        if name in tables:
-            typer.echo(f"{len(tables[name])} {words}.")
-            if len(tables[name]):
-                print_table(tables[name].head(10))
-                typer.echo("")
+        say(f"... {hidden:,} more rows: --json, --out or --report hold them all\n" if hidden > 0 else "")
+    for name, words in (("flipped", "Clip labels that depend on the rule"), ("vanished", "Events that vanish")):
+        if name in tables and len(tables[name]):
+            print_table(tables[name].head(10), title=words)
+            say()
 
 
 def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
-    figures: dict[str, tuple[Any, str]] = {}
-    evaluation = found["evaluation"]
-    if evaluation is not None and len(evaluation.settings["segment_length"]) > 1:
-        whole = evaluation if len(evaluation.tallies) == 1 else evaluation.overall
-        for name in ("overlap_accuracy", "recording_accuracy"):
-            words = f"{name.replace('_', ' ')} over the segment length"
-            caption = f"{words}, {'all classes' if len(evaluation.tallies) > 1 else 'the class asked for'}."
-            figures[name] = (whole.plot(metric=name).figure, caption[0].upper() + caption[1:])
+    from ..evaluation.result import pictures
+
+    figures = {} if found["evaluation"] is None else pictures(found["evaluation"])
     if found["comparisons"]:
         axes = found["comparisons"][0].plot()
         figures["rules"] = (
@@ -305,13 +358,8 @@ def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
     tables = _tables(found, objective)
     page = Report("What weak labels make of these annotations")
     said = sentences(found["assumptions"])
-    chosen = tables.get("best", tables.get("overall", tables.get("evaluation")))
-    if chosen is not None:
-        row = chosen.iloc[-1] if "best" in tables else chosen.sort_values(objective).iloc[-1]
-        page.answer(
-            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events "
-            f"right and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
-        )
+    if answer := _answer(found, objective):
+        page.sentences(answer)
     if said:
         page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
     for name, (figure, caption) in _figures(found).items():

@@ -8,8 +8,8 @@ from typing import Any
 import typer
 
 from ..errors import InvalidInput
-from . import app
-from .common import JSON, OUT, REPORT, command_line, print_json, print_table, wrote
+from . import app, selection
+from .common import JSON, OUT, REPORT, command_line, print_json, print_table, say, wrote
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
 
@@ -23,6 +23,8 @@ Examples:
   weakly infer clips.csv --pilot pilot.tsv --presence-criterion 0.5 --training train/ --report infer.html
 
   weakly infer clips.csv --rule seconds:0.25 --guess-rate 0.05 --lapse-rate 0.05 --event-length 1
+
+  weakly infer answers.csv --annotator ann --merge 'bird=robin,wren' --recording-length lengths.csv
 """
 _ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels.")
 _PILOT = typer.Option(None, "--pilot", help="Strong annotations of some recordings: each class's law of lengths.")
@@ -46,16 +48,20 @@ def infer(
     guess_rate: float = typer.Option(0.0, "--guess-rate", help="Chance of present where the rule says absent."),
     lapse_rate: float = typer.Option(0.0, "--lapse-rate", help="Chance of absent where the rule says present."),
     event_rate: float = typer.Option(None, "--event-rate", help="Events that start per second; left out, estimated."),
-    recording_length: float = typer.Option(None, "--recording-length", help="Seconds, where the files do not say."),
+    recording_length: str = selection.RECORDING_LENGTH,
     step: float = typer.Option(None, "--step", help="Steps of time in seconds; left out, chosen."),
-    label: str = typer.Option(None, "--label", help="One class only."),
+    label: str = selection.LABEL,
+    where: list[str] = selection.WHERE,
+    annotator: list[str] = selection.ANNOTATOR,
+    merge: list[str] = selection.MERGE,
+    columns: str = selection.COLUMNS,
     unlisted: str = typer.Option(
         "unknown", "--unlisted", help="A class that a segment does not list: unknown, or absent (looked for)."
     ),
     threshold: float = typer.Option(0.5, "--threshold", help="P(active) above which --out writes events."),
     training: Path = _TRAINING,
-    format: str = typer.Option(None, "--format", help="Format of the answers; left out, it is found out."),
-    on_error: str = typer.Option("raise", "--on-error", help="A broken row: raise, or skip and count."),
+    format: str = selection.FORMAT,
+    on_error: str = selection.ON_ERROR,
     seed: int = typer.Option(0, "--seed", min=0, help="For the intervals."),
     json: bool = JSON,
     out: Path = OUT,
@@ -70,7 +76,20 @@ def infer(
 
     if event_length is not None and pilot:
         raise InvalidInput("give --event-length or --pilot, not both")
-    lengths = read(pilot) if pilot else None if event_length is None else Lengths.parse(event_length)
+    # Seconds stand in where the answers give no length; a file's lengths are the recordings' own.
+    seconds = None if recording_length is None else selection.seconds_of(recording_length)
+    how = selection.reading(
+        format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
+        recording_length=None if seconds is not None else recording_length,
+    )  # fmt: skip
+    alike = {"merge": how["merge"], "on_error": on_error}
+    lengths = (
+        selection.say(read(pilot, **alike), quiet=json)
+        if pilot
+        else None
+        if event_length is None
+        else Lengths.parse(event_length)
+    )
     noisy: Any = None
     if guess_rate or lapse_rate:
         if presence_criterion is None and rule is None:
@@ -79,13 +98,13 @@ def infer(
         noisy = Annotator(presence_criterion=criterion, guess_rate=guess_rate, lapse_rate=lapse_rate)
         presence_criterion = None  # type: ignore[assignment]
     made = make(
-        read_answers(answers, format=format, on_error=on_error, progress=True),
+        selection.say(read_answers(answers, label=label, progress=True, **how), quiet=json),
         lengths=lengths,
         annotator=noisy,
         presence_criterion=presence_criterion,
         rule=rule,
         event_rate=event_rate,
-        recording_length=recording_length,
+        recording_length=seconds,
         step=step,
         label=label,
         unlisted=unlisted,
@@ -96,11 +115,11 @@ def infer(
         print_json(made)
     else:
         for text in made.sentences():
-            typer.echo(text)
-        typer.echo("")
+            say(text)
+        say("")
         print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
         if len(made.summary) > len(made.overall):
-            typer.echo("\nPer recording (all of them in --out, --json or --report):")
+            say("\nPer recording (all of them in --out, --json or --report):")
             print_table(flat(made.summary).head(10))
     if training is not None:
         wrote(*made.training().write(training))

@@ -30,7 +30,9 @@ Examples:
 
   weakly label owls/ --label owl --method information --event-length 1 --event-rate 0.05 --target 'wrong_time<=1'
 
-  weakly label --measure
+  weakly label owls/ --label owl --segment-length 3 --event-length 1 --target 'event_recall>=0.9,minutes<=30'
+
+  weakly label --measure --annotators ana,ben
 
   weakly label tasks/ --export
 """
@@ -66,8 +68,18 @@ def label(
         None, "--event-length", help="Seconds, or a law (lognorm:s=0.5,scale=1): shows how good the labels are."
     ),
     event_rate: float = typer.Option(None, "--event-rate", help="Events per second; left out, the answers tell."),
-    presence_criterion: float = typer.Option(0.5, "--presence-criterion", help="For the expected wrong time."),
-    target: str = typer.Option(None, "--target", help="Such as 'wrong_time<=1': seconds per recording."),
+    presence_criterion: float = typer.Option(
+        None, "--presence-criterion", help="Share of an event that you need to notice it, where you know; else 0.5."
+    ),
+    target: str = typer.Option(
+        None,
+        "--target",
+        help="When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
+        "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50.",
+    ),
+    per_second: float = typer.Option(None, "--per-second", help="Price of a second heard."),
+    per_query: float = typer.Option(None, "--per-query", help="Price of an answer."),
+    currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     out: Path = _OUT,
     database: str = typer.Option(None, "--database", metavar="URL", help="Another store, postgresql://..."),
     export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
@@ -81,56 +93,48 @@ def label(
 
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
+    from ..annotator import Annotator
+    from ..cost import Cost
     from ..formats import read
     from ..labeler.campaign import open_campaign, open_measurement, serve
+    from ..labeler.live import Goal
+    from ..lengths import Lengths
 
     strong = None if events is None else read(events)
-    common: dict[str, Any] = {"out": out, "database": database, "events": strong}
+    team = [annotator] if annotators is None else annotators.split(",")
+    common: dict[str, Any] = {
+        "out": out, "database": database, "events": strong, "annotators": team, "tokens": annotators is not None,
+    }  # fmt: skip
     given = matching(recordings or [])
     if measure:
-        if annotators is not None:
-            raise InvalidInput("--measure measures one person at a time: give --annotator, and another --out for each")
-        made = open_measurement(given, label=name, annotator=annotator, segment_length=segment_length, n_items=items,
-                                **common)  # fmt: skip
+        made = open_measurement(given, label=name, segment_length=segment_length, n_items=items, **common)
     elif not given:
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:
-        team = [annotator] if annotators is None else annotators.split(",")
+        goals = Goal.parse(target)
         how: dict[str, Any] = {
             "method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
             "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
             "sample_rate": sample_rate,
         }  # fmt: skip
-        world = _world(event_length, event_rate, presence_criterion, target)
         if method == "information":
-            if world is None or target is None or event_rate is None:
-                raise InvalidInput("method information needs --event-length, --event-rate and --target 'wrong_time<=1'")
-            how |= {"event_length": event_length, "event_rate": event_rate, "wrong_time": world.target[1],
+            wrong = [goal.value for goal in goals if goal.word == "wrong_time"]
+            told = {"event_length": event_length, "event_rate": event_rate, "wrong_time": wrong[0] if wrong else None,
                     "presence_criterion": presence_criterion}  # fmt: skip
+            how |= {name: value for name, value in told.items() if value is not None}
+        hears = 0.5 if presence_criterion is None else presence_criterion
+        priced = per_second is not None or per_query is not None
+        live = {
+            "lengths": None if event_length is None else Lengths.parse(event_length), "event_rate": event_rate,
+            "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
+            "goals": goals, "learns": method == "information",
+            "cost": Cost(per_second=per_second, per_query=per_query, currency=currency) if priced else None,
+        }  # fmt: skip
         labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
-        made = open_campaign(given, label=labels, annotators=team, tokens=annotators is not None, votes=votes,
-                             calibrate=calibrate or None, seed=seed, world=world, in_order=in_order, **common,
-                             **how)  # fmt: skip
+        made = open_campaign(given, label=labels, votes=votes, calibrate=calibrate or None, seed=seed, live=live,
+                             in_order=in_order, **common, **how)  # fmt: skip
     if export:
         assert made.export is not None
         wrote(*made.export())
     else:
         serve(made, host=host, port=port, open_browser=browser, names=names)
-
-
-def _world(event_length: str | None, event_rate: float | None, criterion: float, target: str | None) -> Any:
-    import re
-
-    from ..annotator import Annotator
-    from ..labeler.campaign import World
-    from ..lengths import Lengths
-
-    goal = re.fullmatch(r"\s*wrong_time\s*<=\s*([0-9.eE+-]+)\s*", target or "")
-    if target is not None and goal is None:
-        raise InvalidInput(f"target must be such as 'wrong_time<=1' (seconds per recording), got {target!r}")
-    if event_length is None:
-        if target is not None:
-            raise InvalidInput("a target needs the law of event lengths: give --event-length")
-        return None
-    who = Annotator(presence_criterion=criterion, guess_rate=0.02, lapse_rate=0.02)
-    return World(Lengths.parse(event_length), event_rate, who, goal and ("wrong_time", float(goal[1])))

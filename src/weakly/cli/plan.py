@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrapped, wrote
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -65,7 +65,7 @@ def plan(
         "--objective",
         help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,oracle."),
+    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,boundary,passes,oracle."),
     query_cost_share: float = typer.Option(
         None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
     ),
@@ -73,6 +73,9 @@ def plan(
     per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
+    posterior: bool = typer.Option(
+        False, "--posterior", help="Also what weakly infer makes of the same answers, beside painted labels."
+    ),
     seed: int = typer.Option(0, "--seed", min=0, help="Kept for old scripts: the answer does not depend on it."),
     verbose: bool = typer.Option(False, "--verbose", help="Every row, every note, what it rests on, break-evens."),
     json: bool = JSON,
@@ -117,6 +120,7 @@ def plan(
         objective=objective,
         label=label,
         family=family,
+        posterior=posterior,
         rng=seed,
     )
     deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
@@ -177,6 +181,10 @@ def show(made: Any, *, verbose: bool = False) -> None:
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
     screen.print(_table(made, rows))
+    if made.posterior:
+        from ..planning.inverse import table
+
+        print_table(table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
     if not verbose:
         for line in made.warnings:
             screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
@@ -197,29 +205,14 @@ def show(made: Any, *, verbose: bool = False) -> None:
                 screen.print(Text(wrapped(f"  - {line}", width, indent="    ")), soft_wrap=True)
 
 
-def wrapped(text: str, width: int, indent: str = "") -> str:
-    """The text in lines of at most this width; a number stays with its unit.
-
-    >>> wrapped("takes 12 s or 3 hours", 9)
-    'takes\\n12 s or\\n3 hours'
-    """
-    import re
-    import textwrap
-
-    glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
-    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\u00a0", " ")
-
-
 def _few(made: Any) -> list[Any]:
-    """The five rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
+    """The rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
     rows = [made.recommended]
     for row in made.rows:
         fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note
-        if fresh and row.design not in {each.design for each in rows} and row.method != "oracle":
+        if fresh and row.design not in {each.design for each in rows} and row.method not in ("oracle", "everything"):
             rows.append(row)
-    kept = [row for row in rows if row.method != "everything" or row is made.recommended]
-    return sorted(kept[:5] if len(kept) > 5 else kept, key=lambda row: row.wrong_time)
+    return sorted(rows, key=lambda row: row.wrong_time)
 
 
 def _table(made: Any, rows: list[Any]) -> Any:
@@ -227,7 +220,7 @@ def _table(made: Any, rows: list[Any]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from ..planning.rows import digits, percent, seconds
+    from ..planning.rows import digits, percent
 
     heads = {
         "name": "way to label",
@@ -245,7 +238,7 @@ def _table(made: Any, rows: list[Any]) -> Any:
     for row in rows:
         share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
         cells = [
-            _name(row, seconds),
+            row.name.replace(" s", "\u00a0s") + (" (paper)" if "Theorem 2" in row.note else ""),
             digits(row.wrong_time),
             *(percent(value) if value == value else "–" for value in share.values()),
             f"{row.n_queries:,.0f}",
@@ -254,14 +247,3 @@ def _table(made: Any, rows: list[Any]) -> Any:
         style = "bold" if row.design == made.recommended.design else ""
         table.add_row(*(Text(cell, style=style) for cell in cells))
     return table
-
-
-def _name(row: Any, seconds: Any) -> str:
-    if row.method == "windows":
-        return f"{seconds(row.segment_length)} windows every {seconds(row.hop)}"
-    if row.method == "bisection":
-        return f"halving {seconds(row.start_length)} to {seconds(row.segment_length)}"
-    if row.method == "fixed":
-        paper = " (paper)" if "Theorem 2" in row.note else ""
-        return f"{seconds(row.segment_length)} segments{paper}"
-    return str(row.name)

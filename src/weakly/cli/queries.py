@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, numbers, print_json, wrote
+from .common import JSON, numbers, print_json, say, wrote
 
 _HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or a table.
 
@@ -21,6 +21,8 @@ holds one campaign: other settings are refused.
 Examples:
 
   weakly queries *.wav --method change-point --queries-per-recording 20 --to labelstudio --out tasks/
+
+  weakly queries recordings/ --method information --label owl --queries-per-recording 5 --out tasks/
 
   weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --to csv --out tasks/
 
@@ -40,7 +42,8 @@ _SETTINGS = {
     "search": "search", "threshold": "threshold", "shortest": "shortest", "children": "children",
     "events_per_recording": "n_events", "query_cost_share": "query_cost_share", "tolerance": "tolerance",
     "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "feature_hop": "feature_hop",
-    "sample_rate": "sample_rate",
+    "sample_rate": "sample_rate", "wrong_time": "wrong_time", "event_length": "event_length",
+    "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal",
 }  # fmt: skip
 
 
@@ -49,13 +52,15 @@ def queries(
     context: typer.Context,
     recordings: list[Path] = _RECORDINGS,
     method: str = typer.Option(
-        "fixed", "--method", help="fixed, oracle, overlapping, change-point, bisection or boundary."
+        "fixed", "--method", help="fixed, oracle, windows, change-point, bisection, boundary or information."
     ),
     label: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
     segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
-    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (overlapping)."),
-    votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (overlapping)."),
-    queries_per_recording: int = typer.Option(None, "--queries-per-recording", help="Segments of each recording."),
+    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
+    votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (windows)."),
+    queries_per_recording: int = typer.Option(
+        None, "--queries-per-recording", help="Segments of each recording; information: in each round."
+    ),
     budget: int = typer.Option(None, "--budget", help="Segments of all recordings together."),
     batch: int = typer.Option(None, "--batch", help="Change points: recordings per round, learning in between."),
     events: Path = _EVENTS,
@@ -73,8 +78,23 @@ def queries(
     events_per_recording: float = typer.Option(1.0, "--events-per-recording", help="Expected; bisection's start."),
     query_cost_share: float = typer.Option(0.5, "--query-cost-share", help="The paper's r; bisection's start."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
-    guess_rate: float = typer.Option(0.0, "--guess-rate", help="Boundary search: how often a present is wrong."),
-    lapse_rate: float = typer.Option(0.0, "--lapse-rate", help="Boundary search: how often an absent is wrong."),
+    guess_rate: float = typer.Option(
+        0.0, "--guess-rate", help="How often a present is wrong: bisection and boundary then ask again."
+    ),
+    lapse_rate: float = typer.Option(
+        0.0, "--lapse-rate", help="How often an absent is wrong; information learns both."
+    ),
+    wrong_time: float = typer.Option(
+        None,
+        "--wrong-time",
+        help="Information stops here: expected wrong seconds per recording; else a tenth of events.",
+    ),
+    event_length: str = typer.Option(
+        None, "--event-length", help="Information: seconds or a law to begin with; else learned."
+    ),
+    event_rate: float = typer.Option(None, "--event-rate", help="Information: events per second; else learned."),
+    presence_criterion: float = typer.Option(None, "--presence-criterion", help="Information: else learned."),
+    signal: bool = typer.Option(True, "--signal/--no-signal", help="Information: take hints from the audio."),
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
     calibrate: int = typer.Option(
         0,
@@ -157,10 +177,10 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     recordings = found.frame["recording"].nunique()
     minutes = found.estimate(seconds_per_answer=seconds_per_answer) / 60
     if not found.n_queries:
-        typer.echo("nothing to ask: every answer that the method needs is there")
+        say("nothing to ask: every answer that the method needs is there")
         return
     turn = int(found.frame["round"].max())
-    typer.echo(
+    say(
         f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
         f"{found.listened / 60:.1f} min to hear, about {minutes:.1f} min of work"
         f" ({seconds_per_answer:g} s per answer besides listening)"
@@ -170,11 +190,20 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         from ..adaptive import design
 
         plan = design(items)
-        typer.echo(
+        say(
             f"{items} of them are calibration items: the presence criterion to +-{plan.half_width():.2f}; "
             f"+-0.05 takes {plan.items_for(0.05)}"
         )
+    hand = found.by_hand()
+    if hand is not None:
+        left = found.left["answers_left"]
+        each = seconds_per_answer + found.listened / found.n_queries
+        typer.echo(
+            f"expected: {found.left['n_events']:.0f} events and {found.left['wrong_time']:.1f} s of wrong label; "
+            f"about {left:.0f} answers to the target, {left * each / 60:.0f} min"
+            + (f": drawing by hand is cheaper, {hand / 60:.0f} min" if hand < left * each else "")
+        )
     if found.follows_answers:
-        typer.echo("the method follows the answers: this is its next round, not its last")
+        say("the method follows the answers: this is its next round, not its last")
     if found.skipped:
-        typer.echo(f"{len(found.skipped)} recordings were skipped")
+        say(f"{len(found.skipped)} recordings were skipped")

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app
-from .common import JSON, command_line, print_json, print_rows, print_table, wrote
+from .common import JSON, command_line, print_json, print_rows, print_table, say, wrote
 
 _HELP = """Reproduce the paper: every figure, both tables, and a verdict on every claim.
 
@@ -68,16 +68,16 @@ def reproduce(
         print_json(found)
     else:
         if found.claims:
-            typer.echo(f"{found.summary}\n")
+            say(f"{found.summary}\n")
             rows = [(name, *row.values()) for name, row in found.counts.items()]
             print_rows(["claims", *found.counts["all"]], rows)
             frame = found.to_frame()
             listed = frame if verbose else frame[frame["verdict"] != "holds"]
-            typer.echo()
+            say()
             print_table(listed[["name", "verdict", "erratum", *(["measured"] if verbose else [])]])
-            typer.echo()
+            say()
         shown = f"{len(found.pictures)} figures, {len(found.tables)} tables in {found.seconds:.1f} s"
-        typer.echo(shown if out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
+        say(shown if out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
         if out is not None:
             wrote(out / "index.html")
     if found.changed:

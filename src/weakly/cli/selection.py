@@ -25,7 +25,9 @@ WHERE = typer.Option(None, "--where", help="Only rows with this value in a colum
 ANNOTATOR = typer.Option(None, "--annotator", help="Only the rows of this annotator; may be repeated.")
 MERGE = typer.Option(None, "--merge", help="Join classes before anything else: 'bird=robin,wren'; may be repeated.")
 ON_ERROR = typer.Option(
-    "raise", "--on-error", help="Broken rows: raise, or skip and count; clip cuts events at the recording's end."
+    "raise",
+    "--on-error",
+    help="Broken rows: raise, or skip and count; clip cuts events at the recording's end; skip,clip does both.",
 )
 RECORDING_LENGTH = typer.Option(
     None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
@@ -105,19 +107,20 @@ def pilot(files: Sequence[str], how: dict[str, Any], *, examined: str | None = N
     from ..formats import read
 
     length = how["recording_length"]
-    seconds = None if length is None else _seconds(length)
-    if seconds is None:
+    given = None if length is None else seconds_of(length)
+    if given is None:
         return events(files, how, examined=examined), None
     found = read(files, examined=examined, **{**how, "recording_length": None})
     unknown = found.recordings.index[found.recordings["length"].isna()]
-    if how["on_error"] != "raise" and (found.extents[unknown] > seconds).any():
-        lengths = dict.fromkeys(unknown, seconds)
+    if how["on_error"] != "raise" and (found.extents[unknown] > given).any():
+        lengths = dict.fromkeys(unknown, given)
         found = read(files, examined=examined, **{**how, "recording_length": lengths})
     say(found)
-    return found.within() if examined is not None else found, seconds
+    return found.within() if examined is not None else found, given
 
 
-def _seconds(text: str | float) -> float | None:
+def seconds_of(text: str | float) -> float | None:
+    """The number that an option gives; None if it names a file."""
     try:
         return float(text)
     except ValueError:

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
 
 _HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
 
@@ -128,16 +128,17 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
 def _show(found: Any) -> None:
     from ..evaluation.result import brief
 
-    table = found.to_frame()
-    print_table(brief(table.head(_MOST)), title="Simulated labels")
-    if len(table) > _MOST:
-        typer.echo(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
+    say("\n".join(found.sentences()) + "\n")
     if len(found.settings["segment_length"]) > 1:
-        typer.echo("")
         title = "Best segment length: chosen on one half of the recordings, reported on the other"
         best = found.best()
         naive = [name for name in best.columns if name.startswith("naive_") and not name.endswith("_se")]
         print_table(brief(best).join(best[naive]), title=title)
+        say()
+    table = found.to_frame()
+    print_table(brief(table.head(_MOST)), title="Simulated labels")
+    if len(table) > _MOST:
+        say(f"... {len(table) - _MOST} more rows: --json, --out or --report hold them all")
 
 
 def _save(found: Any, out: Path) -> None:

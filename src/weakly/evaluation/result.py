@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from ..errors import InvalidInput
 from ..events import Events
 from ..observer import Observers
 from ..report import Report
-from ..results import METRICS, WORDS, plain
-from ..symbols import choice
+from ..results import METRICS, WORDS, counted, percent, plain, seconds, word
+from ..symbols import choice, plain_name
 from ..tally import Tally
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SUMS = ("n_queries", "listened", "n_recordings", "n_events")
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
+#: What a posterior makes of the same answers, in seconds per recording, beside what they paint and what is true.
+POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "painted_seconds", "posterior_seconds")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
 
 
@@ -46,7 +48,8 @@ def rows(tally: Tally, who: Observers, **first: Any) -> pd.DataFrame:
 def brief(table: pd.DataFrame) -> pd.DataFrame:
     """The columns that people read first."""
     keys = [name for name in _KEYS if name in table and not ("rule" in table and name == "presence_criterion")]
-    words = (WORDS[0], f"{WORDS[0]}_se", *WORDS[1:], "n_queries")
+    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", *POSTERIOR, "n_queries")
+    words = (*first, *(name for name in WORDS if name not in first))
     return table[[*keys, *(name for name in words if name in table)]]
 
 
@@ -65,7 +68,7 @@ class Rows:
         return self.page().write(path)
 
     def __getattr__(self, name: str) -> Any:
-        known = (*METRICS, *_SUMS, *_MORE, *_KEYS)
+        known = (*METRICS, *_SUMS, *_MORE, *_KEYS, *POSTERIOR)
         if name.removesuffix("_se") in known and name in self.to_frame():
             values = self.to_frame()[name].to_numpy()
             return values if len(values) != 1 else values[0].item() if hasattr(values[0], "item") else values[0]
@@ -84,11 +87,17 @@ class Evaluation(Rows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
+    assumptions: tuple[Any, ...] = ()  # of data sets, where nobody sees all events at once
+    inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        parts = [rows(tally, self.who, label=label) for label, tally in self.tallies.items()]
-        return pd.concat(parts, ignore_index=True)
+        tallies = list(self.tallies.values())
+        parts: Any = (np.concatenate([tally.parts[k] for tally in tallies]) for k in range(4))
+        lengths = np.concatenate([tally.segment_length for tally in tallies])
+        table = rows(replace(Tally(lengths, tallies[0].columns, *parts), n_classes=tallies[0].n_classes), self.who)
+        table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
+        return table if self.inferred is None else pd.concat([table, self.inferred], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""
@@ -101,30 +110,128 @@ class Evaluation(Rows):
         over classes. Recording accuracy is the share of (class, second) pairs that is right."""
         return Evaluation(self.who, {"all": self.pooled}, self.pooled, {**self.settings, "label": "all"})
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one class."""
+        return len(self.tallies) > 1
+
+    @property
+    def answer(self) -> str:
+        """What the numbers say, in a few sentences: all classes first, then where classes differ."""
+        return " ".join(sentences(self))
+
     def to_dict(self) -> dict[str, Any]:
-        """Inputs and rows in plain numbers, for JSON."""
-        return dict(plain({"settings": self.settings, "rows": self._frame}))
+        """Inputs, the answer in words and rows in plain numbers, for JSON."""
+        found: dict[str, Any] = {"settings": self.settings, "answer": self.answer, "rows": self._frame}
+        if self.several:
+            found["overall"] = self.overall.to_frame()
+        if len(self.settings["segment_length"]) > 1:
+            found["best"] = best_of_all(self)
+        return dict(plain(found))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
         """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
         return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
 
     def page(self) -> Report:
-        """The answer in words, pictures over several segment lengths, and all rows."""
-        whole = self if len(self.tallies) == 1 else self.overall
-        table = whole.to_frame()
-        row = table.iloc[int(table["overlap_accuracy"].fillna(-1.0).to_numpy().argmax())]
-        page = Report("What weak labels make of these annotations").answer(
-            f"Segments of {row['segment_length']:.3g} s label {row['overlap_accuracy']:.1%} of the time around events "
-            f"right and find {row['event_recall']:.1%} of the events, for {row['n_queries']:,.0f} queries."
-        )
+        """The answer in words, pictures over several segment lengths, the best of each class, and all rows."""
+        page = Report("What weak labels make of these annotations").sentences(sentences(self))
+        for name, (figure, caption) in pictures(self).items():
+            page.figure(figure, caption, name=name)
         if len(self.settings["segment_length"]) > 1:
-            for metric in ("overlap_accuracy", "recording_accuracy"):
-                caption = f"{metric.replace('_', ' ').capitalize()} over the segment length, {row['label']}."
-                page.figure(whole.plot(metric=metric).figure, caption, name=metric)
-        if len(self.tallies) > 1:
-            page.heading("All classes").table(brief(table))
-        return page.heading("Per class").table(brief(self._frame.head(2000)))
+            page.heading("Best segment length of each class").table(brief(best_of_all(self)))
+        if self.several:
+            page.heading("All classes together").table(brief(self.overall.to_frame()))
+        return page.heading("Every class, every length").table(brief(self._frame.head(2000)))
+
+
+def pictures(evaluation: Evaluation) -> dict[str, tuple[Any, str]]:
+    """The pictures of an evaluation at several segment lengths, with captions that say what they show."""
+    if len(evaluation.settings["segment_length"]) < 2:
+        return {}
+    whole = evaluation.overall if evaluation.several else evaluation
+    which = f"all {len(evaluation.tallies):,} classes together" if evaluation.several else "the class asked for"
+    captions = {
+        "overlap_accuracy": "Accuracy near events (solid) and events found (dashed) over the segment length",
+        "recording_accuracy": "Share of all time that is labelled right over the segment length",
+    }
+    return {
+        name: (whole.plot(metric=name).figure, f"{caption}, {which}; bands: two standard errors.")
+        for name, caption in captions.items()
+    }
+
+
+def best_of_all(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.DataFrame:
+    """The best segment length of all classes together, then of each."""
+    parts = [evaluation.overall, evaluation] if evaluation.several else [evaluation]
+    return pd.concat([best(part, objective=objective) for part in parts], ignore_index=True)
+
+
+def sentences(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> list[str]:
+    """What an evaluation found: all classes together first, one sentence per observer, then where classes differ."""
+    whole = evaluation.overall if evaluation.several else evaluation
+    found, tried = best(whole, objective=objective), len(evaluation.settings["segment_length"])
+    if not len(found):
+        return ["There are no events to label here."]
+    of = f" for {len(evaluation.tallies):,} classes together" if evaluation.several else ""
+    said = told(found, tried=tried, of=of)
+    return [*said, *_classes(evaluation, found.iloc[0], list(evaluation.who.frame()), objective)]
+
+
+_FEW = 4  # observers that get a sentence
+
+
+def told(found: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) -> list[str]:
+    """One sentence per observer, each from the row of its best length; accuracy is never told without events found."""
+    said = []
+    for row in found.head(_FEW).to_dict(orient="records"):
+        width = seconds(row["segment_length"])
+        start = f"of {tried} lengths tried {width} is best" if tried > 1 else f"{width} segments"
+        who = f"{observer_name(row)}: " if len(found) > 1 else ""
+        text = (
+            f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, "
+            f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
+            + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
+        )
+        said.append(text[0].upper() + text[1:])
+    return [*said, f"These are {_FEW} of {len(found)} criteria or rules."] if len(found) > _FEW else said
+
+
+def observer_name(row: Any) -> str:
+    """Who answers in a row: a rule, an annotator or a criterion."""
+    return str(row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}")
+
+
+def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: str) -> list[str]:
+    """Where classes differ from all of them together, for the first observer."""
+    if not evaluation.several:
+        return []
+    frame, n, said = evaluation.to_frame(), len(evaluation.tallies), []
+    same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
+    lengths = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)["segment_length"]
+    if lengths.nunique() > 1:
+        share = ", ".join(f"{seconds(width)} for {(lengths == width).sum():,}" for width in sorted(set(lengths)))
+        if lengths.nunique() > 8:
+            low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
+            share = f"from {low} to {high}, in the middle {middle}"
+        said.append(f"The best length differs by class: {share}.")
+    at = frame[same & (frame["segment_length"] == chosen["segment_length"])].dropna(subset=["event_recall"])
+    if len(at):
+        lost, least = int((at["event_recall"] < 0.5).sum()), at.loc[at["event_recall"].idxmin()]
+        where = f"At {seconds(chosen['segment_length'])}"
+        if lost:
+            said.append(
+                f"{where} {lost:,} of {n:,} classes lose more than half of their events, "
+                f"most of all {word(least['label'])} ({percent(least['event_recall'])} found)."
+            )
+        else:
+            worst = at.loc[at["overlap_accuracy"].idxmin()]
+            kept = f"at least {percent(least['event_recall'])}" if least["event_recall"] < 1 - 1e-9 else "all"
+            said.append(
+                f"{where} every class keeps {kept} of its events; accuracy near events is lowest "
+                f"for {word(worst['label'])} ({percent(worst['overlap_accuracy'])})."
+            )
+    return said
 
 
 def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observers) -> Axes:
@@ -141,8 +248,15 @@ def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observe
         colours = [line.get_color() for line in ax.lines[-len(who) :]]
         for colour, (_, part) in zip(colours, kept.groupby(by, sort=False)):
             ax.plot(part["segment_length"], part["event_recall"], "--", color=colour, lw=1)
-        ax.plot([], [], "k--", lw=1, label="event recall")
-        ax.legend()
+        ax.plot([], [], "--", color="#666666", lw=1, label=plain_name("event_recall"))
+        ax.legend(frameon=False)
+    if metric in OBJECTIVES and kept["segment_length"].nunique() > 1:
+        plot.log_lengths(ax)
+        if kept[metric].notna().any():
+            top = kept.iloc[int(np.nanargmax(kept[metric].to_numpy(np.float64)))]
+            whose = f" ({observer_name(top)})" if len(who) > 1 else ""
+            finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
+            ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")
     return ax
 
 
@@ -185,12 +299,9 @@ def best(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.D
     frame = evaluation.to_frame()
     keys = ["label", *evaluation.who.frame()]
     ends = frame["segment_length"].min(), frame["segment_length"].max()
-    rows: list[Any] = []
-    for _, part in frame.groupby(keys, sort=False, dropna=False):
-        values = part[objective]
-        if values.notna().any():
-            top = part[values >= values.max() - 1e-12]
-            rows.append(top.loc[top["segment_length"].idxmax()])
-    table = pd.DataFrame(rows).reset_index(drop=True) if rows else frame.iloc[:0].copy()
+    most = frame.groupby(keys, sort=False, dropna=False)[objective].transform("max")
+    top = frame[frame[objective] >= most - 1e-12]
+    chosen = top.groupby(keys, sort=False, dropna=False)["segment_length"].idxmax()
+    table = frame.loc[chosen.to_numpy()].reset_index(drop=True)
     table["at_edge"] = table["segment_length"].isin(ends) if ends[0] < ends[1] else False
     return table

@@ -17,7 +17,7 @@ from .. import tally as t
 from ..errors import InvalidInput
 from ..events import Timelines
 from ..observer import Observer, Observers
-from ..windows import Edge, Placement, window_counts
+from ..windows import Edge, Placement
 from . import means as folding
 from . import sweep
 
@@ -31,32 +31,39 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     these are NaN.
     """
     n, w, mode = len(timelines), float(segment_length), int(how.edge)
-    if mode == Edge.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
-        r = int(np.flatnonzero(timelines.lengths < w)[0])
-        raise InvalidInput(
-            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
-            f"for recording {r} of {timelines.lengths[r]:g} s"
-        )
-    raw, base = np.zeros((n, len(who), len(t.RAW))), _ground(timelines, w, how.edge)
-    rows, first = sweep.pieces(timelines.bounds, timelines.starts, timelines.lengths, w, mode)
-    sweep.totals(rows, first, w, base)
-    mean = Means(w, rows, first, base) if how.means else None
+    if mode == Edge.CIRCULAR:
+        check_circles(timelines, w)
+    raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
+    criteria, place = who.sorted
+    where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, w, mode)
+    kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
+    rows = np.empty((kept, 8))
+    first = sweep.sweep(*where, criteria, raw[:, : len(criteria[0])], base, rows)
+    rows = rows[: first[-1]]
     if who.criteria is not None:
-        limits, table, order = sweep.tied(who.criteria)
-        ordered, gammas = np.zeros_like(raw), who.criteria[order]
-        sweep.at_criteria(rows, first, w, limits, table, gammas, ordered)
-        sweep.found_at(timelines.bounds, timelines.starts, timelines.lengths, w, mode, gammas, limits, ordered)
-        raw[:, order] = ordered
+        if how.means:
+            folding.at_criteria(rows, first, w, folding.folded(rows, first, w), criteria, raw, base)
+        return raw[:, place], base
+    mean = Means(w, rows, first, base) if how.means else None
     for c, one in enumerate(who):
-        if who.criteria is None or mean is not None:
-            _column(raw[:, c], base, timelines, one, (w, mode, rows, first, mean), done=who.criteria is not None)
+        _column(raw[:, c], base, timelines, one, (w, mode, rows, first, mean))
     if mean is None:
         raw[..., [t.MEAN, t.FIT]] = np.nan
     return raw, base
 
 
-def _column(raw: Array, base: Array, timelines: Timelines, who: Observer, at: Any, *, done: bool) -> None:
-    """Fill the column of one observer; only its means where the rest is done."""
+def check_circles(timelines: Timelines, w: float) -> None:
+    """Refuse recordings that are shorter than a segment, where their ends are joined."""
+    if (timelines.lengths < w * (1 - 1e-9)).any():
+        r = int(np.flatnonzero(timelines.lengths < w)[0])
+        raise InvalidInput(
+            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
+            f"for recording {r} of {timelines.lengths[r]:g} s"
+        )
+
+
+def _column(raw: Array, base: Array, timelines: Timelines, who: Observer, at: Any) -> None:
+    """Fill the column of one observer."""
     w, mode, rows, first, mean = at
     if who.single is None and who.rule is None:
         assert who.annotator is not None
@@ -68,12 +75,9 @@ def _column(raw: Array, base: Array, timelines: Timelines, who: Observer, at: An
         low = who.low
     else:
         spans = sweep.present_starts(timelines, w, who, mode)
-        if not done:
-            sweep.over_intervals(rows, first, w, *spans, raw)
+        sweep.over_intervals(rows, first, w, *spans, raw)
         if mean is not None:
             mean.fill(raw, spans)
-        if done:
-            return
         low, rise = who.low, who.high - who.low
         if (low, rise) != (0.0, 1.0):  # a guess answers anywhere, the criterion decides the rest
             cover, overlap = base[:, t.COVER_TIME], base[:, t.OVERLAP_TIME]
@@ -104,19 +108,19 @@ class Means:
     def __init__(self, w: float, rows: Array, first: Any, base: Array) -> None:
         self.w, self.rows, self.first = w, rows, first
         n = len(base)
-        flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1)  # every segment weighs 1
-        self.weights = {t.MEAN: folding.folded(rows, first, w), t.FIT: flat}
+        flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1), np.zeros(2 * n, np.int64), 2 * np.arange(n + 1)
+        self.weights = {t.MEAN: folding.folded(rows, first, w), t.FIT: flat}  # flat: every segment weighs 1
         self.ground, self.before = {}, {}
-        for field, (steps, at) in self.weights.items():
+        for field, weights in self.weights.items():
             self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros(len(rows))
-            folding.grounds(rows, first, w, steps, at, self.ground[field], self.before[field])
+            folding.grounds(rows, first, w, weights, self.ground[field], self.before[field])
         base[:, t.N_MEETING] = self.ground[t.MEAN][:, 2]
 
     def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:
         """Both means where windows that start within the spans are present."""
         for field, weights in self.weights.items():
             gain = np.zeros(len(raw))
-            folding.gains(self.rows, self.first, self.w, *weights, self.before[field], *spans, gain)
+            folding.gains(self.rows, self.first, self.w, weights, self.before[field], *spans, gain)
             raw[:, field] = self.ground[field][:, 0] + gain
 
     def mix(self, raw: Array, low: float, rise: float) -> None:
@@ -129,17 +133,5 @@ class Means:
         """Both means where the largest event fraction gives the chance of present."""
         for field, weights in self.weights.items():
             gain = np.zeros(len(raw))
-            folding.law_gains(self.rows, self.first, self.w, *weights, law, gain)
+            folding.law_gains(self.rows, self.first, self.w, weights, law, gain)
             raw[:, field] = self.ground[field][:, 0] + gain
-
-
-def _ground(timelines: Timelines, w: float, edge: Edge) -> Array:
-    """What is known of every recording before the sweep; segments and seconds heard are those of the random phase."""
-    base = np.zeros((len(timelines), len(t.BASE)))
-    length, recording = timelines.bounds[:, 1] - timelines.bounds[:, 0], timelines.owner
-    base[:, t.N_RECORDINGS], base[:, t.TIME] = 1.0, timelines.lengths
-    base[:, t.EVENT_TIME] = np.bincount(recording, weights=length, minlength=len(timelines))
-    base[:, t.N_EVENTS] = timelines.counts
-    counts = window_counts(timelines.lengths, segment_length=w, phase=None, edge=edge.name.lower())
-    base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counts
-    return base

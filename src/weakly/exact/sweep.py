@@ -1,7 +1,8 @@
 """A window slides over the events: pieces of time on which its cover and its largest event fraction are linear.
 
 An event wholly inside the window has event fraction 1, so at most two events, cut by the window's ends, decide the
-rest: at most five pieces per event.
+rest: at most five pieces per event. One pass adds them up for all criteria at once; whoever needs the pieces themselves
+(means per recording, rules, laws of criteria) has them written down on the way.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE
 from ..compiled import count_up_to, kernel
 from ..events import Timelines
 from ..observer import Observer
@@ -19,231 +19,309 @@ from ..panels import value
 from ..tally import (
     BOUND_TIME,
     COVER_TIME,
+    EVENT_TIME,
+    FIT,
     FP,
     FP_ELSEWHERE,
+    LISTENED,
+    MEAN,
+    N_EVENTS,
     N_FOUND,
+    N_MEETING,
     N_OVERLAPPING,
     N_PRESENT,
+    N_RECORDINGS,
+    N_SEGMENTS,
     OVERLAP_TIME,
+    TIME,
     TP,
 )
 from ..windows import Edge
 
 Array = NDArray[np.float64]
-TRUNCATE, INSIDE, CIRCULAR = int(Edge.TRUNCATE), int(Edge.INSIDE), int(Edge.CIRCULAR)
+INFINITE, TRUNCATE, INSIDE, CIRCULAR = (int(edge) for edge in Edge)
 #: The columns of a piece: where the window starts and for how long, then its cover, counted width (both in seconds) and
 #: largest event fraction at both ends of the piece.
 START, SPAN, COVER0, COVER1, WIDTH0, WIDTH1, FRACTION0, FRACTION1 = range(8)
 
 
-def tied(criteria: Array) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Sorted criteria lowered by the tolerance for ties, their first index per 1/1024, and their order.
-
-    The table makes "how many criteria does this event fraction satisfy" a step or two, however many criteria there are.
-    """
-    order = np.argsort(criteria, kind="stable")
-    limits = criteria[order] * (1 - TIE)
-    table = np.searchsorted(limits, np.arange(1025) / 1024, side="right").astype(np.float64)
-    return limits, table, order
-
-
 @kernel
-def satisfied(h: float, limits: Any, table: Any) -> int:
-    """How many of the sorted criteria the event fraction h satisfies; arguments as from :func:`tied`."""
-    j = int(table[min(int(h * 1024), 1024)])
+def satisfied(h: float, limits: Any, table: Any) -> Any:
+    """How many of the sorted criteria the event fraction h satisfies; arguments as from ``Observers.sorted``."""
+    j = table[min(int(h * 1024), 1024)]
     while j < limits.shape[0] and limits[j] <= h:
         j += 1
     return j
 
 
 @kernel
-def _counted(s: float, w: float, length: float, mode: int) -> float:
-    """The seconds of the window (s, s + w) that count."""
-    if mode != TRUNCATE:
-        return w
+def _counted(s: float, w: float, length: float) -> float:
+    """The seconds of the window (s, s + w) within the recording."""
     return max(0.0, min(s + w, length) - max(s, 0.0))
 
 
 @kernel
-def _emit(
-    out: Any, g: int, s: float, t: float, c0: float, c1: float, h0: float, h1: float, w0: float, w1: float
-) -> int:
-    if t > s:
-        out[g, START], out[g, SPAN], out[g, COVER0], out[g, COVER1] = s, t - s, c0, c1
-        out[g, WIDTH0], out[g, WIDTH1], out[g, FRACTION0], out[g, FRACTION1] = w0, w1, h0, h1
-        g += 1
-    return g
+def _ends(bounds: Any, length: float, mode: int) -> Any:
+    """Onsets and offsets of one recording in one row; on a circle two turns of them."""
+    x = bounds.reshape(-1)
+    if mode != CIRCULAR:
+        return x
+    n = x.shape[0]
+    out = np.empty(2 * n)
+    for i in range(n):
+        out[i], out[n + i] = x[i], x[i] + length
+    return out
 
 
 @kernel
-def pieces(bounds: Any, starts: Any, lengths: Any, w: float, mode: int) -> tuple[Any, Any]:
-    """The pieces of all recordings (columns as named above), and where each recording's begin."""
-    per_event = 24 if mode == CIRCULAR else 12
-    out = np.empty((per_event * bounds.shape[0] + 8 * lengths.shape[0], 8))
+def _ground(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
+    """What is known of a recording before the sweep: segments and seconds heard are those of the random phase, as
+    :func:`weakly.windows.window_counts` has them."""
+    base[:] = 0.0
+    base[N_RECORDINGS], base[TIME], base[N_EVENTS] = 1.0, length, bounds.shape[0]
+    for e in range(bounds.shape[0]):
+        base[EVENT_TIME] += bounds[e, 1] - bounds[e, 0]
+    if mode == INSIDE:
+        base[N_SEGMENTS] = max(0.0, length - w) / w
+    else:
+        base[N_SEGMENTS] = length / w if mode == CIRCULAR else length / w + 1.0
+    base[LISTENED] = base[N_SEGMENTS] * w if mode in (INSIDE, INFINITE) else length
+
+
+@kernel
+def most_pieces(n_events: int, n_recordings: int, mode: int) -> int:
+    """How many pieces there can be."""
+    return (24 if mode == CIRCULAR else 12) * n_events + 8 * n_recordings + 1
+
+
+@kernel
+def sweep(
+    bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any
+) -> Any:
+    """The measures of every recording for sorted criteria, (limits, table, values), into ``raw`` and ``base``, but for
+    the means; the pieces go into ``rows`` unless it is empty, and what comes back is where each recording's begin.
+
+    Between its two event fractions a piece adds a polynomial in the criterion, below a constant. Both go into an array
+    of differences, which is summed up from the highest criterion down; where the polynomial's coefficients would swamp
+    the result (events far longer than the window) it is evaluated instead.
+    """
+    limits, table, gammas = criteria
+    n_criteria = limits.shape[0]
+    curves = np.zeros((n_criteria + 1, 8))  # of the present length: 1, g; cover: 1, g, g^2; missing width: 1, g, g^2
+    points = np.zeros((n_criteria + 1, 3))
+    noticed = np.zeros((n_criteria + 1, 2))  # events, and their seconds, that satisfy so many criteria
+    keep = rows.shape[0] > 0
     first = np.zeros(lengths.shape[0] + 1, np.int64)
     g = 0
     for r in range(lengths.shape[0]):
-        length = lengths[r]
-        low, high = -np.inf, np.inf
-        cut0, cut1 = np.inf, np.inf
-        if mode == INSIDE:
-            low, high = 0.0, length - w
-            cut0, cut1 = low, high
-        elif mode == CIRCULAR:
-            low, high = 0.0, length
-            cut0, cut1 = low, high
-        elif mode == TRUNCATE:
+        length, own = lengths[r], bounds[starts[r] : starts[r + 1]]
+        _ground(own, length, w, mode, base[r])
+        x = _ends(own, length, mode)
+        low, high, cut0, cut1 = -np.inf, np.inf, np.inf, np.inf
+        if mode == TRUNCATE:
             cut0, cut1 = min(0.0, length - w), max(0.0, length - w)
-        m = starts[r + 1] - starts[r]
-        turns = 2 if mode == CIRCULAR else 1
-        x = np.empty(2 * m * turns)
-        for turn in range(turns):
-            for e in range(m):
-                x[2 * (turn * m + e)] = bounds[starts[r] + e, 0] + turn * length
-                x[2 * (turn * m + e) + 1] = bounds[starts[r] + e, 1] + turn * length
-        n = x.shape[0]
+        elif mode != INFINITE:
+            cut0, cut1 = 0.0, length if mode == CIRCULAR else length - w
+            low, high = cut0, cut1
+        full, full_cover, full_missing = 0.0, 0.0, 0.0  # where a whole event is inside: present for every criterion
+        total, total_cover, total_missing, bound = 0.0, 0.0, 0.0, 0.0
+        n, i, j, cover, s = x.shape[0], 0, 0, 0.0, np.inf
         if n > 0 and high > low:
-            i, j, s, cover = 0, 0, x[0] - w, 0.0
-            while i < n and s < high:
-                t = x[i]
-                if j < n:
-                    t = min(t, x[j] - w)
-                if cut0 > s:
-                    t = min(t, cut0)
-                if cut1 > s:
-                    t = min(t, cut1)
-                span = max(0.0, t - s)
-                in_left, in_right = i % 2 == 1, j % 2 == 1
-                cover1 = cover + span * (j % 2 - i % 2)
-                if i == j and in_left:
-                    cover = cover1 = w  # no rounding inside a long event
+            s = x[0] - w
+        while i < n and s < high:
+            t = x[i]
+            if j < n:
+                t = min(t, x[j] - w)
+            if s < cut0:
+                t = min(t, cut0)
+            elif s < cut1:
+                t = min(t, cut1)
+            span = t - s
+            in_left, in_right = i & 1, j & 1
+            cover1 = cover + span * (in_right - in_left)
+            if i == j:  # no rounding inside a long event, none in silence
+                cover = w if in_left == 1 else 0.0
+                cover1 = cover
+            if span > 0.0 and s >= low and (i < j or in_left == 1):
+                w0, w1 = w, w
+                if mode == TRUNCATE and (s < 0.0 or t > length - w):
+                    w0, w1 = _counted(s, w, length), _counted(t, w, length)
+                u = 1.0  # how far along the piece the largest fraction changes hands
+                hz, h2 = 1.0, 1.0
+                if (i + 1) >> 1 < j >> 1:
+                    h0, h1 = 1.0, 1.0
                 elif i == j:
-                    cover = cover1 = 0.0
-                if span > 0.0 and (i < j or in_left):
-                    mid = 0.5 * (s + t)
-                    if low <= mid <= high:
-                        w0, w1 = _counted(s, w, length, mode), _counted(t, w, length, mode)
-                        if (i + 1) // 2 <= j // 2 - 1:
-                            g = _emit(out, g, s, t, cover, cover1, 1.0, 1.0, w0, w1)
-                        elif i == j:
-                            h = w / (x[i] - x[i - 1])
-                            g = _emit(out, g, s, t, cover, cover1, h, h, w0, w1)
+                    h0 = w / (x[i] - x[i - 1])
+                    h1 = h0
+                elif in_right == 0:
+                    d = x[i] - x[i - 1]
+                    h0, h1 = (x[i] - s) / d, (x[i] - t) / d
+                elif in_left == 0:
+                    d = x[j] - x[j - 1]
+                    h0, h1 = (s + w - x[j - 1]) / d, (t + w - x[j - 1]) / d
+                else:
+                    d = x[i] - x[i - 1]
+                    l0, l1 = (x[i] - s) / d, (x[i] - t) / d
+                    d = x[j] - x[j - 1]
+                    h0, h1 = (s + w - x[j - 1]) / d, (t + w - x[j - 1]) / d
+                    if (l0 - h0) * (l1 - h1) < 0.0:
+                        u = (l0 - h0) / ((l0 - h0) - (l1 - h1))
+                        hz = l0 + u * (l1 - l0)
+                    h0, h1 = max(l0, h0), max(l1, h1)
+                c0, c1, v0, v1, at, step = cover, cover1, w0, w1, s, span
+                if u < 1.0:  # first the part before the change
+                    step = u * span
+                    h2, h1 = h1, hz
+                    c1, v1 = cover + u * (cover1 - cover), w0 + u * (w1 - w0)
+                while True:
+                    if keep:
+                        rows[g, START], rows[g, SPAN], rows[g, COVER0], rows[g, COVER1] = at, step, c0, c1
+                        rows[g, WIDTH0], rows[g, WIDTH1], rows[g, FRACTION0], rows[g, FRACTION1] = v0, v1, h0, h1
+                        g += 1
+                    area, lack = step * (c0 + c1) / 2, step * (w - (v0 + v1) / 2)
+                    f0, f1 = 2 * c0 - v0, 2 * c1 - v1  # max(c, w - c) = (w + |2 c - w|) / 2
+                    a0, a1 = abs(f0), abs(f1)
+                    best = (a0 + a1) / 2
+                    if f0 * f1 < 0.0:
+                        best -= a0 * a1 / (a0 + a1)
+                    total += step
+                    total_cover += area
+                    total_missing += lack
+                    bound += step * best
+                    if h0 == h1:
+                        k = n_criteria if h0 == 1.0 else satisfied(h0, limits, table)
+                        if k == n_criteria:
+                            full += step
+                            full_cover += area
+                            full_missing += lack
                         else:
-                            left, right = 1.0, 1.0
-                            l0, l1, r0, r1 = 0.0, 0.0, 0.0, 0.0
-                            if in_left:
-                                left = x[i] - x[i - 1]
-                                l0, l1 = (x[i] - s) / left, (x[i] - t) / left
-                            if in_right:
-                                right = x[j] - x[j - 1]
-                                r0, r1 = (s + w - x[j - 1]) / right, (t + w - x[j - 1]) / right
-                            if in_left and in_right and (l0 - r0) * (l1 - r1) < 0.0:
-                                u = (l0 - r0) / ((l0 - r0) - (l1 - r1))
-                                z = s + u * span
-                                cz, wz = cover + u * (cover1 - cover), w0 + u * (w1 - w0)
-                                hz = l0 + u * (l1 - l0)
-                                g = _emit(out, g, s, z, cover, cz, max(l0, r0), hz, w0, wz)
-                                g = _emit(out, g, z, t, cz, cover1, hz, max(l1, r1), wz, w1)
+                            curves[k, 0] += step
+                            curves[k, 2] += area
+                            curves[k, 5] += lack
+                    else:
+                        up = h1 > h0  # b at the bottom, t at the top
+                        hb, ht = (h0, h1) if up else (h1, h0)
+                        k1 = satisfied(ht, limits, table)
+                        if k1 > 0:
+                            k0 = satisfied(hb, limits, table)
+                            ct, cb = (c1, c0) if up else (c0, c1)
+                            rate, bend = step / (ht - hb), (ct - cb) / step / 2
+                            if k0 == k1:
+                                curves[k0, 0] += step
+                                curves[k0, 2] += area
+                                curves[k0, 5] += lack
+                            elif rate > 32 * w:
+                                curves[k0, 0] += step
+                                curves[k0, 2] += area
+                                curves[k0, 5] += lack
+                                mt, mb = (w - v1, w - v0) if up else (w - v0, w - v1)
+                                for k in range(k0, k1):
+                                    y = min(max(rate * (ht - gammas[k]), 0.0), step)
+                                    points[k, 0] += y
+                                    points[k, 1] += y * (ct - bend * y)
+                                    points[k, 2] += y * (mt - (mt - mb) / step / 2 * y)
                             else:
-                                g = _emit(out, g, s, t, cover, cover1, max(l0, r0), max(l1, r1), w0, w1)
-                while i < n and x[i] <= t:
-                    i += 1
-                while j < n and x[j] - w <= t:
-                    j += 1
-                s, cover = t, cover1
+                                z = rate * ht  # present over z - rate * g from the top
+                                p0, p1, p2 = z * (ct - bend * z), rate * (2 * bend * z - ct), -bend * rate * rate
+                                curves[k1, 0] += z
+                                curves[k1, 1] -= rate
+                                curves[k1, 2] += p0
+                                curves[k1, 3] += p1
+                                curves[k1, 4] += p2
+                                curves[k0, 0] += step - z
+                                curves[k0, 1] += rate
+                                curves[k0, 2] += area - p0
+                                curves[k0, 3] -= p1
+                                curves[k0, 4] -= p2
+                                if v0 != w or v1 != w:
+                                    mt, mb = (w - v1, w - v0) if up else (w - v0, w - v1)
+                                    bend = (mt - mb) / step / 2
+                                    p0, p1, p2 = z * (mt - bend * z), rate * (2 * bend * z - mt), -bend * rate * rate
+                                    curves[k1, 5] += p0
+                                    curves[k1, 6] += p1
+                                    curves[k1, 7] += p2
+                                    curves[k0, 5] += lack - p0
+                                    curves[k0, 6] -= p1
+                                    curves[k0, 7] -= p2
+                    if u >= 1.0:
+                        break
+                    at, step = at + step, span - step
+                    c0, c1, v0, v1, h0, h1, u = c1, cover1, v1, w1, hz, h2, 1.0
+            while i < n and x[i] <= t:
+                i += 1
+            while j < n and x[j] - w <= t:
+                j += 1
+            s, cover = t, cover1
         first[r + 1] = g
-    return out[:g], first
+        base[r, OVERLAP_TIME], base[r, COVER_TIME] = total - total_missing / w, total_cover / w
+        base[r, N_OVERLAPPING] = total / w
+        base[r, BOUND_TIME] = (total - total_missing / w + bound / w) / 2
+        base[r, N_MEETING] = np.nan
+        _noticed(own, length, w, mode, criteria, noticed, raw[r])
+        b0, b1, b2, b3, b4, b5, b6, b7 = full, 0.0, full_cover, 0.0, 0.0, full_missing, 0.0, 0.0
+        for k in range(n_criteria - 1, -1, -1):
+            y = gammas[k]
+            b0 += curves[k + 1, 0]
+            b1 += curves[k + 1, 1]
+            b2 += curves[k + 1, 2]
+            b3 += curves[k + 1, 3]
+            b4 += curves[k + 1, 4]
+            b5 += curves[k + 1, 5]
+            b6 += curves[k + 1, 6]
+            b7 += curves[k + 1, 7]
+            present = b0 + y * b1 + points[k, 0]
+            tp = b2 + y * (b3 + y * b4) + points[k, 1]
+            lack = b5 + y * (b6 + y * b7) + points[k, 2]
+            raw[r, k, TP] = tp / w
+            raw[r, k, FP] = present - (lack + tp) / w
+            raw[r, k, FP_ELSEWHERE] = 0.0
+            raw[r, k, N_PRESENT] = present / w
+            raw[r, k, MEAN] = np.nan
+            raw[r, k, FIT] = np.nan
+        curves[:, :] = 0.0
+        points[:, :] = 0.0
+    return first
+
+
+@kernel
+def _noticed(own: Any, length: float, w: float, mode: int, criteria: Any, noticed: Any, raw: Any) -> None:
+    r"""The expected number of found events for sorted criteria, into ``raw``.
+
+    Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` notice the event; if that is :math:`\Lambda` long, some
+    window of a grid does so with probability :math:`\min(1, \Lambda / d_q)`.
+    """
+    limits, table, gammas = criteria
+    n_criteria = limits.shape[0]
+    if mode == INSIDE:
+        raw[:, N_FOUND] = 0.0
+        for e in range(own.shape[0]):
+            a, b = own[e, 0], own[e, 1]
+            most = n_criteria if b - a <= w else satisfied(w / (b - a), limits, table)
+            for k in range(most):
+                y = gammas[k] * (b - a)
+                span = min(b - y, length - w) - max(a - w + y, 0.0)
+                raw[k, N_FOUND] += min(1.0, max(0.0, span) / w)
+        return
+    count, seconds = 0.0, 0.0
+    for e in range(own.shape[0]):
+        d = own[e, 1] - own[e, 0]
+        if d <= w:
+            count += 1.0
+            seconds += d
+        else:
+            k = satisfied(w / d, limits, table)
+            noticed[k, 0] += 1.0
+            noticed[k, 1] += d
+    for k in range(n_criteria - 1, -1, -1):
+        count += noticed[k + 1, 0]
+        seconds += noticed[k + 1, 1]
+        raw[k, N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
+    noticed[:, :] = 0.0
 
 
 @kernel
 def _sizes(row: Any) -> tuple[float, float, float, float, float]:
     return row[SPAN], row[COVER0], row[COVER1], row[WIDTH0], row[WIDTH1]
-
-
-@kernel
-def totals(rows: Any, first: Any, w: float, base: Any) -> None:
-    """What does not depend on the criterion: overlap, cover and best time, expected number of overlapping segments."""
-    for r in range(first.shape[0] - 1):
-        for i in range(first[r], first[r + 1]):
-            span, c0, c1, w0, w1 = _sizes(rows[i])
-            base[r, OVERLAP_TIME] += span * (w0 + w1) / 2 / w
-            base[r, COVER_TIME] += span * (c0 + c1) / 2 / w
-            base[r, N_OVERLAPPING] += span / w
-            f0, f1 = 2 * c0 - w0, 2 * c1 - w1  # max(c, w - c) = (w + |2 c - w|) / 2
-            if f0 * f1 < 0:
-                area = (f0 * f0 + f1 * f1) / (2 * (abs(f0) + abs(f1)))
-            else:
-                area = (abs(f0) + abs(f1)) / 2
-            base[r, BOUND_TIME] += span * ((w0 + w1) / 2 + area) / 2 / w
-
-
-@kernel
-def at_criteria(rows: Any, first: Any, w: float, limits: Any, table: Any, gammas: Any, raw: Any) -> None:
-    """Present time and cover for sorted criteria, from the time on which the event fraction is below each.
-
-    A piece adds a polynomial in the criterion between its two event fractions and a constant above. Where many criteria
-    lie between, the polynomial goes into a difference array; else, and where its coefficients would swamp the result
-    (events far longer than the window), it is evaluated.
-    """
-    n_criteria = limits.shape[0]
-    steps = np.zeros((n_criteria + 1, 3))  # absent length, cover, width from this criterion on
-    curves = np.zeros((n_criteria + 1, 8))
-    points = np.zeros((n_criteria, 3))
-    for r in range(first.shape[0] - 1):
-        steps[:, :], curves[:, :], points[:, :] = 0.0, 0.0, 0.0
-        length, cover, width = 0.0, 0.0, 0.0
-        for i in range(first[r], first[r + 1]):
-            span, c0, c1, w0, w1 = _sizes(rows[i])
-            h0, h1 = rows[i, FRACTION0], rows[i, FRACTION1]
-            area_c, area_w = span * (c0 + c1) / 2, span * (w0 + w1) / 2
-            length += span
-            cover += area_c
-            width += area_w
-            if h0 > h1:
-                h0, h1, c0, c1, w0, w1 = h1, h0, c1, c0, w1, w0
-            top = satisfied(h1, limits, table)
-            if top < n_criteria:
-                steps[top, 0] += span
-                steps[top, 1] += area_c
-                steps[top, 2] += area_w
-            if h1 <= h0:
-                continue
-            low = satisfied(h0, limits, table)
-            if low >= top:
-                continue
-            rate = span / (h1 - h0)
-            bend_c, bend_w = (c1 - c0) / span / 2, (w1 - w0) / span / 2
-            if top - low <= 8 or rate > 32 * w:
-                for k in range(low, top):
-                    x = min(max(rate * (gammas[k] - h0), 0.0), span)
-                    points[k, 0] += x
-                    points[k, 1] += x * (c0 + bend_c * x)
-                    points[k, 2] += x * (w0 + bend_w * x)
-            else:
-                z = -rate * h0
-                for sign, k in ((1.0, low), (-1.0, top)):
-                    curves[k, 0] += sign * z
-                    curves[k, 1] += sign * rate
-                    curves[k, 2] += sign * z * (c0 + bend_c * z)
-                    curves[k, 3] += sign * rate * (c0 + 2 * bend_c * z)
-                    curves[k, 4] += sign * rate * rate * bend_c
-                    curves[k, 5] += sign * z * (w0 + bend_w * z)
-                    curves[k, 6] += sign * rate * (w0 + 2 * bend_w * z)
-                    curves[k, 7] += sign * rate * rate * bend_w
-        for k in range(n_criteria):
-            if k > 0:
-                for q in range(3):
-                    steps[k, q] += steps[k - 1, q]
-                for q in range(8):
-                    curves[k, q] += curves[k - 1, q]
-            x = gammas[k]
-            absent = steps[k, 0] + points[k, 0] + curves[k, 0] + x * curves[k, 1]
-            absent_c = steps[k, 1] + points[k, 1] + curves[k, 2] + x * (curves[k, 3] + x * curves[k, 4])
-            absent_w = steps[k, 2] + points[k, 2] + curves[k, 5] + x * (curves[k, 6] + x * curves[k, 7])
-            raw[r, k, TP] = (cover - absent_c) / w
-            raw[r, k, FP] = ((width - absent_w) - (cover - absent_c)) / w
-            raw[r, k, FP_ELSEWHERE] = 0.0
-            raw[r, k, N_PRESENT] = (length - absent) / w
 
 
 @kernel
@@ -313,41 +391,6 @@ def panel_end(at: float, h0: float, h1: float, edges: Any) -> float:
         k = count_up_to(edges, h - 1e-12) - 1
         to = (edges[k] - h0) / (h1 - h0) if k >= 0 else 1.0
     return 1.0 if to >= 1.0 - 1e-12 or to <= at else to
-
-
-@kernel
-def found_at(bounds: Any, starts: Any, lengths: Any, w: float, mode: int, gammas: Any, limits: Any, raw: Any) -> None:
-    r"""The expected number of found events per recording for sorted criteria, into ``raw``.
-
-    Windows that start in :math:`[a - d_q + x_0,\; b - x_0]` notice the event; if that is :math:`\Lambda` long, some
-    window of a grid does so with probability :math:`\min(1, \Lambda / d_q)`.
-    """
-    n_criteria = gammas.shape[0]
-    feasible = np.zeros((n_criteria + 1, 2))  # events and their seconds that first fail at this criterion
-    for r in range(lengths.shape[0]):
-        feasible[:, :] = 0.0
-        for k in range(n_criteria):
-            raw[r, k, N_FOUND] = 0.0
-        for e in range(starts[r], starts[r + 1]):
-            a, b = bounds[e, 0], bounds[e, 1]
-            d = b - a
-            last = n_criteria
-            if d > w:
-                last = count_up_to(limits, w / d)
-            if mode == INSIDE:
-                for k in range(last):
-                    x = gammas[k] * d
-                    span = min(b - x, lengths[r] - w) - max(a - w + x, 0.0)
-                    raw[r, k, N_FOUND] += min(1.0, max(0.0, span) / w)
-            else:
-                feasible[last, 0] += 1.0
-                feasible[last, 1] += d
-        if mode != INSIDE:
-            count, seconds = 0.0, 0.0
-            for k in range(n_criteria - 1, -1, -1):
-                count += feasible[k + 1, 0]
-                seconds += feasible[k + 1, 1]
-                raw[r, k, N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
 
 
 def present_starts(timelines: Timelines, w: float, who: Observer, mode: int) -> tuple[Array, NDArray[np.int64]]:

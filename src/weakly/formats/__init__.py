@@ -5,7 +5,21 @@
 
 from __future__ import annotations
 
-from . import answers, audioset, binary, dcase, documents, labelstudio, plain, raven, surveys, tiers, tracks
+from . import (
+    answers,
+    audioset,
+    binary,
+    boris,
+    dcase,
+    documents,
+    labelstudio,
+    plain,
+    raven,
+    surveys,
+    tiers,
+    tracks,
+    videos,
+)
 from .io import read, read_answers, write
 from .lengths import read_examined, read_lengths
 from .lint import Check, Finding, check
@@ -13,9 +27,9 @@ from .registry import FORMATS, Format, detect, register
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _family in (
-    binary.READERS, documents.DOCUMENTS, labelstudio.READERS, documents.READERS, audioset.READERS, answers.READERS,
-    dcase.READERS, plain.TOOLS, raven.READERS, tracks.READERS, surveys.READERS, tiers.READERS, tracks.TRACKS,
-    plain.TABLES,
+    binary.READERS, boris.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, videos.READERS, documents.READERS,
+    audioset.READERS, answers.READERS, dcase.READERS, boris.READERS, plain.TOOLS, raven.READERS, tracks.READERS,
+    surveys.READERS, tiers.READERS, tracks.TRACKS, plain.TABLES,
 ):  # fmt: skip
     register(*_family, last=True)
 

@@ -42,7 +42,8 @@ def sniff_clips(source: Source) -> bool:
 
 def read_clips(source: Source) -> Rows:
     """The answers; a clip without an annotation has not been answered yet and is passed over."""
-    source.columns = {"present": "annotation", **source.columns}
+    label = {"label": "label"} if "label" in source.names else {}  # ours, even where all labels are empty
+    source.columns = {"present": "annotation", **label, **source.columns}
     return rows_of(Table.read(source))
 
 

@@ -44,11 +44,12 @@ def read_parquet(source: Source) -> Rows:
     optional("pyarrow", extra="formats")
     frame = _opened(source, "Parquet", lambda: pd.read_parquet(io.BytesIO(source.data)))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
-    columns = [_column(frame.iloc[:, k]) for k in range(frame.shape[1])]
+    columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(Table(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
 
 
-def _column(column: pd.Series) -> Any:
+def column_values(column: pd.Series) -> Any:
+    """The column as tables hold it: numbers as an array, all else as texts."""
     kind = getattr(column.dtype, "kind", "O")
     if kind in "fiu":
         return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()

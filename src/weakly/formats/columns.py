@@ -20,63 +20,77 @@ from .times import MISSING, UNITS, kind_of
 from .vocabulary import is_vocabulary
 
 #: Names of recordings, from files over ids to people: a column of an earlier line is preferred.
-_FILES = (
-    "recording filename file file_name fname audio_filename audiofilename audio_file audio_file_name audio_path "
-    "audio_name wav wav_file wavfile wav_path wav_name sound_file soundfile sound_filename media_file media_file_name "
-    "media_path begin_file in_file video_file video_path video_filename video_file_name source_file eeg_file edf "
-    "edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id datei "
-    "dateiname fichier nom_fichier archivo nombre_archivo arquivo bestand filnamn 文件名 文件 ファイル名 файл"
-)
-_IDS = (
-    "recording_id recording_name recordingid record record_id record_name rec rec_id video video_id video_name videoid "
-    "vid vid_id youtube_id yt_id ytid clip clip_id clip_name clipid audio audio_id track track_id track_name song "
-    "song_id song_name observation_id observation soundscape soundscape_id segment_id media media_id media_name "
-    "episode episode_id trace trace_id trace_name stream item item_id asset_id source utterance_id conversation_id "
-    "meeting_id recordid aufnahme aufnahme_id enregistrement grabacion grabación gravacao gravação opname subject_ids "
-    "night deployment deployment_id"
-)
-_PEOPLE = (
-    "subject subject_id subjectid sub participant participant_id patient patient_id patientid session session_id "
-    "sessionid run run_id trial trial_id case case_id animal animal_id proband patientin sujet paciente"
-)
+_FILES = """
+    recording filename file file_name fname audio_filename audiofilename audio_file audio_file_name audio_path
+    audio_name wav wav_file wavfile wav_path wav_name sound_file sound_files soundfile sound_filename media_file
+    media_file_name media_path begin_file in_file video_file video_path video_filename video_file_name source_file
+    eeg_file edf edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id
+    datei dateiname fichier nom_fichier archivo nombre_archivo arquivo bestand filnamn 文件名 文件 ファイル名 файл
+"""
+_IDS = """
+    recording_id recording_name recordingid record record_id record_name rec rec_id video video_id video_name videoid
+    vid vid_id youtube_id yt_id ytid clip clip_id clip_name clipid audio audio_id track track_id track_name song
+    song_id song_name observation_id observation soundscape soundscape_id segment_id media media_id media_name episode
+    episode_id trace trace_id trace_name stream item item_id asset_id source utterance_id conversation_id meeting_id
+    recordid aufnahme aufnahme_id enregistrement grabacion grabación gravacao gravação opname subject_ids night
+    deployment deployment_id
+"""
+_PEOPLE = """
+    subject subject_id subjectid sub participant participant_id patient patient_id patientid session session_id
+    sessionid run run_id trial trial_id case case_id animal animal_id proband patientin sujet paciente
+"""
 _WEAK = "id key uuid name"
 _TIERS = (_FILES, _IDS, _PEOPLE, _WEAK)
 
 NAMES: dict[str, str] = {
     "recording": " ".join(_TIERS),
-    "onset": "onset start start_time starttime begin begin_time begintime event_onset event_start onset_time "
-    "time_start "
-    "start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset "
-    "start_sample begin_sample first xmin "
-    "start_datetime begin_datetime start_date_time anfang beginn debut début inicio início start_in time timestamp",
-    "offset": "offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end "
-    "end_timestamp stop_timestamp t_end "
-    "tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time ende fin fim einde",
-    "length": "duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion "
-    "duración duração lengte",
-    "label": "class_name event_label label label_name class species common_name species_name annotation behavior "
-    "behaviour trial_type event_type event_class event_name event action action_name action_class action_label "
-    "activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags category "
-    "category_name kind description species_code ebird_code primary_label scientific_name speaker speaker_id "
-    "speaker_name "
-    "state stage sleep_stage phase label_id labels type target verb code klasse art espece espèce especie étiquette "
-    "etiqueta bezeichnung soort value text sound name",
-    "annotator": "annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler "
-    "labeller labeler_id user user_id user_name username worker worker_id coder coder_id observer observer_id expert "
-    "expert_id analyst completed_by created_by reviewer reviewer_id listener listener_id scorer scored_by person "
-    "initials anotador annotateur beobachter",
+    "onset": """
+        onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start
+        start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset
+        start_sample begin_sample first xmin start_datetime begin_datetime start_date_time anfang beginn debut début
+        inicio início start_in time timestamp
+    """,
+    "offset": """
+        offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end end_timestamp
+        stop_timestamp t_end tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time
+        ende fin fim einde
+    """,
+    "length": """
+        duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion duración
+        duração lengte
+    """,
+    "label": """
+        class_name event_label label label_name class species common_name species_name annotation behavior behaviour
+        trial_type stim_type annotation_type event_type event_class event_name event action action_name action_class
+        action_label activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags
+        category category_name kind description species_code ebird_code primary_label scientific_name speaker
+        speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
+        espèce especie étiquette etiqueta bezeichnung soort value text sound name
+    """,
+    "annotator": """
+        annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
+        labeler_id user user_id user_name username worker worker_id coder coder_id observer observer_id expert
+        expert_id analyst completed_by created_by reviewer reviewer_id listener listener_id scorer scored_by person
+        initials anotador annotateur beobachter
+    """,
     "confidence": "confidence score probability prob conf likelihood certainty",
-    "recording_length": "recording_length recording_duration file_duration file_length audio_duration audio_length "
-    "audio_len clip_duration clip_length video_duration video_length media_duration total_length total_duration "
-    "soundfile_duration track_duration record_duration",
+    "recording_length": """
+        recording_length recording_duration file_duration file_length audio_duration audio_length audio_len
+        clip_duration clip_length video_duration video_length media_duration total_length total_duration
+        soundfile_duration track_duration record_duration
+    """,
     "annotated": "annotated",
-    "present": "present presence answer answers response is_present detected choice vote judgement judgment verdict "
-    "annotation antwort réponse respuesta",
+    "present": """
+        present presence answer answers response is_present detected choice vote judgement judgment verdict annotation
+        antwort réponse respuesta
+    """,
     "query": "query query_id",
     "seconds": "seconds lead_time",
     "rate": "sample_rate sampling_rate samplerate sampling_frequency fs sr fps frame_rate framerate",
-    "origin": "recording_start recording_start_time file_start file_start_time recording_datetime file_datetime "
-    "recording_date_time start_of_recording file_start_datetime recording_begin orig_time",
+    "origin": """
+        recording_start recording_start_time file_start file_start_time recording_datetime file_datetime
+        recording_date_time start_of_recording file_start_datetime recording_begin orig_time
+    """,
 }
 ROLES = tuple(NAMES)
 _WORDS: dict[str, dict[str, int]] = {
@@ -84,12 +98,12 @@ _WORDS: dict[str, dict[str, int]] = {
 }
 _TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 # Columns that are never the recording nor the label, whatever is in them.
-_ASIDE_NAMES = (
-    "notes note comment comments remark remarks memo split subset fold set partition site location station date day "
-    "month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude "
-    "lat lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather "
-    "comment_start comment_stop test_status behavior_type behavioral_category"
-)
+_ASIDE_NAMES = """
+    notes note comment comments remark remarks memo split subset fold set partition site location station date day
+    month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude lat
+    lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather comment_start
+    comment_stop test_status behavior_type behavioral_category
+"""
 _ASIDE = frozenset(_ASIDE_NAMES.split())
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 _BITS = {"presence", "detected", "vote", "verdict"}
@@ -97,6 +111,9 @@ _BITS = {"presence", "detected", "vote", "verdict"}
 _PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
 _MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 _IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
+
+
+_CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
 def normal(name: str) -> tuple[str, str]:
@@ -299,8 +316,8 @@ def _decides(one: np.ndarray, other: np.ndarray) -> bool:
     return len(pairs) == int(one.max(initial=-1)) + 1
 
 
-def _onsets(found: Roles) -> np.ndarray | None:
-    name = found.names.get("onset")
+def _onsets(found: Roles, role: str = "onset") -> np.ndarray | None:
+    name = found.names.get(role)
     if name is None:
         return None
     values = found.table.columns[name]
@@ -343,6 +360,8 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         candidates[name] = (tier, values)
     if candidates:
         chosen = _finest(found, candidates)
+        if candidates[chosen][0] > 1:
+            _begun_anew(found, chosen, [name for name in free if name not in candidates], kinds)
         found.names["recording"] = chosen
         free.remove(chosen)
         return
@@ -360,8 +379,11 @@ def _recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     ids = [name for name in free if name not in best and _like_ids(found, name, kinds)]
     if "label" not in found.names and not best:
         # one column of words is the label if nothing else could be
-        words = [name for name in ids if kinds[name] == "text"]
-        if len(ids) == 1 and words and not _IDLIKE.search(normal(words[0])[0]) and not _backwards(found, words[0]):
+        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in _PLACES]
+        if len(ids) == 1 and words and not (
+            _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
+            or _IDLIKE.search(normal(words[0])[0])
+        ):  # fmt: skip
             return
     if ids or files:
         name = (files or ids)[0]
@@ -394,11 +416,44 @@ def _like_ids(found: Roles, name: str, kinds: dict[str, str]) -> bool:
     if len(some) < 2:
         return False
     if kinds[name] == "number":
-        whole = all(value.strip().lstrip("-").isdigit() for value in some if value.strip())
-        return whole and len(some) < len(values) and bool(_IDLIKE.search(base)) and _restarts(found, name)
+        whole = all(_whole(value) for value in some)
+        if not whole or len(some) == len(values):
+            return False
+        return (bool(_IDLIKE.search(base)) and _restarts(found, name)) or _separates(found, name)
     if _IDLIKE.search(base):
         return True
-    return _restarts(found, name)
+    return _are_codes(values) or _restarts(found, name) or _separates(found, name)
+
+
+def _whole(text: str) -> bool:
+    try:
+        return not text.strip() or float(text).is_integer()
+    except ValueError:
+        return False
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Whether values are like n1, 2024_siteA: each with a digit and without spaces, some of them repeated."""
+    some = set(values)
+    return all(_CODE.match(value.strip()) for value in some if value.strip()) and 1 < len(some) < len(values)
+
+
+def _separates(found: Roles, name: str) -> bool:
+    """Whether events of one class overlap in the table as a whole, and never those with the same value."""
+    onset, end = _onsets(found), _onsets(found, "offset" if "offset" in found.names else "length")
+    if onset is None or end is None:
+        return False
+    end = end if "offset" in found.names else onset + end
+    label = suited([n for n in found.table.names if n != name], "label")[:1]
+    kind = _codes(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
+
+    def overlaps(codes: np.ndarray) -> int:
+        order = np.lexsort((onset, codes))
+        same = np.diff(codes[order]) == 0
+        return int((same & (onset[order][1:] < end[order][:-1])).sum())
+
+    values = _codes(found.table.columns[name])
+    return overlaps(kind) > 0 == overlaps(kind * (int(values.max(initial=0)) + 1) + values)
 
 
 def _restarts(found: Roles, name: str) -> bool:
@@ -425,30 +480,51 @@ def _backwards(found: Roles, label: str | None) -> bool:
 
 
 def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
-    """The candidate that tells the others; refused where only two together would tell recordings apart."""
-    source = found.table.source
+    """The candidate that tells the others; refused where only several together would tell recordings apart."""
     if len(candidates) == 1:
         return next(iter(candidates))
     codes = {name: _codes(values) for name, (_, values) in candidates.items()}
-    best_tier = min(tier for tier, _ in candidates.values())
-    same = [name for name, (tier, _) in candidates.items() if tier == best_tier]
+    best = min(tier for tier, _ in candidates.values())
+    same = [name for name, (tier, _) in candidates.items() if tier == best]
     first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
-    onset = _onsets(found)
+    joint, parts, onset = codes[first], [first], _onsets(found)
     for other, (tier, values) in candidates.items():
-        if other == first or tier == 3 or _decides(codes[first], codes[other]):
+        if other == first or tier == 3 or _decides(joint, codes[other]) or not set(values) - {""}:
             continue
-        if _decides(codes[other], codes[first]) and tier == best_tier:
-            first = other
-            continue
-        # The same name beside two others: two recordings if the times begin anew, one with two subjects if not.
-        stays = (np.diff(codes[first]) == 0) & (np.diff(codes[other]) != 0)
+        # The same name beside two others: two recordings if the times begin anew, one with two subjects if they run
+        # on; of equals (subject, session) it takes several changes to believe that they do.
+        stays = (np.diff(joint) == 0) & (np.diff(codes[other]) != 0)
         anew = onset is None or bool((stays & (np.diff(onset) < 0)).any())
-        if anew and set(values) - {""}:
-            raise InvalidInput(
-                f"{source.name}: the recording could be {quoted(first)}, or {quoted(first)} together with "
-                f"{quoted(other)}: say --columns recording={first}+{other}, or --columns recording={first}"
-            )
+        if anew or (tier == best and stays.sum() < 4):
+            parts.append(other)
+            joint = _codes(list(zip(joint.tolist(), codes[other].tolist())))
+    if len(parts) > 1:
+        _refuse_pooling(found, parts)
     return first
+
+
+def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[str, str]) -> None:
+    """Refuse a recording within which times begin anew exactly where another column changes: a visit, a tape."""
+    onset = _onsets(found)
+    if onset is None:
+        return
+    codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
+    back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
+    for other in others if back.any() else ():
+        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in _ASIDE - _PLACES:
+            continue
+        values = _codes(found.table.columns[other])
+        change = np.diff(values) != 0
+        if (change[back]).all() and change.sum() < 0.5 * len(change):
+            _refuse_pooling(found, [chosen, other])
+
+
+def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
+    together = " together with ".join(map(quoted, parts))
+    raise InvalidInput(
+        f"{found.table.source.name}: the recording could be {quoted(parts[0])}, or {together}: "
+        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    )
 
 
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -472,6 +548,23 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     if chosen:
         found.names["label"] = chosen[0]
         free.remove(chosen[0])
+
+
+def overlooked(roles: Roles) -> list[str]:
+    """The unused columns that may tell recordings apart: ids finer than the recording and coarser than a row.
+
+    Where no column names the recording, any words that are repeated may.
+    """
+    columns, recording = roles.table.columns, roles.names.get("recording")
+    alone = recording is None and not roles.parts and "recording" not in roles.table.source.columns
+    found = []
+    for name in roles.unused:
+        base, many = normal(name)[0], len(set(columns[name]))
+        numbered = many == len(columns[name]) > 9  # an id for each row
+        if (looks_like_ids(base) and not numbered) or (alone and base not in _ASIDE and many < len(columns[name])):
+            known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
+            found += [] if known else [name]
+    return found
 
 
 def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0, unit: str = "seconds") -> str:

@@ -1,9 +1,9 @@
-"""JSON documents: JAMS, ActivityNet and its cousins (THUMOS, MultiTHUMOS, Charades), AOEF, lists of records."""
+"""JSON documents: JAMS, AOEF, lists of records; and what their readers share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def number(value: Any) -> float:
         return np.inf
 
 
-class _Found:
+class Found:
     """The events of a document as they are met, with their places; columns in which nothing stands are left out."""
 
     def __init__(self, source: Source) -> None:
@@ -64,20 +64,22 @@ class _Found:
         return rows
 
 
-def _guarded(kind: str, reader: Callable[[Source], Rows]) -> Callable[[Source], Rows]:
+def guarded(kind: str, reader: Callable[[Source], Rows]) -> Callable[[Source], Rows]:
     """The reader, for which a list where it expects a name (and the like) is an error of the file."""
 
     def read(source: Source) -> Rows:
         try:
             return reader(source)
-        except (TypeError, AttributeError, KeyError) as error:
+        except InvalidInput:
+            raise
+        except (TypeError, AttributeError, LookupError, ValueError) as error:
             words = " ".join(str(error).split())[:120]
             raise InvalidInput(f"{source.name}: is not {kind} as it should be: {words}") from error
 
     return read
 
 
-def _object(source: Source, kind: str) -> dict[str, Any]:
+def object_of(source: Source, kind: str) -> dict[str, Any]:
     document = source.json()
     if not isinstance(document, dict):
         raise InvalidInput(f"{source.name}: a file of {kind} is a JSON object")
@@ -91,14 +93,14 @@ def sniff_jams(source: Source) -> bool:
 
 def read_jams(source: Source) -> Rows:
     """The observations of every annotation; one without a duration is a point, and so a broken row."""
-    document = _object(source, "JAMS")
+    document = object_of(source, "JAMS")
     annotations = document.get("annotations")
     if not isinstance(annotations, list):
         raise InvalidInput(f"{source.name}: a JAMS file has a list of annotations")
     meta = document.get("file_metadata")
     meta = meta if isinstance(meta, dict) else {}
     name = str(meta.get("title") or source.stem(r"\.jams$"))
-    found = _Found(source)
+    found = Found(source)
     for a, annotation in enumerate(annotations):
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
@@ -155,121 +157,15 @@ def write_jams(events: Events, path: Path) -> list[str]:
                                 "time": 0, "duration": length})  # fmt: skip
         meta = {"title": name, "artist": "", "release": "", "duration": length, "identifiers": {},
                 "jams_version": "0.3.5"}  # fmt: skip
-        _save({"annotations": annotations, "file_metadata": meta, "sandbox": {}}, target)
+        save_json({"annotations": annotations, "file_metadata": meta, "sandbox": {}}, target)
         return []
 
     kept = [w for w in per_recording(events, path, ending=".jams", one=one, kind="JAMS") if "recording name" not in w]
     return found + kept  # the title holds the name
 
 
-def _save(document: Any, path: Path) -> None:
+def save_json(document: Any, path: Path) -> None:
     save(path, [json.dumps(document, ensure_ascii=False, allow_nan=False), "\n"])
-
-
-_SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
-_LABEL = ("label", "class", "category", "action", "sentence", "name", "label_name", "description")
-_LISTS = ("annotations", "actions", "segments", "events")
-
-
-def sniff_videos(source: Source) -> bool:
-    """A JSON object of videos with annotations, actions or timestamps."""
-    text = source.text
-    return text.lstrip()[:1] == "{" and any(
-        f'"{key}"' in text for key in ("segment", "actions", "timestamps", "annotations")
-    )
-
-
-def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
-    """Each video with what is said of it and the list of its events."""
-    document = _object(source, "videos")
-    for key in ("database", "results", "annotations", "videos"):
-        if isinstance(document.get(key), dict):
-            document = document[key]
-            break
-    for name, about in document.items():
-        if isinstance(about, list):
-            yield str(name), {}, about
-        elif isinstance(about, dict):
-            inner = next((about[key] for key in _LISTS if isinstance(about.get(key), list)), None)
-            if inner is None and isinstance(about.get("timestamps"), list):
-                words = about.get("sentences") or about.get("labels") or []
-                if len(words) != len(about["timestamps"]):
-                    source.fail(f"video {name}", "timestamps", "are not as many as sentences or labels")
-                    continue
-                inner = [{"segment": span, "label": word} for span, word in zip(about["timestamps"], words)]
-            if inner is None and not (about.keys() & {"duration", "subset", "duration_second"}):
-                if about:
-                    raise InvalidInput(f"{source.name}: JSON of no known kind: {name!r} holds no list of annotations")
-                inner = []
-            yield str(name), about, inner or []
-
-
-def read_videos(source: Source) -> Rows:
-    """The segments of every video, with its duration and subset; a video without one is empty."""
-    found, lengths, empty, seen = _Found(source), {}, [], 0
-    for name, about, items in _videos(source):
-        seen += 1
-        lengths[name] = next(
-            (number(about[k]) for k in ("duration", "duration_second", "length") if k in about), np.nan
-        )
-        if not items:
-            empty.append(name)
-        for k, item in enumerate(items):
-            place = f"video {name}, annotation {k + 1}"
-            more: dict[str, Any] = {"subset": about.get("subset", "")}
-            span: Any = None
-            label: Any = None
-            if isinstance(item, dict):
-                span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), (list, tuple))), None)
-                if span is None:
-                    first = next(
-                        (item[key] for key in ("start", "onset", "start_time", "t_start") if key in item), None
-                    )
-                    last = next((item[key] for key in ("end", "offset", "end_time", "t_end") if key in item), None)
-                    span = [first, last]
-                label = next((item[key] for key in _LABEL if key in item), None)
-                score = number(item.get("score"))
-                more["confidence"] = score if np.isfinite(score) else np.nan
-            elif isinstance(item, list) and len(item) == 3:  # [class, start, end] or [start, end, class]
-                text = [isinstance(value, str) for value in item]
-                span, label = (item[:2], item[2]) if text[2] and not text[0] else (item[1:], item[0])
-            if not isinstance(span, (list, tuple)) or len(span) != 2:
-                source.fail(place, "segment", "has no start and end")
-                continue
-            found.add(place, name, number(span[0]), number(span[1]), "event" if label is None else label, **more)
-    if not seen:
-        raise InvalidInput(f"{source.name}: JSON of no known kind: no videos with annotations")
-    if not any(found.extra.get("subset", ())):
-        found.extra.pop("subset", None)
-    rows = found.done(lengths, empty)
-    told = f"recording = the videos' names ({seen}), label = label ({len(set(rows.data['label']))})"
-    known = sum(value == value for value in lengths.values())
-    return rows.say(f"{told}, time = segment in seconds, recording_length = duration ({known})")
-
-
-def write_videos(events: Events, path: Path) -> list[str]:
-    """One entry per recording with its duration and its segments, as ActivityNet has them."""
-    frame, listing = events.to_frame(), events.recordings
-    found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
-    groups = frame.groupby("recording", sort=False).indices
-    database: dict[str, Any] = {}
-    onset, offset, label, subset = (frame[c].tolist() if c in frame else [""] * len(frame)
-                                    for c in ("onset", "offset", "label", "subset"))  # fmt: skip
-    score = frame["confidence"].tolist() if "confidence" in frame else [np.nan] * len(frame)
-    for name, length, done in zip(listing.index, listing["length"], listing["annotated"]):
-        if not done:
-            continue
-        mine = [int(i) for i in groups.get(name, [])]
-        entry: dict[str, Any] = {} if length != length else {"duration": length}
-        entry["subset"] = subset[mine[0]] if mine else ""
-        entry["annotations"] = [
-            {"segment": [onset[i], offset[i]], "label": label[i]}
-            | ({} if score[i] != score[i] else {"score": score[i]})
-            for i in mine
-        ]
-        database[name] = entry
-    _save({"version": "weakly", "database": database}, path)
-    return found
 
 
 def sniff_records(source: Source) -> bool:
@@ -298,7 +194,7 @@ _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scien
 def sniff_aoef(source: Source) -> bool:
     """A JSON object with recordings and sound events."""
     return source.is_json and '"recordings"' in source.text and (
-        '"sound_events"' in source.text or '"clip_annotations"' in source.text)  # fmt: skip
+        '"sound_events"' in source.text or '"collection_type"' in source.text)  # fmt: skip
 
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
@@ -327,7 +223,7 @@ def _flat(value: Any) -> list[Any]:
 
 def read_aoef(source: Source) -> Rows:
     """The annotated sound events with their recordings; clips that were annotated and hold nothing are empty."""
-    document = _object(source, "AOEF")
+    document = object_of(source, "AOEF")
     data = document["data"] if isinstance(document.get("data"), dict) else document
 
     def table(key: str, by: str = "uuid") -> dict[Any, dict[str, Any]]:
@@ -338,23 +234,28 @@ def read_aoef(source: Source) -> Rows:
     tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
-    found, untagged = _Found(source), 0
-    for key, item in table("sound_event_annotations").items():
+    found, untagged = Found(source), 0
+    said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
+    looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
+    if not (said or looked):
+        raise InvalidInput(f"{source.name}: is AOEF that lists {count(len(names), 'recording')} and no annotations")
+    for key, item in said.items():
         place = f"annotation {key}"
         sound = sounds.get(item.get("sound_event"))
         if sound is None or sound.get("recording") not in names:
             source.fail(place, "sound_event", "its sound event or recording is not in the file")
             continue
-        own = [tags[tag] for tag in item.get("tags") or () if tag in tags]
+        scored = [tag if isinstance(tag, list) else [tag, 1.0] for tag in item.get("tags") or ()]
+        scored.sort(key=lambda pair: -number(pair[1]))  # of a prediction's tags the likeliest
+        own = [tags[tag] for tag, _ in scored if tag in tags]
         own.sort(key=lambda tag: _KEYS.index(k) if (k := str(tag.get("key", "")).lower()) in _KEYS else len(_KEYS))
         untagged += not own
         onset, offset, low, high = _span(sound.get("geometry"))
         who = person_of(users.get(item.get("created_by"), item.get("created_by") and {"id": item.get("created_by")}))
         found.add(place, names[sound["recording"]], onset, offset, own[0].get("value") if own else "event",
-                  annotator=who, low_frequency=low, high_frequency=high)  # fmt: skip
-    done = {
-        names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in table("clip_annotations").values()
-    }
+                  annotator=who, confidence=number(item.get("score")), low_frequency=low,
+                  high_frequency=high)  # fmt: skip
+    done = {names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in looked}
     heard = (done - {""}) or set(names.values())
     rows = found.done(lengths, [n for n in names.values() if n in heard], [n for n in names.values() if n not in heard])
     if untagged:
@@ -414,17 +315,13 @@ def write_aoef(events: Events, path: Path) -> list[str]:
             for n, done in zip(listing.index, listing["annotated"]) if done
         ],
     }  # fmt: skip
-    _save({"version": "1.1.0", "created_on": "1970-01-01T00:00:00", "data": data}, path)
+    save_json({"version": "1.1.0", "created_on": "1970-01-01T00:00:00", "data": data}, path)
     return [*found, "sample rates and channels, which AOEF wants: written as 48000 Hz and 1"]
 
 
 DOCUMENTS = (
     Format("jams", "JAMS (segment_open)", sniff_jams, read_jams, write_jams, endings=(".jams",)),
-    Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, _guarded("AOEF", read_aoef),
+    Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, guarded("AOEF", read_aoef),
            write_aoef, endings=(".aoef", ".aoef.json")),
 )  # fmt: skip
-READERS = (
-    Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
-           sniff_videos, _guarded("a list of videos", read_videos), write_videos),
-    Format("records", "JSON list of objects, a row each", sniff_records, read_records),
-)  # fmt: skip
+READERS = (Format("records", "JSON list of objects, a row each", sniff_records, read_records),)

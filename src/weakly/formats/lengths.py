@@ -15,11 +15,12 @@ import pandas as pd
 from ..errors import AssumptionWarning, InvalidInput
 from ..results import counted
 from ..symbols import check
-from .columns import normal, roles_of, suited
+from .columns import roles_of, suited
 from .plain import times_of
+from .registry import length_columns
 from .source import Source, quoted
 from .table import Rows, Table
-from .times import UNITS, is_number, numbers
+from .times import is_number, numbers
 
 
 def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, float]:
@@ -55,16 +56,11 @@ def _length_table(source: Source) -> tuple[Table, list[str], tuple[str, list[str
         return table, [name.strip() for name in table.columns["filename"]], ("duration", table.columns["duration"])
     if len(source.header) > 1 and not suited(source.header, "onset"):
         table = Table.read(source)
-        length = [
-            *suited(table.names, "recording_length"),
-            *suited(table.names, "length"),
-            *suited(table.names, "seconds"),
-        ]
+        length = length_columns(table.names)
         if length:
             others = [name for name in table.names if name != length[0]]
             name = suited(others, "recording")[:1] or (others if len(others) == 1 else [])
-            unit = UNITS.get(normal(length[0])[1], 1.0)
-            if name and unit == 1.0:
+            if name:
                 return table, [value.strip() for value in table.columns[name[0]]], (length[0], table.columns[length[0]])
     raise InvalidInput(
         f"{source.name}: recording_length must be seconds, or a file with the columns filename and duration (seconds)"
@@ -74,7 +70,8 @@ def _length_table(source: Source) -> tuple[Table, list[str], tuple[str, list[str
 def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The stretches that were examined: recording, onset, offset (NaN: all of it) and annotator ("": everybody).
 
-    A UEM file, or a table with recording and, if you like, onset and offset and annotator.
+    A UEM file, or a table with recording and, if you like, onset and offset and annotator; or with a column for each
+    annotator that says which recordings are FINISHED (APLOSE's status table).
 
     Examples
     --------
@@ -93,6 +90,12 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
         made = {name: data[name] for name in ("recording", "onset", "offset")}
         return pd.DataFrame({**made, "annotator": ""})
     table = Table.read(source)
+    named, people = suited(table.names, "recording"), [n for n in table.names if _is_status(table.columns[n])]
+    if named and people:  # a column per annotator, as APLOSE tells how far each has come
+        done = [(name, who) for who in people for name, word in zip(table.columns[named[0]], table.columns[who])
+                if word.strip().lower() in ("finished", "done")]  # fmt: skip
+        frame = pd.DataFrame(done, columns=["recording", "annotator"])
+        return frame.assign(onset=np.nan, offset=np.nan)[["recording", "onset", "offset", "annotator"]]
     roles = roles_of(table)
     if "recording" not in roles.names:
         raise InvalidInput(
@@ -109,6 +112,11 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
         )
     who = table.columns[roles.names["annotator"]] if "annotator" in roles.names else [""] * len(table)
     return pd.DataFrame({"recording": names, "onset": onset, "offset": offset, "annotator": who})
+
+
+def _is_status(values: Sequence[str]) -> bool:
+    said = {value.strip().lower() for value in values}
+    return bool(said & {"finished", "done"}) and said <= {"finished", "done", "created", "started", "in progress", ""}
 
 
 def agreed_lengths(found: Sequence[Rows], notes: list[str]) -> dict[str, float]:
@@ -191,5 +199,5 @@ def asked_length(value: Any, on_error: str = "raise") -> float | Mapping[str, fl
         except ValueError as error:
             if isinstance(error, InvalidInput):
                 raise
-            return read_lengths(os.fspath(value), on_error="skip" if on_error == "skip" else "raise")
+            return read_lengths(os.fspath(value), on_error="skip" if "skip" in on_error else "raise")
     return float(check("recording_length", value))

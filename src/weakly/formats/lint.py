@@ -13,9 +13,10 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..parallel import progress_bar
-from ..results import plain
+from ..results import holds, plain
 from .dcase import clip_length
-from .io import FATES, Paths, files_of, read_one, touching_frames
+from .gather import Paths, account_of, files_of, read_one
+from .io import touching_frames
 from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
@@ -29,6 +30,15 @@ _FORMULA = re.compile(r"^[=@]|^[+-]\w+\(")
 _SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
 
 
+#: What a finding may be about; conditions such as ``past_the_end>0`` name them with underscores.
+FINDINGS = (
+    "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
+    "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
+    "unused column", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula", "almost the same",
+    "missing recording", "missing annotation", "not examined", "not annotated",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Finding:
     """One kind of trouble in one file: where it first occurs, how often, and what it probably is."""
@@ -38,6 +48,10 @@ class Finding:
     kind: str
     n: int
     message: str
+
+    def __str__(self) -> str:
+        at, times = "" if self.line is None else f":{self.line}", "" if self.n == 1 else f" [{self.n} times]"
+        return f"{self.file}{at}: {self.kind}{times}: {' '.join(self.message.split())}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,14 @@ class Check:
     def clean(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition holds of the counts: ``findings>0``, ``skipped>=10``, ``past_the_end>0``."""
+        counts = {"findings": len(self.findings), "recordings": self.n_recordings, **self.account}
+        kinds = dict.fromkeys((kind.replace(" ", "_") for kind in FINDINGS), 0)
+        for item in self.findings:
+            kinds[item.kind.replace(" ", "_")] += item.n
+        return holds(condition, {"all": {name: float(n) for name, n in (counts | kinds).items()}})
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""
@@ -137,9 +159,10 @@ def check(
         known = {}
         found.append(Finding(str(files[0]), None, "missing recording", len(lengths), str(error)))
     for rows in tables:
-        found += _times(rows, known, everyone)
+        frame = _frame(rows)
+        found += _times(rows, frame, known, everyone)
         found += _words(rows)
-        found += _kinds(rows)
+        found += _kinds(rows, frame)
     if examined is not None:
         found += _examined(names, str(examined))
     found += _names(tables, lengths)
@@ -149,12 +172,8 @@ def check(
     order = {str(file): i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
     n_events = sum(len(rows) for rows in tables)
-    account = dict.fromkeys(("rows", *FATES), 0)
-    for rows in tables:
-        for name, n in rows.account.items():
-            account[name] += n
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
-    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account)
+    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account_of(tables))
 
 
 def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
@@ -170,7 +189,7 @@ def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: 
         rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
 
 
-def _kinds(rows: Rows) -> list[Finding]:
+def _kinds(rows: Rows, frame: pd.DataFrame) -> list[Finding]:
     """Rows of several kinds in one file: boxes beside whole files, several annotators, frames that touch."""
     found: list[Finding] = []
     name, weak = rows.source.name, rows.data.get("weak")
@@ -183,14 +202,13 @@ def _kinds(rows: Rows) -> list[Finding]:
         return found
     people = dict.fromkeys(rows.data.get("annotator", ()))
     if len(people) > 1:
-        frame = _frame(rows)
-        same = frame.groupby(["recording", "label"], sort=False)["annotator"].nunique()
+        same = frame.groupby(["recording", "label"], sort=False, observed=True)["annotator"].nunique()
         if (same > 1).any():
             first = quoted(next(iter(people)))
             words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
             found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
     notes: list[str] = []
-    touching_frames(_frame(rows), notes)
+    touching_frames(frame, notes)
     found += [Finding(name, None, "touching", 1, words) for words in notes]
     return found
 
@@ -240,15 +258,21 @@ def _broken(source: Source) -> list[Finding]:
 
 
 def _frame(rows: Rows) -> pd.DataFrame:
-    frame = pd.DataFrame({name: rows.data[name] for name in ("recording", "onset", "offset", "label")})
-    for name in ("annotator", "low_frequency", "high_frequency", "channel", "tier", "present"):
-        if name in rows.data:
-            frame[name] = rows.data[name]
-    return frame
+    """The columns that findings are about; names as categories, which are compared by number."""
+    names = ("recording", "onset", "offset", "label", "annotator", "low_frequency", "high_frequency", "channel", "tier",
+             "present")  # fmt: skip
+    return pd.DataFrame({n: _category(rows.data[n]) if n in ("recording", "label") else rows.data[n]
+                         for n in names if n in rows.data})  # fmt: skip
 
 
-def _times(rows: Rows, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
-    frame, file, places = _frame(rows), rows.source.name, rows.places
+def _category(values: Any) -> pd.Categorical:
+    place: dict[str, int] = {}
+    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(place), dtype=object))
+
+
+def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
+    file, places = rows.source.name, rows.places
     frame = frame[np.isfinite(frame["offset"])] if rows.weak else frame
     if not len(frame):
         return []
@@ -291,7 +315,7 @@ def _limit(name: str, rows: Rows, lengths: Mapping[str, float], everyone: float)
 def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
     """Which rows begin before an earlier row of the same recording, class and annotator has ended."""
     keys = [name for name in ("recording", "label", "annotator", "channel", "tier") if name in frame]
-    code = frame.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
+    code = frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup().to_numpy()
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
     order = np.lexsort((offset, onset, code))
     order = order[~same[order]]
@@ -335,9 +359,9 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
     for rows in tables:
         file = rows.source.name
         for column, where in (("recording", known), ("label", labels)):
-            for name, line in zip(rows.data[column], rows.places):
-                if name not in where:
-                    where[name] = (file, line)
+            first = dict(zip(reversed(rows.data[column]), reversed(rows.places)))
+            for name in dict.fromkeys(rows.data[column]):
+                where.setdefault(name, (file, first[name]))
         for name in rows.empty:
             known.setdefault(name, (rows.source.name, None))
     place: int | str | None

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .columns import Roles, is_events, looks_like_ids, normal, roles_of, sentence, suited
+from .columns import Roles, is_events, normal, overlooked, roles_of, sentence, suited
 from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
 from .registry import Format
 from .source import Source, quoted
 from .table import Rows, Table, lengths_agree
-from .times import UNITS, date_in, dates, duration, ending, kind_of
+from .times import MISSING, UNITS, date_in, dates, duration, ending, kind_of
 from .vocabulary import answers_of, is_vocabulary
 
 
@@ -33,6 +33,7 @@ class Dialect:
     fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
+    points: tuple[str, str] = ("", "")  # a column, and what it says of events without a length
     renamed: dict[str, str] = field(default_factory=dict)
 
 
@@ -49,7 +50,8 @@ DIALECTS = (
     Dialect("boris", "BORIS aggregated events (Observation id, Behavior, Start (s), Stop (s))",
             frozenset(("observation id", "behavior", "start (s)", "stop (s)")),
             {"recording": ("Observation id",), "label": ("Behavior",), "onset": ("Start (s)",),
-             "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")}),
+             "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")},
+            points=("Behavior type", "POINT")),
     Dialect("aplose", "APLOSE results (filename, start_time, end_time, annotation, annotator, is_box)",
             frozenset(("filename", "start_time", "end_time", "annotation", "annotator", "is_box")),
             {"recording": ("filename",), "onset": ("start_time",), "offset": ("end_time",), "label": ("annotation",),
@@ -129,15 +131,21 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     recording = recordings_of(table, roles, own)
     onset, offset, unit = times_of(table, roles, recording, dialect)
     label_name = roles.get("label")
-    label = _texts(table.columns[label_name]) if label_name else [source.label or "event"] * len(table)
+    label = shared(_texts(table.columns[label_name])) if label_name else [source.label or "event"] * len(table)
     asked = "present" in roles.names
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
+    if "recording" not in roles.names and not roles.parts:
+        for i in np.flatnonzero(blank).tolist():  # without a recording of its own, a row that tells of something
+            if any(str(values[i]).strip().lower() not in MISSING for values in table.columns.values()):
+                onset[i], blank[i] = np.inf, False  # is one without times
     if sought and ((onset == 0) & (offset == 0)).any():
         zero = (onset == 0) & (offset == 0)
         source.note(f"{source.name}: {int(zero.sum())} rows '0 0' say that a label was looked for and not found")
         blank |= zero
     if dialect and dialect.nothing:
         blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
+    said = table.find(dialect.points[0]) if dialect else None
+    points = np.array([value == dialect.points[1] for value in table.columns[said]], bool) if dialect and said else None
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
         data["annotator"] = _texts(table.columns[roles.names["annotator"]])
@@ -158,6 +166,9 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     lengths = rows.lengths
     rows.lengths = {}
     boxes = table.find("is_box")
+    if points is not None and points.any():
+        pass_points(rows, points)
+        blank, waiting = blank[~points], waiting[~points]
     rows.keep(~blank & ~waiting, why="not answered yet" if waiting.any() else "")
     if dialect and dialect.name == "aplose" and boxes:
         whole = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
@@ -168,21 +179,34 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             }
     rows.checked()
     lengths_agree(rows, lengths)
-    for name in roles.unused:
-        if looks_like_ids(normal(name)[0]):
-            many = len(set(table.columns[name]))
-            words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
-            source.signs.append(("unused column", f"{source.name}: {words}"))
+    for name in overlooked(roles):
+        many = len(set(table.columns[name]))
+        words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
+        source.signs.append(("unused column", f"{source.name}: {words}"))
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
     n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
     rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
 
 
+def pass_points(rows: Rows, points: Any) -> None:
+    """Leave out the rows that are points by their own words, and say so; their recordings were looked at."""
+    rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
+    rows.source.note(f"{rows.source.name}: {count(int(points.sum()), 'point')} left out: they have no length",
+                     kind="points")  # fmt: skip
+    rows.keep(~points, why="points")
+
+
 def _texts(values: Any) -> list[str]:
     if isinstance(values, np.ndarray):
         return ["" if value is None or value != value else str(value) for value in values.tolist()]
     return list(values)
+
+
+def shared(values: list[str]) -> list[str]:
+    """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
+    known: dict[str, str] = {}
+    return [known.setdefault(value, value) for value in values]
 
 
 def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
@@ -192,7 +216,7 @@ def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
-    values = _texts(table.columns[name])
+    values = shared(_texts(table.columns[name]))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
 

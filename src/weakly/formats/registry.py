@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +11,10 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..results import counted
 from ..symbols import choice
+from .columns import normal, suited
 from .source import KINDS, Source, column_of, quoted
 from .table import Rows
-from .times import is_number
+from .times import UNITS, is_number
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ def named(name: str) -> Format:
 def detect(source: Source) -> Format:
     """The format of a file, from what is in it; an InvalidInput that says what it is instead, if it is none."""
     data = source.data
-    for item in FORMATS.values():
-        if item.binary and item.sniff(source):
-            return item
+    item = _sniffed(source, binary=True)
+    if item is not None:
+        return item
     for magic, words in KINDS:
         if data.startswith(magic) and not (len(magic) < 4 and _texty(data)):
             raise InvalidInput(f"{source.name}: is {words}")
@@ -84,10 +84,17 @@ def detect(source: Source) -> Format:
         raise InvalidInput(
             f"{source.name}: is empty; if that means annotated and nothing present, say the format, such as audacity"
         )
-    for item in FORMATS.values():
-        if not item.binary and item.sniff(source):
-            return _by_columns(item, source)
-    raise InvalidInput(f"{source.name}: {_reason(source)}")
+    item = _sniffed(source)
+    if item is None:
+        reason = _reason(source)
+        item = _sniffed(source) if source.head[0].lstrip().startswith("#") and source.uncomment() else None
+        if item is None:
+            raise InvalidInput(f"{source.name}: {reason}")
+    return _by_columns(item, source)
+
+
+def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
+    return next((item for item in FORMATS.values() if item.binary == binary and item.sniff(source)), None)
 
 
 def _by_columns(item: Format, source: Source) -> Format:
@@ -121,7 +128,8 @@ def _reason(source: Source) -> str:
         names = ", ".join(name[:40] for name in source.header[:12])
         hint = "say which with columns (--columns onset=NAME,offset=NAME or length=NAME,recording=NAME,label=NAME)"
         return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; {hint}"
-    return f"its first line {quoted(first)} is of no known format; formats: {', '.join(FORMATS)}"
+    hint = "say it with format (--format; weakly.formats.FORMATS lists them) if it is one"
+    return f"its first line {quoted(first)} is of no known format; {hint}"
 
 
 def _texty(data: bytes) -> bool:
@@ -139,18 +147,23 @@ def _json(source: Source) -> str:
     return "JSON "
 
 
-_LENGTH = {"duration", "length", "recording_length", "seconds", "recording_duration", "file_duration", "audio_length",
-           "audio_duration", "dur", "len", "video_length", "video_duration", "dauer", "total_length"}  # fmt: skip
-
-
 def is_lengths(source: Source) -> bool:
-    """Whether a file lists recordings and their lengths: two columns, the second a number of seconds."""
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
     rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
-    if not rows or any(len(row) != 2 for row in rows):
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    names = [name for name in source.header if not suited([name], "rate")]
+    length = length_columns(names)[:1]
+    others = [name for name in names if name not in length]
+    if not length or any(suited(others, role) for role in ("onset", "offset", "present")) or "actions" in source.names:
         return False
-    first = rows[0][1].strip().strip('"')
-    if is_number(first):  # no names: two numbers could be anything
-        return all(is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
-    base = re.sub(r"[\s_(\[]*(s|sec|secs|seconds)?[)\]]?$", "", first.lower()) or first.lower()
-    body = [row[1].strip().strip('"') for row in rows[1:]]
-    return (base in _LENGTH or first.lower() in _LENGTH) and sum(map(is_number, body)) > 0.5 * len(body)
+    known = len(others) == 1 or (bool(suited(others, "recording")) and not suited(others, "label"))
+    at = source.header.index(length[0])
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return known and sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> list[str]:
+    """The columns that may hold the lengths of recordings, best first."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    return [name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0]

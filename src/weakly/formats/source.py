@@ -50,7 +50,8 @@ def quoted(value: object, *, most: int = 40) -> str:
 class Source:
     """A file that is read once: its bytes, its text, its first lines.
 
-    ``on_error`` says what becomes of a broken row: "raise", "skip", or "collect" (the linter's).
+    ``on_error`` says what becomes of a broken row: "raise" (and "clip", which cuts late events), "skip", or "collect"
+    (the linter's).
     """
 
     def __init__(
@@ -116,6 +117,18 @@ class Source:
             line = text.count("\n", 0, text.index("\0")) + 1
             raise InvalidInput(f"{self.name}, line {line}: holds NUL characters; is this a text file?")
         return text
+
+    def uncomment(self) -> bool:
+        """Blank the lines of ``#`` before the first other one, which keep their numbers; whether there were any."""
+        lines = self.text.splitlines(keepends=True)
+        n = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
+        if not any(line.strip() for line in lines[:n]):
+            return False
+        self.text = "\n" * n + "".join(lines[n:])
+        for name in ("head", "delimiter", "header", "names", "is_json"):
+            self.__dict__.pop(name, None)
+        self.note(f"{self.name}: {n} lines of comments (#) before the first row are passed over")
+        return True
 
     @cached_property
     def head(self) -> list[str]:
@@ -259,7 +272,7 @@ class Source:
 
     def fail(self, line: int | str, column: str, words: str) -> None:
         """Deal with a broken row as the caller asked: stop, or keep count of it."""
-        if self.on_error == "raise":
+        if self.on_error in ("raise", "clip"):
             raise InvalidInput(f"{self.at(line)}{f', column {quoted(column)}' if column else ''}: {words}")
         self.problems.append((line, column, words))
 

@@ -11,7 +11,7 @@ from .output import count
 from .registry import Format
 from .source import Source, quoted
 from .table import Rows, Table, lengths_agree
-from .times import numbers
+from .times import is_number, numbers
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -164,7 +164,7 @@ def read_charades(source: Source) -> Rows:
             rows.blank.add(line)
         for part in filter(str.strip, text.split(";")):
             match = _ACTION.match(part)
-            if match is None:
+            if match is None or not (is_number(match[2]) and is_number(match[3])):
                 source.fail(line, actions, f"{quoted(part)} is not a class, a start and an end")
                 continue
             found.append((name, float(match[2]), float(match[3]), match[1]))

@@ -13,6 +13,7 @@ from ..errors import InvalidInput
 from .source import Source, column_of, quoted
 from .times import MISSING, numbers
 
+_LEAVE = "; on_error='skip' (--on-error skip) leaves such rows out"
 #: Names that mean something in a table of events or answers.
 OURS = frozenset(("recording", "onset", "offset", "label", "present", "weak", "seconds"))
 
@@ -50,6 +51,9 @@ class Rows:
     @property
     def account(self) -> dict[str, int]:
         """How many rows the file has and what became of each."""
+        if isinstance(self.places, range) and not (self.source.problems or self.blank or self.merged):
+            whole = {"events": len(self.places), "empty": 0, "skipped": 0, "merged": 0}
+            return {"rows": len(self.places) if self.source.n_rows is None else self.source.n_rows, **whole}
         used = set(self.places)
         skipped = {place for place, _, _ in self.source.problems} - used
         blank = self.blank - used - skipped
@@ -57,6 +61,11 @@ class Rows:
         total = self.source.n_rows
         counts = {"events": len(used), "empty": len(blank), "skipped": len(skipped), "merged": len(merged)}
         return {"rows": sum(counts.values()) if total is None else total, **counts}
+
+    @property
+    def n_places(self) -> int:
+        """How many rows of the file have become rows here."""
+        return len(self.places if isinstance(self.places, range) else set(self.places))
 
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
@@ -83,10 +92,11 @@ class Rows:
             (~wrong & (offset == onset), "offset", "has no length (a point?)"),
         )
         bad = np.zeros(len(onset), dtype=bool)
+        hint = "" if self.source.on_error == "collect" else _LEAVE
         for mask, column, words in problems:
             for i in np.flatnonzero(mask & ~bad).tolist():
                 times = f"onset {onset[i]:g}, offset {offset[i]:g}"
-                self.source.fail(self.places[i], column, f"the event {words}: {times}")
+                self.source.fail(self.places[i], column, f"the event {words}: {times}{hint}")
             bad |= mask
         if bad.any():
             # The recording was listened to even if its row is broken.
@@ -156,7 +166,7 @@ class Table:
                 columns = [[] for _ in names]
             total += len(rows)
             if not set(map(len, rows)) <= {len(names)}:
-                rows, places = _even(source, rows, places, len(names), short, len(lines))
+                rows, places = even_rows(source, rows, places, len(names), short, len(lines))
             lines += places
             for column, values in zip(columns, zip(*rows)):
                 column.extend(values)
@@ -221,7 +231,7 @@ def _unquoted(name: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def _even(
+def even_rows(
     source: Source, rows: list[list[str]], lines: list[int], width: int, short: set[int], first: int
 ) -> tuple[list[list[str]], list[int]]:
     """Rows of one width: missing fields at the end are empty and remembered, too many are a broken row."""
@@ -239,17 +249,24 @@ def _even(
 
 
 def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
-    """Take over the lengths that a file states, except where its own events go past them: then neither is sure."""
+    """Take over the lengths that a file states, except where its own events go past them: then neither is sure.
+
+    Where late events are to be cut, they are cut at the stated length.
+    """
+    if not lengths:
+        return
     last: dict[str, float] = {}
     for name, offset in zip(rows.data["recording"], rows.data["offset"].tolist()):
         if offset > last.get(name, 0.0):
             last[name] = offset
-    wrong = [name for name, length in lengths.items() if not length > 0 or last.get(name, 0.0) > length * (1 + 1e-9)]
-    rows.lengths.update({name: length for name, length in lengths.items() if name not in wrong})
-    if wrong:
-        first = quoted(wrong[0], most=60)
+    late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
+    clip = rows.source.on_error.endswith("clip")  # the events will be cut there
+    rows.lengths.update({n: length for n, length in lengths.items() if length > 0 and (clip or n not in late)})
+    if late and not clip:
+        first = quoted(next(iter(late)), most=60)
         rows.source.note(
-            f"{rows.source.name}: the stated length of {len(wrong)} recordings (first {first}) ends before their last "
-            "event; it is taken as unknown",
+            f"{rows.source.name}: the stated length of {len(late)} recordings (first {first}) ends before "
+            f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+            "on_error='clip' (--on-error clip) keeps it and cuts the events there",
             kind="past the end",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,9 @@ def read(source: Source) -> Rows:
         "offset": found.numbers(1, "end"),
         "label": label,
     }
-    if any(found.columns[3]):
-        data["confidence"] = found.numbers(3, "confidence")
+    if any(found.columns[3]):  # BirdNET's confidence, or what somebody noted
+        numeric = all(is_number(text) for text in found.columns[3] if text)
+        data |= {"confidence": found.numbers(3, "confidence")} if numeric else {"comment": found.columns[3]}
     if bands:
         for name, k in (("low_frequency", 0), ("high_frequency", 1)):
             data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
@@ -242,7 +244,10 @@ def write_lab(events: Events, path: Path) -> list[str]:
 def sniff_pairs(source: Source) -> bool:
     """Rows of two numbers."""
     rows = [line.split() for line in source.head]
-    return bool(rows) and all(len(row) == 2 and is_number(row[0]) and is_number(row[1]) for row in rows)
+    if not rows or not all(len(row) == 2 and is_number(row[0]) and is_number(row[1]) for row in rows):
+        return False
+    over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))  # a pitch beside each time is no end
+    return over <= 0.5 * (len(rows) - 1)
 
 
 def read_pairs(source: Source) -> Rows:
@@ -281,6 +286,39 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     elif len(events.labels) > 1:
         found.append(f"which of {count(len(events.labels), 'label')} an event has")
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
+
+
+_LISTED = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*(?:##\s*(.*))?$")
+
+
+def sniff_listed(source: Source) -> bool:
+    """Lines of a name, two numbers and perhaps a sentence behind ##."""
+    rows = [_LISTED.match(line) for line in source.head]
+    return bool(rows) and all(row and not is_number(row[1]) and is_number(row[2]) and is_number(row[3]) for row in rows)
+
+
+def read_listed(source: Source) -> Rows:
+    """The segments of a list of videos; the class stands behind ##, else it is the file's name (Diving_val: Diving)."""
+    found, n = _Lines(source, 4), 0
+    for line, text in source.lines():
+        match, n = _LISTED.match(text), n + 1
+        if match is None:
+            source.fail(line, "", f"{quoted(text)} is not a name, a start and an end")
+        else:
+            found.add(line, match[1], match[2], match[3], match[4] or "")
+    source.n_rows = n
+    name = re.sub(r"[_-](val|validation|test|testing|train|training)$", "", source.path.stem)
+    told = any(found.columns[3])
+    label = found.columns[3] if told else [source.label or name] * len(found.places)
+    data = {"recording": found.columns[0], "onset": found.numbers(1, "start"), "offset": found.numbers(2, "end"),
+            "label": label}  # fmt: skip
+    n, k = len(set(data["recording"])), len(set(label))
+    which = "the words behind ##" if told else "the file's name"
+    return (
+        Rows(source, data, found.places)
+        .checked()
+        .say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
+    )
 
 
 _NO_TURN = "SPKR-INFO LEXEME NON-LEX NON-SPEECH FILLER EDIT SU IP CB A/P NOSCORE NO_RT_METADATA SEGMENT"
@@ -439,5 +477,7 @@ TRACKS = (
            write_answers, endings=(".txt",)),
     Format("lab", "label file (start end label, separated by spaces; HTK's units too)", sniff_lab, read_lab, write_lab,
            endings=(".lab",)),
+    Format("thumos", "list of videos (name start end; the class is the file's name, or stands behind ##)", sniff_listed,
+           read_listed),
     Format("nigens", "NIGENS text (start end; the class is the folder)", sniff_pairs, read_pairs, write_pairs),
 )  # fmt: skip

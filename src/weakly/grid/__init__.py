@@ -17,7 +17,7 @@ from .. import tally as t
 from ..annotator import TIE
 from ..compiled import kernel
 from ..events import Timelines
-from ..exact.sweep import satisfied, tied
+from ..exact.sweep import satisfied
 from ..observer import Observer, Observers
 from ..tally import (
     BOUND_TIME,
@@ -43,7 +43,8 @@ from ..windows import NEAR, Edge, Placement, first_start
 
 Array = NDArray[np.float64]
 INFINITE, TRUNCATE, INSIDE = int(Edge.INFINITE), int(Edge.TRUNCATE), int(Edge.INSIDE)
-COUNT, COVER, WIDTH, SHARE, FOUND = range(5)  # what a bucket of segments adds up
+COUNT, COVER, FOUND = range(3)  # what a bucket adds up: segments, their event time; events
+MISSING, MORE = range(2)  # and of segments that are cut: what they lack, what their cover is worth more
 RECORDING, ALIKE, SCORE, COVERED, COUNTED = range(5)  # of a group of segments: how many are alike, seconds of each
 
 
@@ -54,9 +55,9 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     raw, base = np.empty((n, len(who), len(t.RAW))), np.empty((n, len(t.BASE)))
     where = (timelines.bounds, timelines.starts, timelines.lengths, w, first_start(how.phase, w), int(how.edge))
     if who.criteria is not None:
-        limits, table, order = tied(who.criteria)
-        criteria(*where, limits, table, raw, base)
-        return (raw if (np.diff(order) > 0).all() else raw[:, np.argsort(order)]), base
+        among, place = who.sorted
+        criteria(*where, among, raw, base)
+        return raw[:, place], base
     for c, one in enumerate(who):
         _expected(raw[:, c], base, where, one)
     return raw, base
@@ -110,143 +111,138 @@ def _width(k: int, n: int, length: float, w: float, start: float, mode: int) -> 
 
 
 @kernel
-def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, base: Any) -> None:
-    """What is known of a recording before its events are seen."""
+def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, base: Any) -> tuple[float, float]:
+    """What is known of a recording before its events are seen; back come the widths of its first and last segment."""
     base[r, :] = 0.0
     base[r, N_RECORDINGS], base[r, TIME] = 1.0, length
     first, last = _width(0, n, length, w, start, mode), _width(n - 1, n, length, w, start, mode)
     inner = max(0, n - 2)
     base[r, N_SEGMENTS] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
     base[r, LISTENED] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
+    return first, last
 
 
 @kernel
-def _drop(bucket: Any, j: int, cover: float, width: float, w: float, per_w: float) -> float:
+def _drop(bucket: Any, j: int, cover: float, w: float) -> float:
     """One segment falls into bucket j; back comes the time that its best label gets right."""
     bucket[j, COUNT] += 1.0
     bucket[j, COVER] += cover
-    bucket[j, WIDTH] += width
-    bucket[j, SHARE] += cover * per_w if width == w else cover / width
-    return max(cover, width - cover)
+    return max(cover, w - cover)
+
+
+@kernel
+def _trim(cut: Any, j: int, cover: float, width: float, w: float) -> float:
+    """Put right what :func:`_drop` took as a whole segment; back comes what its best label gets right less."""
+    if j < 0 or width == w:
+        return 0.0
+    cut[j, MISSING] += w - width
+    cut[j, MORE] += cover / width - cover / w
+    return max(cover, w - cover) - max(cover, width - cover)
 
 
 @kernel
 def criteria(
-    bounds: Any,
-    starts: Any,
-    lengths: Any,
-    w: float,
-    start: float,
-    mode: int,
-    limits: Any,
-    table: Any,
-    raw: Any,
-    base: Any,
+    bounds: Any, starts: Any, lengths: Any, w: float, start: float, mode: int, among: Any, raw: Any, base: Any
 ) -> None:
-    """Measures of every recording for sorted criteria: events drop into buckets by what they satisfy; suffix sums do
-    the rest."""
-    n_criteria = limits.shape[0]
-    bucket = np.zeros((n_criteria + 1, 5))
+    """Measures of every recording for sorted criteria, (limits, table, values): segments and events fall into buckets
+    by how many criteria they satisfy; sums from the last bucket down do the rest. The first and last segment are
+    trimmed at the end of the recording if they are cut: asking in the loop would double its time."""
+    limits, table, _ = among
+    bucket, cut = np.zeros((limits.shape[0] + 1, 3)), np.zeros((limits.shape[0] + 1, 2))
     per_w = 1.0 / w
     for r in range(lengths.shape[0]):
         length = lengths[r]
         n = _segment_count(length, w, start)
-        _ground(r, length, w, start, mode, n, base)
-        bucket[:, :] = 0.0
+        first, last = _ground(r, length, w, start, mode, n, base)
+        low, high = 0 if first > 0.0 else 1, n - 1 if last > 0.0 else n - 2  # the segments that count
         open_k, open_h, open_c = -1, 0.0, 0.0
         event_time, bound = 0.0, 0.0
-        for e in range(starts[r], starts[r + 1] + 1):
-            last_one = e == starts[r + 1]
-            if last_one:
-                k1, k2, a, b, d, per_d = -2, -2, 0.0, 0.0, 1.0, 1.0
-            else:
-                a, b = bounds[e, 0], bounds[e, 1]
-                d = b - a
-                event_time += d
-                per_d = 1.0 / d
-                k1 = min(int(np.floor((a - start) * per_w + NEAR)), n - 1)
-                k2 = max(k1, min(int(np.ceil((b - start) * per_w - NEAR)) - 1, n - 1))
-            if open_k >= 0 and k1 != open_k:
-                width = w
-                if open_k == 0 or open_k == n - 1:
-                    width = _width(open_k, n, length, w, start, mode)
-                if width > 0.0:
-                    bound += _drop(bucket, satisfied(open_h, limits, table), open_c, width, w, per_w)
-                open_k = -1
-            if last_one:
-                break
-            if open_k < 0:
+        first_j, first_c = -1, 0.0
+        for e in range(starts[r], starts[r + 1]):
+            a, b = bounds[e, 0], bounds[e, 1]
+            d = b - a
+            event_time += d
+            k1 = min(int((a - start) * per_w + NEAR), n - 1)  # nothing is negative here
+            k2 = max(k1, min(int(np.ceil((b - start) * per_w - NEAR)) - 1, n - 1))
+            if k1 != open_k:
+                if low <= open_k <= high:
+                    j = satisfied(open_h, limits, table)
+                    bound += _drop(bucket, j, open_c, w)
+                    if open_k == 0:
+                        first_j, first_c = j, open_c
                 open_k, open_h, open_c = k1, 0.0, 0.0
             if k1 == k2:
                 open_c += d
                 open_h = 1.0
-                best = 1.0 if _counts(k1, n, length, w, start, mode) else 0.0
+                best = 1.0 if low <= k1 <= high else 0.0
             else:
-                edge = start + (k1 + 1) * w
-                part = edge - a
-                open_c += part
-                open_h = max(open_h, part * per_d)
+                per_d = 1.0 / d
+                part = start + (k1 + 1) * w - a
                 best = 0.0
-                width = w if k1 > 0 else _width(0, n, length, w, start, mode)
-                if width > 0.0:
+                if k1 >= low:
                     best = part * per_d
-                    bound += _drop(bucket, satisfied(open_h, limits, table), open_c, width, w, per_w)
+                    j = satisfied(max(open_h, best), limits, table)
+                    bound += _drop(bucket, j, open_c + part, w)
+                    if k1 == 0:
+                        first_j, first_c = j, open_c + part
                 if k2 - k1 > 1:
                     inner = float(k2 - k1 - 1)
                     j = satisfied(w * per_d, limits, table)
                     bucket[j, COUNT] += inner
                     bucket[j, COVER] += inner * w
-                    bucket[j, WIDTH] += inner * w
-                    bucket[j, SHARE] += inner
                     bound += inner * w
                     best = max(best, w * per_d)
                 open_k = k2
                 open_c = b - (start + k2 * w)
                 open_h = open_c * per_d
-                if _counts(k2, n, length, w, start, mode):
+                if k2 <= high:
                     best = max(best, open_h)
             bucket[satisfied(best, limits, table), FOUND] += 1.0
-        _suffix(r, bucket, event_time, float(starts[r + 1] - starts[r]), bound, raw, base)
+        if low <= open_k <= high:
+            j = satisfied(open_h, limits, table)
+            bound += _drop(bucket, j, open_c, w)
+            if open_k == 0:
+                first_j, first_c = j, open_c
+            elif open_k == n - 1:
+                bound -= _trim(cut, j, open_c, last, w)
+        bound -= _trim(cut, first_j, first_c, first, w)
+        base[r, EVENT_TIME], base[r, N_EVENTS], base[r, BOUND_TIME] = event_time, starts[r + 1] - starts[r], bound
+        _sum_up(bucket, cut, w, raw[r], base[r])
 
 
 @kernel
-def _counts(k: int, n: int, length: float, w: float, start: float, mode: int) -> bool:
-    return mode != INSIDE or _width(k, n, length, w, start, mode) > 0.0
-
-
-@kernel
-def _suffix(r: int, bucket: Any, event_time: float, n_events: float, bound: float, raw: Any, base: Any) -> None:
-    """From buckets to measures: criterion i is satisfied by all that fell into buckets above i."""
+def _sum_up(bucket: Any, cut: Any, w: float, raw: Any, base: Any) -> None:
+    """From buckets to measures: criterion i is satisfied by all that fell into buckets above i; the buckets are empty
+    then."""
     n_criteria = bucket.shape[0] - 1
-    count, cover, width, share = 0.0, 0.0, 0.0, 0.0
+    count, cover, missing, more = 0.0, 0.0, 0.0, 0.0
     for j in range(n_criteria + 1):
         count += bucket[j, COUNT]
         cover += bucket[j, COVER]
-        width += bucket[j, WIDTH]
-        share += bucket[j, SHARE]
-    base[r, EVENT_TIME], base[r, N_EVENTS], base[r, OVERLAP_TIME], base[r, COVER_TIME] = (
-        event_time,
-        n_events,
-        width,
-        cover,
-    )
-    base[r, N_OVERLAPPING], base[r, N_MEETING], base[r, BOUND_TIME] = count, 1.0 if count > 0 else 0.0, bound
-    p_count, p_cover, p_width, p_share, found = 0.0, 0.0, 0.0, 0.0, 0.0
+        missing += cut[j, MISSING]
+        more += cut[j, MORE]
+    base[OVERLAP_TIME], base[COVER_TIME] = count * w - missing, cover
+    base[N_OVERLAPPING], base[N_MEETING] = count, 1.0 if count > 0 else 0.0
+    per_w = 1.0 / w
+    absent = count - cover * per_w - more
     per_count = 1.0 / count if count > 0 else 0.0
+    count, cover, missing, more, found = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n_criteria - 1, -1, -1):
-        p_count += bucket[i + 1, COUNT]
-        p_cover += bucket[i + 1, COVER]
-        p_width += bucket[i + 1, WIDTH]
-        p_share += bucket[i + 1, SHARE]
+        count += bucket[i + 1, COUNT]
+        cover += bucket[i + 1, COVER]
+        missing += cut[i + 1, MISSING]
+        more += cut[i + 1, MORE]
         found += bucket[i + 1, FOUND]
-        fit = 2 * p_share - share + count - p_count
-        raw[r, i, TP] = p_cover
-        raw[r, i, FP] = p_width - p_cover
-        raw[r, i, FP_ELSEWHERE] = 0.0
-        raw[r, i, N_PRESENT] = p_count
-        raw[r, i, N_FOUND] = found
-        raw[r, i, MEAN] = fit * per_count
-        raw[r, i, FIT] = fit
+        fit = absent + 2 * (cover * per_w + more) - count
+        raw[i, TP] = cover
+        raw[i, FP] = count * w - missing - cover
+        raw[i, FP_ELSEWHERE] = 0.0
+        raw[i, N_PRESENT] = count
+        raw[i, N_FOUND] = found
+        raw[i, MEAN] = fit * per_count
+        raw[i, FIT] = fit
+    bucket[:, :] = 0.0
+    cut[:, :] = 0.0
 
 
 @kernel

@@ -46,6 +46,7 @@ from ..windows import NEAR, Edge, Placement, first_start, votes_needed, window_c
 
 Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
+_NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
 def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
@@ -60,7 +61,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     for c, one in enumerate(who):
         base[:] = 0.0
         need, answers, law = _answers(one, d, w, grid)
-        points, weights = np.polynomial.legendre.leggauss(4 if len(law[0]) == 0 else 8)
+        points, weights = _NODES[len(law[0]) > 0]
         nodes = ((1 + points) / 2, weights / 2)
         _measure(
             timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base
@@ -68,9 +69,9 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
     base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest
-        rows, first = sweep.pieces(timelines.bounds, timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
-        best = np.zeros_like(base)
-        sweep.totals(rows, first, hop, best)
+        best, none = np.zeros_like(base), (np.empty(0), np.zeros(1025, np.int64), np.empty(0))
+        where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
+        sweep.sweep(*where, none, raw[:, :0], best, np.empty((0, 8)))
         base[:, BOUND_TIME] = best[:, BOUND_TIME]
     return raw, base
 

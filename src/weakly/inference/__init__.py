@@ -18,24 +18,31 @@ What others build on:
     whole timelines: sample, onset, offset.
 ``expected_wrong_time(segments, renewal=, recording_length=, annotator=, n=200, rng=)``
     for plans: wrong seconds per recording that remain when these segments are answered, and the standard error.
+``outlook(timelines, asking, who=, lengths=None, shortest=, rng=)``
+    for plans and evaluations: what ``infer`` makes of the answers about known events, held against them; ``windows``
+    and ``halving`` of :mod:`.outlook` say what is asked.
 ``Renewal(lengths, event_rate, step)``
-    the process; ``Renewal.from_hazard`` where the rate is per second without event.
+    the process; ``Renewal.from_hazard`` where the rate is per second without event; ``Mixed`` where recordings differ.
 ``infer(answers, ...)``
     many recordings and classes, with the rate, the law of lengths and the criterion estimated where they are left out.
 """
 
 from .estimation import infer
+from .outlook import Outlook, outlook
 from .posterior import Contradiction, Hearing, Posterior, expected_wrong_time, posterior
-from .renewal import Renewal
+from .renewal import Mixed, Renewal
 from .result import Inference
 
 __all__ = [
     "Contradiction",
     "Hearing",
     "Inference",
+    "Mixed",
+    "Outlook",
     "Posterior",
     "Renewal",
     "expected_wrong_time",
     "infer",
+    "outlook",
     "posterior",
 ]

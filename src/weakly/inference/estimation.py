@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ import pandas as pd
 
 from ..annotator import Annotator, PresenceRule
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers, Events
+from ..events import Answers, Events, Timelines
 from ..lengths import Lengths
 from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
 from .estimate import Family, Fit, choose_step, fit, run_all
 from .posterior import Contradiction, Hearing, Prepared, prepare
-from .renewal import Array, Renewal
+from .renewal import Array, Mixed, Renewal
 from .result import CRITERIA, Heard, Inference, Part
 
 _MOST_STEPS = 4000  # of an event whose law is left out
@@ -41,7 +41,7 @@ def infer(
     answers: Answers | pd.DataFrame,
     *,
     lengths: Any = None,
-    annotator: Annotator | Mapping[str, Annotator] | None = None,
+    annotator: Annotator | Hearing | Mapping[str, Annotator | Hearing] | None = None,
     presence_criterion: float | None = None,
     rule: PresenceRule | str | None = None,
     event_rate: float | None = None,
@@ -97,21 +97,24 @@ def infer(
     for law in laws.values():
         _warn_coarse(step, every, law, seconds)
     order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
-    criteria = CRITERIA if who is None else (None,)
     found: dict[float | None, dict[str, Part]] = {}
     with threads(executor) as pool:
-        for criterion in criteria:
+
+        def at(criterion: float | None) -> dict[str, Part]:
             hearing = who if criterion is None else Annotator(presence_criterion=criterion)
-            found[criterion] = {
+            return {
                 name: _part(part, hearing, laws[name], event_rate, step, draws, generator, pool, progress, name, order)
                 for name, part in patterns.items()
             }
+
+        best, weights, interval = (None, {}, None) if who is not None else _criterion(at, found)
+        if who is not None:
+            found[None] = at(None)
     for name in patterns if lengths is None else ():
-        widths = found[criteria[0]][name].segment_lengths
+        widths = found[best][name].segment_lengths
         if widths[-1] < 1.5 * widths[0]:
             text = f"{name}: one segment length does not tell the law of event lengths; what is said of event seconds "
             warnings.warn(text + "hangs on a guess at it: give lengths", AssumptionWarning, stacklevel=2)
-    best, weights = _best(found)
     settings = {
         "lengths": None if lengths is None else {name: law.name for name, law in laws.items() if law is not None},
         "annotator": who,
@@ -121,19 +124,38 @@ def infer(
         "label": label,
         "draws": draws,
     }
-    others = {c: parts for c, parts in found.items() if c is not None}
-    return Inference(found[best], settings, best, weights, others, tuple(notes))
+    others = {c: parts for c, parts in found.items() if c in CRITERIA}
+    return Inference(found[best], settings, best, weights, others, interval, tuple(notes))
 
 
 def _law(lengths: Any, label: str) -> Lengths | None:
     """The law of one class."""
     if isinstance(lengths, Events):
-        return Lengths.sample(np.ptp(lengths.timelines(label).bounds, axis=1))
+        known = lengths.recordings["length"].notna()[lengths.known_extents.index].to_numpy()
+        return heard_lengths(lengths.timelines(label), ends_known=known)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
         return Lengths.of(lengths[label])
     return None if lengths is None else Lengths.of(lengths)
+
+
+def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
+    """The law of lengths of annotated events, of which the ends of recordings cut some: Kaplan and Meier's law of
+    those whose beginning is heard; as they are where no event is heard whole."""
+    lengths = np.ptp(lines.bounds, axis=1)
+    known = np.broadcast_to(ends_known, (len(lines),))[lines.owner]
+    cut = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
+    begun = lines.bounds[:, 0] > 1e-6
+    if not (begun & ~cut).any() or not (cut | ~begun).any():
+        return Lengths.sample(lengths)
+    values, place = np.unique(lengths[begun], return_inverse=True)
+    ended = np.bincount(place, weights=~cut[begun], minlength=len(values))
+    at_risk = np.cumsum(np.bincount(place, minlength=len(values))[::-1])[::-1]
+    left = np.cumprod(1 - ended / at_risk)
+    weights = -np.diff(left, prepend=1.0)
+    weights[-1] += left[-1]  # what is cut beyond the longest is taken to end there
+    return Lengths.sample(values, weights=weights, name=f"sample of {len(lengths)}")
 
 
 def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
@@ -152,11 +174,8 @@ def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | 
 
 def _seconds(who: Any) -> float | None:
     """The shortest overlap in seconds that a rule asks for."""
-    rules: list[PresenceRule] = []
-    for one in who.values() if isinstance(who, Mapping) else [who]:
-        rules += list(one.rules) if isinstance(one, Hearing) else []
-    found = [form.seconds for each in rules for form in each.forms if form.seconds > 0]
-    return min(found) if found else None
+    people = who.values() if isinstance(who, Mapping) else [who]
+    return min((value for one in people if isinstance(one, Hearing) for value in one.seconds), default=None)
 
 
 def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
@@ -284,6 +303,7 @@ def _part(
     ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
     times = np.array([len(p.recordings) for p in patterns], dtype=np.float64)
     made: Fit | None = None
+    renewal: Renewal | Mixed
     if event_rate is None:
         start = _start(patterns, times)
         made = fit(ready, times, family, start=start, draws=draws, rng=rng, executor=executor)
@@ -337,7 +357,7 @@ def _prepare(pattern: _Pattern, base: Renewal, who: Any, name: str) -> Prepared:
     return ready
 
 
-def _heard(ready: Prepared, renewal: Renewal, many: int, draws: int, rng: Any) -> tuple[Array, Array, Array]:
+def _heard(ready: Prepared, renewal: Renewal | Mixed, many: int, draws: int, rng: Any) -> tuple[Array, Array, Array]:
     """P(active), and numbers and seconds of events of sampled timelines for each recording that shares the answers."""
     made = ready.posterior(renewal)
     n_events, seconds = np.zeros((many, draws)), np.zeros((many, draws))
@@ -348,13 +368,51 @@ def _heard(ready: Prepared, renewal: Renewal, many: int, draws: int, rng: Any) -
     return made.active, n_events, seconds
 
 
-def _best(found: Mapping[float | None, Mapping[str, Part]]) -> tuple[float | None, dict[float, float]]:
-    """The criterion to go by, and how likely each of several is; .5 unless the answers tell them apart."""
-    if None in found:
-        return None, {}
-    totals = {float(c): sum(p.log_likelihood for p in parts.values()) for c, parts in found.items() if c is not None}
+def _criterion(
+    at: Callable[[float], dict[str, Part]], found: dict[float | None, dict[str, Part]]
+) -> tuple[float, dict[float, float], tuple[float, float] | None]:
+    """The criterion to go by, how likely each of CRITERIA is, and an interval where the answers tell it: where one of
+    them is likelier than the others by far, the maximum of the likelihood over all criteria, and where it falls by 1.92
+    on either side. Fills ``found`` with what was worked out."""
+    failed: InvalidInput | None = None
+    totals: dict[float, float] = {}
+
+    def look(criterion: float) -> None:
+        nonlocal failed
+        try:
+            found[criterion] = at(criterion)
+            totals[criterion] = sum(part.log_likelihood for part in found[criterion].values())
+        except InvalidInput as error:
+            if not isinstance(error.__cause__, Contradiction):
+                raise
+            failed, totals[criterion] = error, -math.inf
+
+    for criterion in CRITERIA:
+        look(criterion)
     top = max(totals.values())
+    if not math.isfinite(top):
+        assert failed is not None
+        raise failed
     shares = {c: math.exp(v - top) for c, v in totals.items()}
     shares = {c: v / sum(shares.values()) for c, v in shares.items()}
-    best = max(shares, key=lambda c: shares[c])
-    return (best if shares[best] > 0.95 else 0.5), shares
+    if max(shares.values()) <= 0.95:
+        middle = 0.5 if 0.5 in found else max(shares, key=lambda c: shares[c])
+        return middle, shares, None
+    for criterion in (0.1, 0.2, 0.4, 0.6, 0.8, 0.9):
+        look(criterion)
+    for _ in range(2):  # between the best and its likelier neighbour, twice
+        points = sorted(c for c in totals if math.isfinite(totals[c]))
+        best = max(points, key=lambda c: totals[c])
+        k = points.index(best)
+        near = [points[j] for j in (k - 1, k + 1) if 0 <= j < len(points)]
+        if near:
+            look(round((best + max(near, key=lambda c: totals[c])) / 2, 4))
+    points = sorted(totals)
+    values = np.array([totals[c] if math.isfinite(totals[c]) else -1e9 for c in points])
+    fine = np.linspace(0.02, 1.0, 491)
+    near_top = fine[np.interp(fine, points, values) > values.max() - 1.92]
+    best = points[int(values.argmax())]
+    # events begin a quarter of a step off their boundary: no criterion is told more closely than that
+    blur = max(part.renewal.step / 4 / float(part.renewal.lengths.quantile(0.5)) for part in found[best].values())
+    low, high = min(near_top[0], best) - blur, max(near_top[-1], best) + blur
+    return best, shares, (float(max(low, 0.0)), float(min(high, 1.0)))

@@ -19,13 +19,14 @@ from ..intervals import as_intervals
 from ..symbols import check
 from . import kernels
 from .kernels import Chain, Questions, Runs
-from .renewal import Array, Renewal
+from .renewal import Array, Mixed, Renewal
 
 _NODES = 9  # criteria that stand for a law of criteria
 _JOINT = 64  # sets of criteria that stand for several annotators, each with a law
 _MOST = 8192  # masks per boundary
 _NEAR = 1e-6  # of a step: what rounding may move
 _TICK = 1e-9
+_FAINT = 30.0  # runs that are less likely than the likeliest by more than e^30 are left out
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Hearing:
     rules: tuple[PresenceRule, ...]
     low: float
     high: float
+
+    @property
+    def seconds(self) -> list[float]:
+        """The overlaps in seconds that the rules ask for."""
+        return [form.seconds for rule in self.rules for form in rule.forms if form.seconds > 0]
 
     @classmethod
     def of(cls, who: Annotator | PresenceRule | Hearing, *, rule: PresenceRule | None = None) -> Hearing:
@@ -70,8 +76,9 @@ class Grid:
     shifts: Array
 
     @classmethod
-    def of(cls, renewal: Renewal, recording_length: float) -> Grid:
+    def of(cls, renewal: Renewal | Mixed, recording_length: float) -> Grid:
         """The steps of a recording under a process of events."""
+        renewal = renewal.members[0] if isinstance(renewal, Mixed) else renewal
         n = max(1, math.ceil(recording_length / renewal.step - _NEAR))
         return cls(renewal.step, n, min(n, len(renewal.steps)), renewal.shifts)
 
@@ -155,8 +162,9 @@ class Contradiction(InvalidInput):
 
 @dataclass(frozen=True)
 class _Run:
-    """The recursion under one set of rules."""
+    """The recursion under one set of rules and one process."""
 
+    chain: Chain
     runs: Runs
     log_likelihood: float
     ahead: tuple[Any, ...]  # value, power
@@ -184,7 +192,7 @@ def _run(chain: Chain, runs: Runs) -> _Run | int:
     if not math.isfinite(log_likelihood):
         return int(reached)
     back, rise, active, empty, events = kernels.backward(chain, runs, *ahead, log_likelihood)
-    return _Run(runs, float(log_likelihood), tuple(ahead), (back, rise), active, float(empty), events)
+    return _Run(chain, runs, float(log_likelihood), tuple(ahead), (back, rise), active, float(empty), events)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,43 +205,59 @@ class Prepared:
     combinations: tuple[tuple[int, ...], ...]
     runs: tuple[Runs, ...]
 
-    def posterior(self, renewal: Renewal) -> Posterior:
-        """The posterior under a process of events on the same steps."""
-        chain = renewal.chain(self.grid.n)
-        made = [_run(chain, runs) for runs in self.runs]
-        kept = [(c, run) for c, run in zip(self.combinations, made) if isinstance(run, _Run)]
-        if not kept:
-            last = 1 + max(run for run in made if isinstance(run, int))
-            raise Contradiction(min(self.recording_length, last * renewal.step))
-        combinations, runs = zip(*kept)
-        return Posterior(renewal, self.recording_length, self.hearings, combinations, len(made), chain, self.grid, runs)
+    def posterior(self, renewal: Renewal | Mixed) -> Posterior:
+        """The posterior under a process of events on the same steps, or under several."""
+        members = renewal.members if isinstance(renewal, Mixed) else (renewal,)
+        shares = renewal.weights if isinstance(renewal, Mixed) else np.ones(1)
+        made: list[tuple[tuple[int, ...], float, _Run]] = []
+        reached = 0
+        for member, share in zip(members, shares):
+            if share <= 0:
+                continue
+            chain = member.chain(self.grid.n)
+            for combination, runs in zip(self.combinations, self.runs):
+                run = _run(chain, runs)
+                if isinstance(run, _Run):
+                    made.append((combination, math.log(share / len(self.runs)), run))
+                else:
+                    reached = max(reached, run)
+        if not made:
+            raise Contradiction(min(self.recording_length, (1 + reached) * renewal.step))
+        top = max(log_prior + run.log_likelihood for _, log_prior, run in made)
+        made = [one for one in made if one[1] + one[2].log_likelihood > top - _FAINT]
+        combinations, log_prior, kept = zip(*made)
+        return Posterior(
+            renewal, self.recording_length, self.hearings, combinations, np.array(log_prior), self.grid, kept
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """What the answers of one recording say about its timeline; made by :func:`posterior`."""
 
-    renewal: Renewal
+    renewal: Renewal | Mixed
     recording_length: float
     hearings: tuple[Hearing, ...]
     combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
-    n_combinations: int  # those that cannot have given these answers included
-    chain: Chain
+    log_prior: Array  # of each run
     grid: Grid
     runs: tuple[_Run, ...]
 
     @cached_property
+    def _logs(self) -> Array:
+        return self.log_prior + [run.log_likelihood for run in self.runs]
+
+    @cached_property
     def weights(self) -> Array:
-        """How likely each set of criteria is, given the answers."""
-        values = np.array([run.log_likelihood for run in self.runs])
-        shares = np.exp(values - values.max())
+        """How likely each run (criteria, and process where there are several) is, given the answers."""
+        shares = np.exp(self._logs - self._logs.max())
         return np.asarray(shares / shares.sum(), dtype=np.float64)
 
     @cached_property
     def log_likelihood(self) -> float:
         """The logarithm of the chance of these answers."""
-        values = np.array([run.log_likelihood for run in self.runs])
-        return float(values.max() + np.log(np.exp(values - values.max()).sum()) - np.log(self.n_combinations))
+        top = float(self._logs.max())
+        return top + math.log(float(np.exp(self._logs - top).sum()))
 
     def _mean(self, values: Sequence[Any]) -> Any:
         return sum(weight * value for weight, value in zip(self.weights, values))
@@ -241,7 +265,7 @@ class Posterior:
     @cached_property
     def edges(self) -> Array:
         """The ends of the steps in seconds; the last one is the recording's."""
-        ends: Array = self.renewal.step * np.arange(self.chain.n + 1, dtype=np.float64)
+        ends: Array = self.renewal.step * np.arange(self.grid.n + 1, dtype=np.float64)
         ends[-1] = self.recording_length
         return ends
 
@@ -296,7 +320,7 @@ class Posterior:
             blank = np.ones(len(spans))
             which = np.zeros(len(spans), np.int64)
             further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
-            none = kernels.unsatisfied(self.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
+            none = kernels.unsatisfied(run.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row])
         found: Array = np.clip(self._mean(chances), 0.0, 1.0)
         return found
@@ -321,17 +345,19 @@ class Posterior:
         parts, first = [], 0
         for run, many in zip(self.runs, shares):
             if many:
-                uniform = rng.random((many, self.chain.n))
-                coin = rng.integers(0, len(self.chain.shifts), (many, self.chain.n), dtype=np.int8)
-                rows = kernels.draw(self.chain, run.runs, *run.back, uniform, coin)
+                uniform = rng.random((many, self.grid.n))
+                coin = rng.integers(0, len(self.grid.shifts), (many, self.grid.n), dtype=np.int8)
+                rows = kernels.draw(run.chain, run.runs, *run.back, uniform, coin)
                 rows[:, 0] += first
                 parts.append(rows)
                 first += many
         rows = np.concatenate(parts)
-        shift = self.chain.shifts[rows[:, 3]]
+        if len(self.runs) > 1:  # in random order: samples of several recordings are put together by number
+            rows[:, 0] = rng.permutation(n)[rows[:, 0]]
+        shift = self.grid.shifts[rows[:, 3]]
         onset = np.where(rows[:, 1] == 0, 0.0, rows[:, 1] + shift) * self.renewal.step
         offset = (rows[:, 1] + rows[:, 2] + shift) * self.renewal.step
-        last = rows[:, 1] + rows[:, 2] == self.chain.n
+        last = rows[:, 1] + rows[:, 2] == self.grid.n
         return rows[:, 0], onset, np.where(last, self.recording_length, np.minimum(offset, self.recording_length))
 
     def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
@@ -360,7 +386,7 @@ def prepare(
     segments: Any,
     present: Any,
     *,
-    renewal: Renewal,
+    renewal: Renewal | Mixed,
     recording_length: float,
     annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
     annotators: Sequence[str] | None = None,
@@ -403,7 +429,7 @@ def posterior(
     segments: Any,
     present: Any,
     *,
-    renewal: Renewal,
+    renewal: Renewal | Mixed,
     recording_length: float,
     annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
     annotators: Sequence[str] | None = None,
@@ -414,7 +440,7 @@ def posterior(
     ----------
     segments : (start, end) of each query in seconds; they may overlap, nest and repeat.
     present : 1, 0 or NaN (unsure: tells nothing) for each.
-    renewal : the events: law of lengths, rate, step.
+    renewal : the events: law of lengths, rate, step; or several processes of which a recording follows one.
     recording_length : seconds.
     annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
         throughout a recording.

@@ -119,6 +119,42 @@ class Renewal:
         return Chain(n, begin, 1 - chance, inner, ends, ends, float(chance * tail[n - 1 :].sum()), self.shifts)
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """Recordings that differ in their rate: each follows one of several processes with the same law of lengths, with
+    these chances. The rate and the density are means over recordings.
+
+    Examples
+    --------
+    >>> rare, busy = (Renewal(Lengths.fixed(1.0), event_rate=rate, step=0.1) for rate in (0.01, 0.2))
+    >>> round(Mixed((rare, busy), np.array([0.8, 0.2])).event_rate, 3)
+    0.048
+    """
+
+    members: tuple[Renewal, ...]
+    weights: Array
+
+    @property
+    def lengths(self) -> Lengths:
+        """The law of lengths that all recordings share."""
+        return self.members[0].lengths
+
+    @property
+    def step(self) -> float:
+        """Seconds."""
+        return self.members[0].step
+
+    @property
+    def event_rate(self) -> float:
+        """Events that start per second, over all recordings."""
+        return float(self.weights @ [one.event_rate for one in self.members])
+
+    @property
+    def density(self) -> float:
+        """The share of time in which an event is under way, over all recordings."""
+        return float(self.weights @ [one.density for one in self.members])
+
+
 def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array:
     """p_1 .. p_L: the law on whole steps; a length between two of them is shared so that its mean is kept."""
     if longest is None:

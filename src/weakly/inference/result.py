@@ -18,7 +18,7 @@ from ..results import counted, plain
 from ..symbols import check, choice
 from .estimate import Fit
 from .posterior import prepare
-from .renewal import Array, Renewal
+from .renewal import Array, Mixed, Renewal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ class Part:
     """One class: the process of its events, given or estimated, and its recordings."""
 
     label: str
-    renewal: Renewal
+    renewal: Renewal | Mixed
     annotator: Any
     fit: Fit | None
     heard: tuple[Heard, ...]
@@ -106,7 +106,7 @@ def _row(n_events: float, seconds: float, events: Array, times: Array, length: f
     draws = {"n_events": events, "event_seconds": times, "event_rate": events / length}
     made: dict[str, Any] = {}
     for word in _WORDS:
-        low, high = np.quantile(draws[word], [0.025, 0.975])
+        low, high = np.quantile(draws[word], [0.025, 0.975], method="weibull")
         made |= {word: float(found[word]), f"{word}_ci": (float(low), float(high))}
     return made
 
@@ -124,12 +124,13 @@ class Inference:
     presence_criterion: float | None = None  # the one gone by, where it was left out
     criterion_weights: Mapping[float, float] | None = None
     alternatives: Mapping[float, Mapping[str, Part]] | None = None
+    criterion_ci: tuple[float, float] | None = None  # where the criterion was estimated
     notes: tuple[str, ...] = ()
 
     @property
     def criterion_known(self) -> bool:
         """Whether the criterion was given, or the answers tell it from the others."""
-        return not self.criterion_weights or max(self.criterion_weights.values()) > 0.95
+        return not self.criterion_weights or self.criterion_ci is not None
 
     @property
     def log_likelihood(self) -> float:
@@ -206,8 +207,17 @@ class Inference:
             row("event_rate", part.renewal.event_rate, part.fit is None, lambda r: r.event_rate)
             row("mean_length", law.mean, known, lambda r: r.lengths.mean)
             row("median_length", law.quantile(0.5), known, lambda r: r.lengths.quantile(0.5))
+            if part.fit is not None and part.fit.family.hazards is not None:
+                spread = float(np.exp(part.fit.theta[-1]))
+                low, high = (
+                    float(x) for x in np.exp(np.quantile(part.fit.theta[-1] + part.fit.moves[:, -1], [0.025, 0.975]))
+                )
+                rows.append(
+                    {"label": label, "quantity": "rate_variation", "value": spread, "ci": (low, high),
+                     "how": "estimated", "identified": high < _SURE * low}
+                )  # fmt: skip
         for label in self.parts if self.criterion_weights else ():
-            ends = (min(CRITERIA), max(CRITERIA)) if not self.criterion_known else (np.nan, np.nan)
+            ends = self.criterion_ci or (min(CRITERIA), max(CRITERIA))
             rows.append(
                 {"label": label, "quantity": "presence_criterion", "value": self.presence_criterion, "ci": ends,
                  "how": "estimated" if self.criterion_known else "assumed", "identified": self.criterion_known}
@@ -247,9 +257,21 @@ class Inference:
                         f"{found}, and these answers hardly tell it: one segment length tells the rate given the law "
                         "of lengths; give lengths, or ask some segments of another length"
                     )
+            if part.fit is not None and part.fit.family.hazards is not None:
+                spread = float(np.exp(part.fit.theta[-1]))
+                said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
+            elif part.fit is not None and len(part.heard) > 1 and np.mean([_apart(one) for one in part.heard]) < 1.5:
+                said.append(
+                    f"{label}: with one segment per recording nothing tells whether recordings differ in their rate; "
+                    "if they do, those that are present hold more events than is said here"
+                )
         if self.criterion_weights:
-            if self.criterion_known:
-                said.append(f"the presence criterion was left out; these answers favour {self.presence_criterion:g}")
+            if self.criterion_ci is not None:
+                low, high = self.criterion_ci
+                said.append(
+                    f"the presence criterion was left out and estimated: {self.presence_criterion:.2g} "
+                    f"({low:.2g} to {high:.2g}), if every answer goes by one criterion without noise"
+                )
             else:
                 said.append(
                     "the presence criterion was left out and these answers do not tell it: .5 is assumed, and the "
@@ -360,6 +382,11 @@ class Inference:
         if command:
             page.code(command)
         return page.write(path)
+
+
+def _apart(one: Heard) -> int:
+    """How many segments of a recording lie side by side."""
+    return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 
 
 _ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")

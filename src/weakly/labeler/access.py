@@ -37,9 +37,19 @@ class Access:
 
     def token(self, annotator: str | None) -> str:
         """The token of an annotator, or (None) of the owner."""
-        text = OWNER if annotator is None else f"annotator:{annotator}"
+        return self._sign(OWNER if annotator is None else f"annotator:{annotator}")
+
+    def _sign(self, text: str) -> str:
         digest = hmac.new((self._secret or "").encode(), text.encode(), hashlib.sha256).digest()
         return base64.b32encode(digest).decode().lower()[:32]
+
+    def ticket(self, query: str) -> str:
+        """What lets the page's video element, which sends no header, read the file of this one query."""
+        return self._sign(f"video:{query}")
+
+    def admits(self, query: str, ticket: str) -> bool:
+        """Whether the ticket is this query's."""
+        return not self.needs_token or hmac.compare_digest(self.ticket(query).encode(), ticket.encode())
 
     def person(self, header: str | None) -> Person | None:
         """Who sent this Authorization header; None if it lets nobody in."""

@@ -6,32 +6,35 @@ by a path. Nobody sees what another person answered; the owner sees counts and a
 
 import asyncio
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from ..adaptive.base import Recording
+from ..audio import channel_names
 from ..errors import InvalidInput, optional
 from ..web.app import STATIC, add_parts, handle_errors, static_parts
 from ..web.limits import Guard, Limits
 from . import media
 from .access import Access, Person
-from .live import Live
+from .live import Live, sentences
 from .measure import card_of
 from .session import Item, Session
 
 optional("fastapi", extra="label")
 
 from fastapi import Depends, FastAPI, Request  # noqa: E402
-from fastapi.responses import JSONResponse, Response  # noqa: E402
+from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
 _OWN = Path(__file__).parent / "static"
 API = "/api/1"
 MOST_CONTEXT = 30.0  # seconds on either side
+T = TypeVar("T")
 
 Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 Query = Annotated[str, Field(min_length=1, max_length=64)]
@@ -76,9 +79,9 @@ class Labeling:
     folders: media.Folders
     access: Access
     label: str
+    live: Live
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
-    live: Live | None = None
     export: Callable[[], list[Path]] | None = None
 
 
@@ -94,19 +97,24 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     page["/"] = page.pop("/static/label.html")
     add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
     session = labeling.session
+    # Who asks and tells stands in one line: threads that fight for the store's lock make each other wait.
+    line = ThreadPoolExecutor(1, "session")
 
-    def person(request: Request) -> Person:
+    async def in_line(work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(line, work)
+
+    async def person(request: Request) -> Person:
         found = labeling.access.person(request.headers.get("authorization"))
         if found is None:
             raise HTTPException(401, "this campaign needs the link with your token; ask its owner for it")
         return found
 
-    def annotator(who: Annotated[Person, Depends(person)]) -> str:
+    async def annotator(who: Annotated[Person, Depends(person)]) -> str:
         if who.annotator is None:
             raise HTTPException(403, "this link is the owner's; annotators have links of their own")
         return who.annotator
 
-    def owner(who: Annotated[Person, Depends(person)]) -> Person:
+    async def owner(who: Annotated[Person, Depends(person)]) -> Person:
         if not who.is_owner:
             raise HTTPException(403, "only the owner of the campaign sees this")
         return who
@@ -115,7 +123,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
         items = session.ask(who, refresh=refresh)
-        said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring}
+        said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
+                "has_targets": bool(labeling.live.goals)}  # fmt: skip
         progress = session.progress(who)
         if labeling.measuring is not None:
             progress["left"] = max(0, labeling.measuring - progress["answered"])
@@ -123,17 +132,22 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return said | {"items": [shown(item) for item in items], "progress": progress}
 
     @cache
-    def top(recording: str) -> float:
-        return media.top_of(Path(str(labeling.recordings[recording].path)))
+    def about(recording: str) -> dict[str, Any]:
+        """How a recording is shown: kind, the top of its picture in kHz, the names of its channels."""
+        path = Path(labeling.recordings[recording].path or "")
+        kind = media.kind_of(path)
+        names = channel_names(path) if kind == "traces" else []
+        return {"kind": kind, "top": media.top_of(path) if kind == "sound" else None,
+                "channels": names[: media.MOST_TRACES], "n_channels": len(names)}  # fmt: skip
 
     def shown(item: Item) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
-        recording = labeling.recordings[item.recording]
-        kind = media.kind_of(Path(recording.path or ""))
+        found = about(item.recording)
+        film = f"video/{item.query}?ticket={labeling.access.ticket(item.query)}" if found["kind"] == "video" else None
         return {
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
-            "onset": item.onset, "offset": item.offset, "kind": kind, "recording_length": recording.length,
-            "top": top(item.recording) if kind == "sound" else None,
+            "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,
+            "with_context": span(item, True), "video": film, **found,
         }  # fmt: skip
 
     def item_of(query: str) -> Item:
@@ -153,40 +167,40 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
 
     @app.get(f"{API}/me")
-    def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+    async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label}
 
     @app.get(f"{API}/ask")
-    def ask(who: Who) -> dict[str, Any]:
+    async def ask(who: Who) -> dict[str, Any]:
         """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
-        return state(who)
+        return await in_line(lambda: state(who))
 
     @app.post(f"{API}/tell")
-    def tell(said: Tell, who: Who) -> dict[str, Any]:
+    async def tell(said: Tell, who: Who) -> dict[str, Any]:
         """Take an answer; ``kept`` is false if another one of yours to the same query is there already."""
         acts = [("context", "shown")] if said.context else []
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
-        kept = session.tell(
+        told = session.offer(
             who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
             seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
         )  # fmt: skip
-        now = state(who, refresh=False)
+        kept, now = await in_line(lambda: (session.take(told), state(who, refresh=False)))
         if labeling.measuring is not None and not now["items"] and labeling.export is not None:
-            labeling.export()  # the card is what the measurement was for
+            await asyncio.to_thread(labeling.export)  # the card is what the measurement was for
         return {"kept": kept} | now
 
     @app.post(f"{API}/undo")
-    def undo(said: Undo, who: Who) -> dict[str, Any]:
+    async def undo(said: Undo, who: Who) -> dict[str, Any]:
         """Take back your last answer; its segment comes next. What was said stays in the store, as taken back."""
-        item = session.undo(who, id=said.id)
-        return {"undone": None if item is None else item.query} | state(who)
+        item, now = await in_line(lambda: (session.undo(who, id=said.id), state(who)))
+        return {"undone": None if item is None else item.query} | now
 
     @app.post(f"{API}/bookmark")
-    def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
+    async def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
         """Keep a note about a segment."""
-        session.bookmark(who, query=said.query, note=said.note, id=said.id)
+        await in_line(lambda: session.bookmark(who, query=said.query, note=said.note, id=said.id))
         return {"kept": True}
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
@@ -204,12 +218,23 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
         return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
 
+    @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
+    async def video(query: str, ticket: str = "") -> FileResponse:
+        """The video file of a segment's recording, whole or in ranges; the page plays the segment of it."""
+        if not labeling.access.admits(query, ticket):
+            raise HTTPException(401, "this video needs the ticket of its segment")
+        item = item_of(query)
+        if media.kind_of(Path(labeling.recordings[item.recording].path or "")) != "video":
+            raise HTTPException(404, "this recording is no video")
+        return FileResponse(file_of(item))
+
     @app.get(f"{API}/live")
     def live(who: Who) -> dict[str, Any]:
-        """What is measured so far: your card, if items of known events were among the segments, and the labels."""
-        card = card_of(session, who, labeling.label)
-        labels = None if labeling.live is None else labeling.live.state(session)
-        return {"card": None if card is None else card.to_dict(), "labels": labels}
+        """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
+        found = card_of(session, who, labeling.label)
+        card = None if found is None else found.to_dict()
+        state = labeling.live.state(session, who, card)
+        return {"card": card, **state, "sentences": sentences(card, state)}
 
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:

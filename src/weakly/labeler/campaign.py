@@ -7,8 +7,7 @@ import re
 import secrets
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,11 @@ from ..adaptive.base import recordings_of, with_events
 from ..adaptive.campaign import Campaign
 from ..adaptive.query_sets import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
-from ..annotator import Annotator
+from ..auditing import audit
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Events
+from ..events import Answers, Events
 from ..files import atomic_write
 from ..formats import write
-from ..lengths import Lengths
 from ..results import to_json
 from ..web.limits import is_loopback
 from . import media
@@ -38,16 +36,6 @@ LABELS = "labels"  # the folder of the exports, in the campaign's folder
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 
 
-@dataclass(frozen=True)
-class World:
-    """What the expected quality of the labels is worked out from."""
-
-    lengths: Lengths
-    event_rate: float | None
-    annotator: Annotator
-    target: tuple[str, float] | None
-
-
 def open_campaign(
     recordings: Sequence[str | Path],
     *,
@@ -59,7 +47,7 @@ def open_campaign(
     database: str | None = None,
     events: Events | None = None,
     calibrate: int | None = None,
-    world: World | None = None,
+    live: Mapping[str, Any] | None = None,
     in_order: bool = False,
     seed: int = 0,
     **how: Any,
@@ -68,7 +56,7 @@ def open_campaign(
 
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given in the recordings' place. ``tokens``: whether everybody needs
-    one; left out, they do unless there is one annotator.
+    one; left out, they do unless there is one annotator. ``live`` are the options of :class:`.live.Live`.
     """
     folder = Path(out)
     given = [Path(path) for path in recordings]
@@ -95,12 +83,11 @@ def open_campaign(
         more=Following(method, known) if method.follows_answers else None,
     )  # fmt: skip
     asked = list(campaign.parameters["label"])
-    live = None if world is None else Live(known, world.lengths, world.event_rate, world.annotator, world.target)
     made = Labeling(
-        session, known, folders, access, ", ".join(asked), live=live,
+        session, known, folders, access, ", ".join(asked), live=Live(known, **(live or {})),
         sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
     )  # fmt: skip
-    made.export = lambda: export(made, campaign)
+    made.export = lambda: export(made, campaign, events)
     return made
 
 
@@ -109,13 +96,14 @@ def open_measurement(
     *,
     out: str | Path,
     label: str = "event",
-    annotator: str = "annotator",
+    annotators: Sequence[str] = ("annotator",),
+    tokens: bool | None = None,
     database: str | None = None,
     events: Events | None = None,
     segment_length: float | None = None,
     n_items: int = N_ITEMS,
 ) -> Labeling:
-    """The experiment that measures one person's criterion, on known events or on the bundled neutral set."""
+    """The experiment that measures the criterion of each person, on known events or on the bundled neutral set."""
     folder = Path(out)
     given = [Path(path) for path in recordings]
     if given and events is None:
@@ -128,14 +116,14 @@ def open_measurement(
     else:
         found, given = neutral(folder / "neutral"), [folder / "neutral"]
     length = usual_length(found.values()) if segment_length is None else segment_length
-    asked = Measurement(found, length, label, annotator, n_items)
-    parameters = {"label": [label], "segment_length": length, "n_items": n_items, "annotator": annotator}
+    parameters = {"label": [label], "segment_length": length, "n_items": n_items}
     table = pd.DataFrame(columns=list(COLUMNS))
     first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
     campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
-    access = Access([annotator])
-    session = Session(campaign.store, annotators=[annotator], more=asked)
-    made = Labeling(session, found, media.Folders(given), access, label, measuring=n_items)
+    access = _access(campaign, annotators, len(annotators) > 1 if tokens is None else tokens)
+    asked = Measurement(found, length, label, access.annotators, n_items)
+    session = Session(campaign.store, annotators=access.annotators, more=asked)
+    made = Labeling(session, found, media.Folders(given), access, label, Live(found), measuring=n_items)
     made.export = lambda: _write_cards(made, folder)
     return made
 
@@ -159,10 +147,11 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
-def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
-    """Write everything that the answers make into the campaign's folder: strong and weak labels, answers, cards.
+def export(labeling: Labeling, campaign: Campaign, events: Events | None = None) -> list[Path]:
+    """Write everything that the answers make into the campaign's folder: labels, answers, cards and the audit.
 
     Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
+    Known events are what the audit takes as the truth; without them it tells how far people agree.
     """
     state = campaign.store.state()
     now = Campaign(campaign.folder, campaign.store, state, campaign.own)
@@ -173,25 +162,35 @@ def export(labeling: Labeling, campaign: Campaign) -> list[Path]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
         write(found.answers, answers, format="clips")
-    paths.append(answers)
-    return paths + _write_inference(labeling, folder) + _write_cards(labeling, folder)
+        paths += [answers, *_write_inference(labeling, folder), *_write_cards(labeling, folder)]
+        return paths + _write_audit(found.answers, events, folder)
 
 
 def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
     """What the answers say of the events: those that are likely, with how sure they are, and P(event) over time."""
-    live = labeling.live
-    found = None if live is None else live.inference(labeling.session)
-    if live is None or found is None:
-        return []
-    paths = [folder / name for name in ("inferred.csv", "active.csv", "quality.json")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
-        write(found.events(), paths[0], format="csv")
-    with atomic_write(paths[1]) as file:
-        found.active.to_csv(file, index=False)
+    live, session = labeling.live, labeling.session
+    paths = [folder / name for name in ("quality.json", "inferred.csv", "active.csv")]
+    quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(str, live.goals))}
+    with atomic_write(paths[0]) as file:
+        file.write(to_json(quality) + "\n")
+    found = live.inference(session)
+    if found is None:
+        return paths[:1]
+    write(found.events(), paths[1], format="csv")
     with atomic_write(paths[2]) as file:
-        file.write(to_json(live.state(labeling.session)) + "\n")
+        found.active.to_csv(file, index=False)
     return paths
+
+
+def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[Path]:
+    """The audit as a page and as numbers; none while nothing is answered."""
+    if not answers.to_frame()["present"].notna().any():
+        return []
+    made = audit(strong=events, answers=answers, unlisted="unknown")
+    path = folder / "audit.json"
+    with atomic_write(path) as file:
+        file.write(to_json(made.to_dict()) + "\n")
+    return [made.report(folder / "audit.html"), path]
 
 
 def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:

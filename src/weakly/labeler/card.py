@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 #: Event fractions that an item can have: none of the event, in steps of a fiftieth, all of it.
 FRACTIONS = np.linspace(0.0, 1.0, 51)
-MEANS = np.linspace(0.02, 0.98, 193)
+MEANS = np.linspace(0.0225, 0.9775, 192)  # between the fractions: no mean is at one, where its answer is a toss
 SPREADS = np.array([0.001, 0.02, 0.05, 0.1, 0.15, 0.2, 0.27])  # of the criterion where its mean is one half
 _SPREAD_PRIOR = np.array([0.15, 0.17, 0.2, 0.2, 0.15, 0.09, 0.04])
 RATES = np.array([0.005, 0.02, 0.05, 0.1, 0.2])  # of guesses, and of lapses
@@ -102,10 +102,8 @@ class Posterior:
         return float(MEANS @ self.weights.sum(axis=(1, 2, 3)))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The interval of the mean criterion with equal tails, never narrower than the steps of what is asked."""
-        low, high = _interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
-        room = max(0.0, 1.5 * (FRACTIONS[1] - FRACTIONS[0]) - (high - low)) / 2
-        return max(0.0, low - room), min(1.0, high + room)
+        """The interval of the mean criterion with equal tails."""
+        return interval(MEANS, self.weights.sum(axis=(1, 2, 3)), level)
 
     @property
     def spread(self) -> float:
@@ -126,7 +124,7 @@ class Posterior:
             ("guess_rate", RATES, guess, float(RATES @ guess)),
             ("lapse_rate", RATES, lapse, float(RATES @ lapse)),
         ):
-            low, high = self.interval() if grid is MEANS else _interval(grid, weights, 0.95)
+            low, high = self.interval() if grid is MEANS else interval(grid, weights, 0.95)
             found |= {name: at, f"{name}_low": low, f"{name}_high": high}
         return found
 
@@ -135,13 +133,18 @@ def _place(fraction: float) -> int:
     return round(float(check("event_fraction", fraction)) * (len(FRACTIONS) - 1))
 
 
-def _interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
+def interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
     """Where the posterior, spread evenly between the middles of the grid's steps, has these tails."""
     middles = (grid[1:] + grid[:-1]) / 2
     edges = np.concatenate(([grid[0]], middles, [grid[-1]]))
     below = np.concatenate(([0.0], np.cumsum(weights)))
     low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, edges)
     return float(low), float(high)
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -202,9 +205,9 @@ class Card:
         low, high = self.presence_criterion_low, self.presence_criterion_high
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
         return (
-            f"you notice an event once {self.presence_criterion:.0%} ({low:.0%} to {high:.0%}) of it is heard{pace}; "
-            f"you say present without cause in {self.guess_rate:.0%} and miss what you would notice in "
-            f"{self.lapse_rate:.0%} of the answers"
+            f"you notice an event once {percent(self.presence_criterion)} ({100 * low:.0f} to {percent(high)}) of it "
+            f"is heard{pace}; you say present without cause in {percent(self.guess_rate)} and miss what you would "
+            f"notice in {percent(self.lapse_rate)} of the answers"
         )
 
     def to_dict(self) -> dict[str, Any]:

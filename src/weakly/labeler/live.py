@@ -1,8 +1,11 @@
-"""How good the labels are by now: what the answers so far say of the events, against the target."""
+"""How good the labels are by now, what they cost, and whether that is enough: what the answers say, against targets."""
 
 from __future__ import annotations
 
+import re
+import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,49 +14,153 @@ import pandas as pd
 
 from ..adaptive.base import Recording
 from ..annotator import Annotator
-from ..errors import AssumptionWarning
+from ..cost import Cost
+from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers
 from ..lengths import Lengths
+from .card import interval, percent
 from .session import Session
 
 if TYPE_CHECKING:
     from ..inference import Inference
 
+#: Criteria that the answers alone are asked to tell from each other.
+CRITERIA = np.linspace(0.05, 0.95, 10)
+#: What a target may be about: which way is good, whether it is a budget, and what the number counts.
+WORDS = {
+    "wrong_time": ("<=", False, "s per recording"), "event_recall": (">=", False, "of the events"),
+    "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
+    "listened": ("<=", True, "s heard"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
+}  # fmt: skip
+_COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One target: a quality to reach, or a budget (answers, seconds heard, minutes of work, cost) to stay within."""
+
+    word: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: str | None) -> tuple[Goal, ...]:
+        """The targets of a text: ``wrong_time<=1``, ``event_recall>=0.9,minutes<=30``.
+
+        >>> Goal.parse("event_recall>=0.9, minutes<=30")
+        (Goal(word='event_recall', value=0.9), Goal(word='minutes', value=30.0))
+        """
+        found = []
+        for part in () if text is None else text.split(","):
+            match = re.fullmatch(r"\s*(\w+)\s*([<>]=)\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*", part)
+            if match is None or WORDS.get(match[1], ("",))[0] != match[2]:
+                known = ", ".join(f"{word}{sense}..." for word, (sense, _, _) in WORDS.items())
+                raise InvalidInput(f"target must be such as 'wrong_time<=1' (of {known}), got {part.strip()!r}")
+            found.append(cls(match[1], float(match[3])))
+        return tuple(found)
+
+    def __str__(self) -> str:
+        sense, _, unit = WORDS[self.word]
+        return f"{self.word} {sense} {self.value:g} {unit}".strip()
+
+    @property
+    def is_budget(self) -> bool:
+        """Whether reaching it is the end, and not the aim."""
+        return WORDS[self.word][1]
+
+    def is_reached(self, now: float | None) -> bool:
+        """Whether the quality is there, or the budget is used up."""
+        if now is None:
+            return False
+        return now >= self.value if self.is_budget or WORDS[self.word][0] == ">=" else now <= self.value
+
 
 @dataclass
 class Live:
-    """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known."""
+    """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
+
+    A law of lengths that is left out is estimated where segments of many lengths are asked (``learns``); else answers,
+    seconds and costs are counted, and nothing is said of the events.
+    """
 
     recordings: dict[str, Recording]
-    lengths: Lengths
+    lengths: Lengths | None = None
     event_rate: float | None = None
     annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
-    target: tuple[str, float] | None = None  # such as ("wrong_time", 1.0), seconds per recording
+    goals: tuple[Goal, ...] = ()
+    cost: Cost | None = None
+    learns: bool = False
     _last: tuple[int, Inference | None] = (-1, None)
+    _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
+
+    def __post_init__(self) -> None:
+        words = {goal.word for goal in self.goals}
+        if self.lengths is None and not self.learns and words & {"wrong_time", "event_recall"}:
+            raise InvalidInput("a target of wrong_time or event_recall needs the law of event lengths: --event-length")
+        if self.cost is None and "cost" in words:
+            raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
 
     def inference(self, session: Session) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure."""
-        from ..inference import infer
-
         given = answers_of(session)
         mark = hash(tuple(given["answer"]))
-        if self._last[0] != mark:
-            found = None
-            if given["present"].notna().any():
-                lengths = {name: one.length for name, one in self.recordings.items()}
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", AssumptionWarning)
-                    found = infer(
-                        Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths,
-                        annotator=self.annotator, event_rate=self.event_rate, recording_length=lengths, draws=20, rng=0,
-                    )  # fmt: skip
-            self._last = (mark, found)
-        return self._last[1]
+        with self._lock:
+            if self._last[0] != mark:
+                self._last = (mark, self._infer(given, self.annotator, draws=20))
+            return self._last[1]
 
-    def state(self, session: Session) -> dict[str, Any] | None:
-        """Expected wrong time per recording, events and their seconds, and whether the target is met.
+    def _infer(self, given: pd.DataFrame, annotator: Annotator, *, draws: int) -> Inference | None:
+        from ..inference import infer
 
-        A recording without an answer counts with the share of event time that the others make likely.
+        if (self.lengths is None and not self.learns) or not given["present"].notna().any():
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            return infer(
+                Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=annotator,
+                event_rate=None if self.lengths is None else self.event_rate, draws=draws, rng=0,
+                recording_length={name: one.length for name, one in self.recordings.items()},
+            )  # fmt: skip
+
+    def criterion(self, session: Session, annotator: str) -> dict[str, Any] | None:
+        r"""The law of one person's criterion, from their answers alone: mean, 95 % interval, and weights by criterion.
+
+        :math:`P(\gamma \mid \text{answers}) \propto P(\text{answers} \mid \gamma, \hat\lambda_\gamma)` on a grid, every
+        criterion alike beforehand; the rate of events is given, or the likeliest one under each criterion. Segments of
+        one length hardly tell a high rate from a low criterion, and then the interval is wide.
+        """
+        if self.lengths is None:
+            return None
+        given = answers_of(session)
+        given = given[given["annotator"] == annotator]
+        mark = hash(tuple(given["answer"]))
+        with self._lock:
+            if self._criteria.get(annotator, (None,))[0] != mark:
+                self._criteria[annotator] = (mark, self._criterion(given))
+            return self._criteria[annotator][1]
+
+    def _criterion(self, given: pd.DataFrame) -> dict[str, Any] | None:
+        found = []
+        for value in CRITERIA.tolist():
+            who = Annotator(presence_criterion=value, guess_rate=0.02, lapse_rate=0.02)
+            made = self._infer(given, who, draws=2)
+            if made is None:
+                return None
+            found.append(made.log_likelihood)
+        weights = np.exp(np.array(found) - max(found))
+        weights /= weights.sum()
+        low, high = interval(CRITERIA, weights, 0.95)
+        return {
+            "presence_criterion": float(CRITERIA @ weights), "presence_criterion_low": low,
+            "presence_criterion_high": high, "n_items": int(given["present"].notna().sum()),
+            "law": dict(zip(CRITERIA.round(2).tolist(), weights.tolist())),
+        }  # fmt: skip
+
+    def labels(self, session: Session) -> dict[str, float] | None:
+        """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
+
+        A recording without an answer counts with the share of event time and the rate that the others make likely. An
+        event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
         found = self.inference(session)
         if found is None:
@@ -61,35 +168,122 @@ class Live:
         active, overall = found.active, found.overall
         p = active["active"].to_numpy()
         wrong = float((np.minimum(p, 1 - p) * (active["offset"] - active["onset"]).to_numpy()).sum())
-        labels = active["label"].nunique()
         share = float(overall["event_seconds"].sum() / overall["recording_seconds"].sum())
-        unheard = [one.length for name, one in self.recordings.items() if name not in set(active["recording"])]
-        wrong += min(share, 1 - share) * sum(unheard) * labels
-        mean = wrong / len(self.recordings)
+        heard = set(active["recording"])
+        unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
+        wrong += min(share, 1 - share) * unheard * active["label"].nunique()
+        missed = float((overall["event_rate"] * unheard).sum())
+        met, drawn = _met(found, _mean(self.annotator))
         return {
-            "wrong_time": mean, "n_events": float(overall["n_events"].sum()),
-            "event_seconds": float(overall["event_seconds"].sum()),
-            "target": None if self.target is None else f"{self.target[0]} <= {self.target[1]:g} s",
-            "met": None if self.target is None else mean <= self.target[1],
+            "wrong_time": wrong / len(self.recordings), "n_events": float(overall["n_events"].sum()) + missed,
+            "event_seconds": float(overall["event_seconds"].sum()) + share * unheard,
+            "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
+
+    def spent(self, session: Session) -> dict[str, Any]:
+        """What the answers so far took: how many, seconds heard, minutes of work, and their price."""
+        given = [(session.items.get(one.query), one.seconds) for one in session.all_answers()]
+        listened = sum(item.offset - item.onset for item, _ in given if item is not None)
+        cost = None if self.cost is None else float(self.cost.of(listened=listened, n_queries=len(given)))
+        return {
+            "n_queries": len(given), "listened": listened, "cost": cost,
+            "minutes": sum(seconds for _, seconds in given if seconds >= 0) / 60,
+            "price": None if cost is None or self.cost is None else self.cost.words(cost),
+        }  # fmt: skip
+
+    def state(self, session: Session, annotator: str, card: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Everything: the criterion from the answers alone, the labels, what was spent, and each target."""
+        labels, spent, alone = self.labels(session), self.spent(session), self.criterion(session, annotator)
+        measured = card or alone
+        width = None if measured is None else measured["presence_criterion_high"] - measured["presence_criterion_low"]
+        numbers = {**spent, **(labels or {}), "presence_criterion_width": width}
+        goals = [
+            {"goal": str(goal), "now": numbers.get(goal.word), "is_budget": goal.is_budget,
+             "is_reached": goal.is_reached(numbers.get(goal.word))}
+            for goal in self.goals
+        ]  # fmt: skip
+        aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
+        used = any(goal["is_reached"] for goal in goals if goal["is_budget"])
+        return {
+            "criterion": alone, "labels": labels, "spent": spent, "goals": goals,
+            "may_stop": used or (bool(aims) and all(aims)),
+        }  # fmt: skip
+
+
+def _met(found: Inference, criterion: float, *, draws: int = 20) -> tuple[float, float]:
+    """Events of a drawn timeline that a present segment holds enough of, and all of its events, on average."""
+    drawn = found.sample(draws, rng=0)
+    met = 0
+    for label, part in found.parts.items():
+        mine = drawn[drawn["label"] == label]
+        for one in part.heard:
+            votes: dict[tuple[float, float], float] = {}
+            for (a, b), said in zip(one.segments.tolist(), one.present.tolist()):
+                votes[(a, b)] = votes.get((a, b), 0.0) + (0.0 if np.isnan(said) else 2 * said - 1)
+            marks = np.array([place for place, balance in votes.items() if balance > 0]).reshape(-1, 2)
+            events = mine.loc[mine["recording"] == one.recording, ["onset", "offset"]].to_numpy()
+            shared = np.minimum(events[:, 1:], marks[:, 1]) - np.maximum(events[:, :1], marks[:, 0])
+            least = criterion * (events[:, 1:] - events[:, :1]) - 1e-9
+            met += int((shared >= least).any(axis=1).sum())
+    return met / draws, len(drawn) / draws
 
 
 def answers_of(session: Session) -> pd.DataFrame:
     """The answers that count, one row each; items of known events are not among them."""
     rows = [
-        (
-            item.recording,
-            item.onset,
-            item.offset,
-            item.label,
-            one.present,
-            one.annotator,
-            one.seconds,
-            one.query,
-            one.id,
-        )
+        {"recording": item.recording, "onset": item.onset, "offset": item.offset, "label": item.label,
+         "present": one.present, "annotator": one.annotator, "seconds": one.seconds, "query": one.query,
+         "answer": one.id}
         for one in session.all_answers()
         if (item := session.items.get(one.query)) is not None and not item.calibration
-    ]
-    return pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "present", "annotator", "seconds",
-                                       "query", "answer"])  # fmt: skip
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[str]:
+    """What is measured so far, in words for the person at work."""
+    said = []
+    if card is not None:
+        said.append(
+            f"You notice an event once {_percent(card)} of it is heard, from {card['n_items']} segments whose events "
+            f"are known; guesses {percent(card['guess_rate'])}, lapses {percent(card['lapse_rate'])}."
+        )
+    alone, labels, spent = state["criterion"], state["labels"], state["spent"]
+    if alone is not None:
+        hardly = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would."
+        wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
+        said.append(
+            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard"
+            + (hardly if wide else ", if the law of lengths is right.")
+        )
+    if card is None and alone is None:
+        said.append(
+            "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
+            "(--event-length) would tell it."
+        )
+    if labels is not None:
+        said.append(
+            f"Expected wrong time {labels['wrong_time']:.2f} s per recording; about {labels['n_events']:.1f} events, "
+            f"{labels['event_seconds']:.1f} s of them; {percent(labels['event_recall'])} of them found."
+        )
+    price = "" if spent["price"] is None else f", {spent['price']}"
+    said.append(
+        f"{spent['n_queries']} answers, {spent['listened']:.0f} s heard, {spent['minutes']:.1f} min of work{price}."
+    )
+    for goal in state["goals"]:
+        now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
+        kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
+        said.append(f"{kind} {goal['goal']}: {end if goal['is_reached'] else f'not {end} yet'}{now}.")
+    if state["may_stop"]:
+        said.append("You may stop now.")
+    return said
+
+
+def _percent(found: dict[str, Any]) -> str:
+    middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
+    return f"{percent(middle)} ({100 * low:.0f} to {percent(high)})"
+
+
+def _mean(annotator: Annotator) -> float:
+    given = annotator.presence_criterion
+    return float(given.mean()) if hasattr(given, "mean") else float(given)

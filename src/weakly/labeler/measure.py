@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,19 @@ from ..audio import soundscape
 from ..errors import InvalidInput
 from ..intervals import merge
 from .card import FRACTIONS, Card, Posterior
-from .session import Session
+from .session import Item, Session
 
 N_ITEMS = 50
 
 
 @dataclass
 class Measurement:
-    """What is asked of one person: pieces of known events, in the recordings they come from."""
+    """What is asked of each person: pieces of known events, in the recordings they come from."""
 
     recordings: dict[str, Recording]  # with their events
     segment_length: float
     label: str
-    annotator: str
+    annotators: Sequence[str]
     n_items: int = N_ITEMS
 
     def __post_init__(self) -> None:
@@ -40,18 +40,27 @@ class Measurement:
         """Items are calibration items, which always wait for their answer."""
         return set()
 
-    def answers(self, session: Session) -> list[tuple[float, float]]:
-        """The event fractions that were asked, and the answers."""
-        found = ((item, session.answer_of(self.annotator, item.query)) for item in session.items.values())
-        return [(float(item.event_fraction or 0.0), one.present) for item, one in found if one is not None]
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Each person has items of their own."""
+        return item.method == _method(annotator)
 
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
-        """The next item, once the last one is answered; none when there are enough."""
-        answers = self.answers(session)
-        if len(answers) < len(session.items) or len(answers) >= self.n_items:
-            return []
+        """The next item of everybody who has answered their last one; none when there are enough."""
+        rows: list[dict[str, Any]] = []
+        for annotator in self.annotators:
+            mine = [item for item in session.items.values() if self.is_for(item, annotator)]
+            given = [(item, session.answer_of(annotator, item.query)) for item in mine]
+            answers = [(float(item.event_fraction or 0.0), one.present) for item, one in given if one is not None]
+            if len(answers) == len(mine) < self.n_items:
+                rows.append(self._next(annotator, answers, [*session.items.values()], rows))
+        return rows
+
+    def _next(
+        self, annotator: str, answers: list[tuple[float, float]], items: list[Item], more: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """The item that tells most about this person."""
         gain = Posterior.of(answers).information()
-        rng = np.random.default_rng([18, len(answers)])
+        rng = np.random.default_rng([18, len(answers), *annotator.encode()])
         for fraction in FRACTIONS[np.argsort(-gain, kind="stable")]:
             # Twice, so that the event is cut on its left or on its right.
             plan = Design(np.array([fraction, fraction]), np.ones(1), 0.0, ())
@@ -65,14 +74,17 @@ class Measurement:
                 "no other event; give recordings whose events stand further apart, or another --segment-length"
             )
         name, onset, offset = str(row["recording"]), float(row["onset"]), float(row["offset"])
-        repeat = sum(
-            (item.recording, round(item.onset, 6), round(item.offset, 6)) == (name, onset, offset)
-            for item in session.items.values()
-        )
+        asked = [(item.recording, item.onset, item.offset) for item in items]
+        asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
+        repeat = sum((r, round(a, 6), round(b, 6)) == (name, onset, offset) for r, a, b in asked)
         query = query_id(name, onset, offset, self.label, repeat)
-        values = (query, name, onset, offset, self.label, "measure", 1 + len(answers), repeat, True, float(fraction),
-                  self.recordings[name].length)  # fmt: skip
-        return [dict(zip(COLUMNS, values))]
+        values = (query, name, onset, offset, self.label, _method(annotator), 1 + len(answers), repeat, True,
+                  float(fraction), self.recordings[name].length)  # fmt: skip
+        return dict(zip(COLUMNS, values))
+
+
+def _method(annotator: str) -> str:
+    return f"measure {annotator}"
 
 
 def card_of(session: Session, annotator: str, label: str) -> Card | None:

@@ -1,7 +1,7 @@
 """What an annotator hears and sees of one segment: its sound as WAV, its spectrogram as PNG, its traces as SVG.
 
 Everything is made from the one stretch of the recording, when it is asked for, in a few milliseconds; the page draws
-the axes. Recordings are read only from the folders that were given.
+the axes. A video is served as the file that it is. Recordings are read only from the folders that were given.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import rfft
 
-from ..audio import header, read_clip
-from ..audio.reading import SIGNALS
+from ..audio import SIGNALS, VIDEOS, header, read_clip
 from ..errors import InvalidInput, optional
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
 FLOOR = 60.0  # dB below the loudest that are still seen
-MOST_TRACES = 8
+MOST_TRACES = 12
 
 
 class Folders:
@@ -46,12 +45,13 @@ class Folders:
 
 
 def kind_of(path: Path) -> str:
-    """How the recording is shown: "sound" (with its spectrogram) or "traces".
+    """How the recording is shown: "sound" (with its spectrogram), "traces" or "video".
 
-    >>> kind_of(Path("a.WAV")), kind_of(Path("eeg.npy"))
-    ('sound', 'traces')
+    >>> kind_of(Path("a.WAV")), kind_of(Path("eeg.edf")), kind_of(Path("nest.mp4"))
+    ('sound', 'traces', 'video')
     """
-    return "traces" if path.suffix.lower() in SIGNALS else "sound"
+    ending = path.suffix.lower()
+    return "traces" if ending in SIGNALS else "video" if ending in VIDEOS else "sound"
 
 
 def sound(path: Path, *, onset: float, offset: float) -> bytes:

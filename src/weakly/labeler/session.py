@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
@@ -42,6 +43,7 @@ class Item:
     label: str
     calibration: bool
     event_fraction: float | None
+    method: str
 
 
 @dataclass
@@ -60,7 +62,19 @@ class _Kept:
 
 
 @dataclass
-class _Told:
+class _Open:
+    """What one person could still answer, each part in its order; brought up to date as answers arrive."""
+
+    again: dict[str, Item]  # what they took back, the last first
+    own: dict[str, Item]  # their share
+    rest: dict[str, Item]  # the others' shares, heard from the end
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain(self.again.values(), self.own.values(), reversed(self.rest.values()))
+
+
+@dataclass
+class Told:
     """An answer on its way into the store."""
 
     answer: Answer
@@ -79,6 +93,9 @@ class More(Protocol):
 
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The queries that follow from new answers to these ones; called under the store's lock."""
+
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Whether this person may be asked."""
 
 
 class Session:
@@ -102,10 +119,12 @@ class Session:
         self.votes = whole("votes", votes, least=1)
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
+        store.is_busy = True
         self._kept = _Kept()
         self._lock = threading.RLock()
-        self._waiting: deque[_Told] = deque()
-        self._found: dict[str, tuple[Any, list[Item]]] = {}
+        self._waiting: deque[Told] = deque()
+        self._places = {name: place for place, name in enumerate(self.annotators)}
+        self._found: dict[str, _Open] = {}
         with self._changing() as connection:
             self._extend(connection, self._kept.items)
 
@@ -128,7 +147,8 @@ class Session:
 
     def answers(self, query: str) -> list[Answer]:
         """The answers to a query that count, one per person."""
-        return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
+        with self._lock:
+            return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
 
     def answers_by(self, annotator: str) -> list[Answer]:
         """The answers of this person that count, in the order of arrival."""
@@ -136,8 +156,9 @@ class Session:
 
     def all_answers(self) -> list[Answer]:
         """Every answer that counts, in the order of arrival."""
-        mine = self._kept.by_person
-        return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
+        with self._lock:
+            mine = self._kept.by_person
+            return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
 
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
@@ -145,10 +166,11 @@ class Session:
 
     def bookmarks(self) -> list[dict[str, str]]:
         """The bookmarks with their notes: query, annotator, note."""
-        return [
-            {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
-            for row in self._kept.actions.values() if row.kind == "bookmark"
-        ]  # fmt: skip
+        with self._lock:
+            return [
+                {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
+                for row in self._kept.actions.values() if row.kind == "bookmark"
+            ]  # fmt: skip
 
     # What people do -----------------------------------------------------------------------------------------------
 
@@ -158,11 +180,11 @@ class Session:
         First what they took back last, then their own share in order, then what is left of the others', from its end.
         """
         with self._lock:
-            changed = self._refresh() if refresh else set()
+            changed = self._refresh() if refresh or not self._kept.items else set()
             if changed and self.more is not None:  # another process has told something
                 with self._changing() as connection:
                     self._extend(connection, changed)
-            return self._open(annotator)[:most]
+            return list(islice(self._open(annotator), most))
 
     def tell(
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
@@ -174,27 +196,38 @@ class Session:
         ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
         wait for the store at the same time go into one transaction.
         """
-        if query not in self._kept.items:
-            self.ask(annotator)
-        if query not in self._kept.items:
-            raise InvalidInput(f"query: there is no query {query!r} in this campaign")
-        when = answered or _now()
-        mine = _Told(Answer(query, present, annotator, seconds, when, "label", f"{annotator}:{id}"), acts)
-        self._waiting.append(mine)
+        told = self.offer(annotator, query=query, present=present, id=id, seconds=seconds, answered=answered, acts=acts)
+        return self.take(told)
+
+    def offer(
+        self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
+        answered: str = "", acts: Sequence[tuple[str, str]] = (),
+    ) -> Told:  # fmt: skip
+        """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait."""
+        name = f"{annotator}:{id}"
+        told = Told(Answer(query, present, annotator, seconds, answered or _now(), "label", name), acts)
+        self._waiting.append(told)
+        return told
+
+    def take(self, told: Told) -> bool:
+        """The second half of :meth:`tell`."""
         with self._lock:
-            if not mine.is_done:
+            if not told.is_done:
                 self._take_waiting()
-        if mine.error is not None:
-            raise mine.error
-        return mine.is_kept
+        if told.error is not None:
+            raise told.error
+        return told.is_kept
 
     def _take_waiting(self) -> None:
         told = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
             with self._changing() as connection:
-                new: dict[tuple[str, str], _Told] = {}
+                new: dict[tuple[str, str], Told] = {}
                 for one in told:
                     place = (one.answer.query, one.answer.annotator)
+                    if place[0] not in self._kept.items:
+                        one.error = InvalidInput(f"query: there is no query {place[0]!r} in this campaign")
+                        continue
                     name = self._kept.given.get(place[0], {}).get(place[1])
                     if name is None and one.answer.id not in self._kept.answers:
                         name = new.setdefault(place, one).answer.id
@@ -205,10 +238,10 @@ class Session:
                         self.store.act(connection, action=f"{one.answer.id}:{k}", query=one.answer.query, kind=kind,
                                        annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
                                        acted=one.answer.answered)  # fmt: skip
-                self._extend(connection, self._refresh(connection))
+                self._extend(connection, self._refresh(connection, ("answers", "actions")))
         except Exception as error:
             for one in told:
-                one.error = error
+                one.error = one.error or error
         finally:
             for one in told:
                 one.is_done = True
@@ -242,14 +275,16 @@ class Session:
     def progress(self, annotator: str) -> dict[str, Any]:
         """How far this person is: answered, left, minutes left at their own pace, seconds per query."""
         with self._lock:
-            mine = self.answers_by(annotator)
-            left = [item for item in self._open(annotator) if self._mine(annotator, item)]
-            seconds = [one.seconds for one in mine[-50:] if one.seconds >= 0]
+            mine, still = self._kept.by_person.get(annotator, {}), self._open(annotator)
+            left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
+            seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
-            ahead = [item.offset - item.onset + FIRST_GUESS if pace is None else pace for item in left]
+            ahead = (pace or FIRST_GUESS) * left
+            if pace is None:
+                ahead += sum(item.offset - item.onset for item in still.own.values())
             return {
-                "answered": len(mine), "left": len(left), "minutes_left": sum(ahead) / 60, "seconds_per_query": pace,
-                "can_undo": any(one.source == "label" for one in reversed(mine)),
+                "answered": len(mine), "left": left, "minutes_left": ahead / 60, "seconds_per_query": pace,
+                "can_undo": any(one.source == "label" for one in reversed(mine.values())),
                 "follows_answers": self.more is not None, "queries": len(self._kept.items),
             }  # fmt: skip
 
@@ -265,32 +300,34 @@ class Session:
                     yield connection
             except BaseException:
                 self._kept = _Kept()  # what the transaction had seen may never have happened
+                self._found.clear()
                 raise
 
-    def _refresh(self, connection: Any = None) -> set[str]:
-        """Take in what is new in the store; the queries whose answers have changed."""
+    def _refresh(self, connection: Any = None, tables: Sequence[str] = ("queries", "answers", "actions")) -> set[str]:
+        """Take in what is new in these tables of the store; the queries whose answers have changed."""
         kept = self._kept
-        news = self.store.news(kept.seen, connection)
-        for row in news["queries"]:
+        news = self.store.news({name: kept.seen[name] for name in tables}, connection)
+        for row in news.get("queries", ()):
             kept.items[row.query] = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
-                row.event_fraction,
+                row.event_fraction, row.method,
             )  # fmt: skip
-        for row in news["answers"]:
+        for row in news.get("answers", ()):
             present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
             kept.answers[row.answer] = Answer(
                 row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
             )
             kept.by_query.setdefault(row.query, []).append(row.answer)
             kept.numbers[row.answer] = row.number
-        for row in news["actions"]:
+        for row in news.get("actions", ()):
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
-        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news[table])
+        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:
                 kept.seen[table] = rows[-1].number
+        late = set()
         for query in changed:
             before = kept.given.get(query, {})
             kept.given[query] = now = {
@@ -301,10 +338,20 @@ class Session:
                     mine = kept.by_person.setdefault(person, {})
                     mine.pop(before.get(person, ""), None)
                     if person in now:
+                        if mine and kept.numbers[now[person]] < kept.numbers[next(reversed(mine))]:
+                            late.add(person)
                         mine[now[person]] = kept.answers[now[person]]
-        if len(changed) > 1:
-            for person, mine in kept.by_person.items():
-                kept.by_person[person] = dict(sorted(mine.items(), key=lambda pair: kept.numbers[pair[0]]))
+        for person in late:
+            kept.by_person[person] = dict(sorted(kept.by_person[person].items(), key=lambda one: kept.numbers[one[0]]))
+        if news.get("queries") or any(row.kind == "undo" for row in news.get("actions", ())) or self.more is not None:
+            self._found.clear()
+        for person, still in self._found.items():
+            for query in changed:
+                if person in kept.given[query]:
+                    still.again.pop(query, None)
+                if person in kept.given[query] or len(kept.given[query]) >= self.votes:
+                    still.own.pop(query, None)
+                    still.rest.pop(query, None)
         return changed.keys() & kept.items.keys()
 
     def _extend(self, connection: Any, queries: Iterable[str]) -> None:
@@ -318,25 +365,22 @@ class Session:
 
     def _mine(self, annotator: str, item: Item) -> bool:
         """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
-        count = len(self.annotators)
-        place = self.annotators.index(annotator)
-        return (place - item.number) % count < self.votes
+        return (self._places[annotator] - item.number) % len(self._places) < self.votes
 
-    def _open(self, annotator: str) -> list[Item]:
-        """All that this person could still answer, in order; worked out once for each state of the store."""
-        kept = self._kept
-        mark = (id(kept), tuple(kept.seen.values()))
-        if self._found.get(annotator, (None,))[0] != mark:
-            self._found[annotator] = (mark, self._find_open(annotator))
-        return self._found[annotator][1]
+    def _open(self, annotator: str) -> _Open:
+        """All that this person could still answer."""
+        if annotator not in self._found:
+            self._found[annotator] = self._find_open(annotator)
+        return self._found[annotator]
 
-    def _find_open(self, annotator: str) -> list[Item]:
+    def _find_open(self, annotator: str) -> _Open:
         kept = self._kept
         wanted = None if self.more is None else self.more.wanted
         waiting = [
             item for item in kept.items.values()
             if annotator not in kept.given.get(item.query, ())
             and (wanted is None or item.calibration or item.query in wanted)
+            and (self.more is None or self.more.is_for(item, annotator))
         ]  # fmt: skip
         if not self.in_order:  # the names of queries are digests: as good as drawn
             waiting.sort(key=attrgetter("query"))
@@ -346,12 +390,11 @@ class Session:
             if name in kept.answers and kept.answers[name].annotator == annotator
         }
         again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
-        own: list[Item] = []
-        rest: list[Item] = []
+        found = _Open({item.query: item for item in again}, {}, {})
         for item in waiting:
             if item.query not in back and len(kept.given.get(item.query, ())) < self.votes:
-                (own if self._mine(annotator, item) else rest).append(item)
-        return again + own + rest[::-1]
+                (found.own if self._mine(annotator, item) else found.rest)[item.query] = item
+        return found
 
 
 class Following:
@@ -366,6 +409,10 @@ class Following:
         """The queries that the method waits for; those that an undo made needless are not among them."""
         return set().union(*self._wanted.values())
 
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Everybody may be asked everything."""
+        return True
+
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries in the recordings of these ones."""
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
@@ -377,10 +424,19 @@ class Following:
                 and session.is_settled(item.query)
             ]  # fmt: skip
             found = self._settled(session, asked)
-            mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, self.recordings[name], label, found)]
+            method = self.method.among(self._others(session, label)) if self.method.learns else self.method
+            mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
+
+    def _others(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+        """What was answered of every recording."""
+        by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
+        for item in session.items.values():
+            if item.label == label and not item.calibration and session.is_settled(item.query):
+                by_name[item.recording].append(item)
+        return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
 
     def _settled(self, session: Session, asked: list[Item]) -> Asked:
         if not asked:

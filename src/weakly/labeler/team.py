@@ -24,7 +24,8 @@ def summary(session: Session) -> dict[str, Any]:
         word = "unsure" if np.isnan(one.present) else "present" if one.present else "absent"
         mine = counts.setdefault(one.annotator, {"present": 0, "absent": 0, "unsure": 0})
         mine[word] += 1
-    by_query = [[one.present for one in session.answers(query) if not np.isnan(one.present)] for query in session.items]
+    asked = list(session.items)
+    by_query = [[one.present for one in session.answers(query) if not np.isnan(one.present)] for query in asked]
     pairs = [a == b for given in by_query for a, b in combinations(given, 2)]
     sums = np.array([(sum(given), len(given)) for given in by_query], dtype=float).reshape(-1, 2)
     alpha = krippendorff_alpha(sums[:, 0], sums[:, 1])
@@ -34,7 +35,7 @@ def summary(session: Session) -> dict[str, Any]:
         for name, seconds in people.items()
     ]  # fmt: skip
     return {
-        "annotators": rows, "queries": len(session.items), "settled": sum(map(session.is_settled, session.items)),
+        "annotators": rows, "queries": len(asked), "settled": sum(map(session.is_settled, asked)),
         "answers": sum(row["answers"] for row in rows), "agreement": float(np.mean(pairs)) if pairs else None,
         "compared": len(pairs), "alpha": alpha if np.isfinite(alpha) else None, "bookmarks": session.bookmarks(),
     }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import plot
-from ..auditing.criterion import estimate_criterion, paper_recipe_criterion
+from ..auditing import estimate_criterion, paper_recipe_criterion
 from ..evaluation.assumptions import kuiper, kuiper_p
 from ..lengths import Lengths
 from ..symbols import SYMBOLS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from .model import Floats
-from .rows import Design, Row, percent
-from .task import Task
+from .decision import FOUND
+from .model import B, Floats, R
+from .rows import Design, Row, percent, seconds
+from .task import Sums, Task, wrong_seconds
 
 _PASSES = 12  # passes that are compared at most
 
@@ -52,35 +52,68 @@ class Classes:
     words: str
 
 
-def classes(task: Task, common: float) -> Classes:
-    """Fixed segments of one common length against a length for each class or group of classes."""
-    near = np.unique([*task.grid[(task.grid >= common / 12) & (task.grid <= common * 12)][::2], common])
-    rows = {label: task.only(label).rows([Design("fixed", float(width)) for width in near]) for label in task.models}
-    at = int(np.flatnonzero(near == common)[0])
-    table = [_per_class(label, each, at, task.only(label).n_events) for label, each in rows.items()]
-    labels = sorted(rows, key=lambda label: (float(near[_best(rows[label])]), label))
-    loss = np.array([[row.wrong_time for row in rows[label]] for label in labels])
-    queries = np.array([row.n_queries for row in rows[labels[0]]])
-    grouped = []
-    for n in range(1, min(len(labels), _PASSES) + 1):
-        picks, cuts = group(loss, n)
-        grouped.append(_pass(task, labels, near, loss, queries, picks, cuts))
-    return Classes(table, grouped, _words(grouped, len(labels)))
+def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
+    """Fixed segments, and halving, in 2, 3, ... passes, each with a length of its own for some of the classes."""
+    table = _table(task.fixed_sums, task)
+    usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
+    loss = table["wrong_time"] + np.where(usable, 0.0, task.recording_length)
+    order = np.lexsort((np.arange(task.n_classes), task.grid[loss.argmin(axis=1)]))
+    labels = [list(task.models)[k] for k in order]
+    designs = []
+    for n in range(2, min(len(labels), _PASSES) + 1):
+        picks, cuts = group(loss[order], n)
+        parts = [(tuple(labels[i:j]), float(task.grid[k])) for k, (i, j) in zip(picks, pairwise(cuts))]
+        if len({width for _, width in parts}) < n:
+            continue
+        if "bisection" not in used or "fixed" in used:
+            designs.append([(each, Design("fixed", width)) for each, width in parts])
+        if "bisection" in used:
+            halves = [(each, task.only(*each).halving(width)) for each, width in parts]
+            designs.append([(each, row.design) for each, row in halves if row is not None])
+    return task.rows(Design("passes", passes=tuple(each)) for each in designs if len(each) > 1)
 
 
-def _best(rows: list[Row]) -> int:
-    """The number of the row with the least wrong time among those that find 90 % of events, or among all."""
-    wrong = np.array([row.wrong_time for row in rows])
-    found = np.array([row.event_recall >= 0.9 for row in rows])
-    return int(np.where(found, wrong, np.inf).argmin() if found.any() else wrong.argmin())
+def _table(sums: list[Sums], task: Task) -> dict[str, Floats]:
+    """The words (classes, lengths) from sums per class."""
+    raw, base = (np.stack([each[k] for each in sums], axis=1) for k in (0, 1))
+    right = raw[..., R["tp"]] + base[..., B["overlap_time"]] - base[..., B["cover_time"]] - raw[..., R["fp"]]
+    wrong = wrong_seconds(raw.reshape(-1, raw.shape[-1]), base.reshape(-1, base.shape[-1])).reshape(raw.shape[:2])
+    events = base[..., B["n_events"]]
+    return {
+        "wrong_time": wrong / task.model.count,
+        "event_recall": raw[..., R["n_found"]] / np.maximum(events, 1e-300),
+        "overlap_accuracy": right / np.maximum(base[..., B["overlap_time"]], 1e-300),
+        "n_events": events / task.model.count,
+    }
 
 
-def _per_class(label: str, rows: list[Row], at: int, n_events: float) -> ClassRow:
-    own, common = rows[_best(rows)], rows[at]
-    return ClassRow(
-        label, n_events, float(own.segment_length or 0.0), own.wrong_time, own.event_recall, own.overlap_accuracy,
-        common.wrong_time, common.event_recall, common.overlap_accuracy,
-    )  # fmt: skip
+def classes(task: Task, common: Row, rows: list[Row]) -> Classes:
+    """What one common length does to every class, against the best length of each and against several passes."""
+    own, shared = _table(task.fixed_sums, task), _table([task.sums(common.design)], task)
+    found = own["event_recall"] >= FOUND
+    wrong = np.where(found | ~found.any(axis=1, keepdims=True), own["wrong_time"], np.inf)
+    words = ("wrong_time", "event_recall", "overlap_accuracy")
+    table = [
+        ClassRow(
+            label,
+            float(own["n_events"][c, k]),
+            float(task.grid[k]),
+            *(float(own[word][c, k]) for word in words),
+            *(float(shared[word][c, 0]) for word in words),
+        )
+        for c, (label, k) in enumerate(zip(task.models, wrong.argmin(axis=1)))
+    ]
+    one = PassRow(1, [float(common.segment_length or 0.0)], [list(task.models)], *_totals(common))
+    several = [
+        PassRow(len(row.passes), [float(own.segment_length or 0.0) for _, own in row.passes],
+                [list(each) for each, _ in row.passes], *_totals(row))
+        for row in rows if row.passes and row.passes[0][1].method == "fixed"
+    ]  # fmt: skip
+    return Classes(table, [one, *several], _words([one, *several], task.n_classes))
+
+
+def _totals(row: Row) -> tuple[float, float, float, float]:
+    return row.wrong_time, row.n_queries, row.listened, row.cost
 
 
 def group(loss: Floats, n: int) -> tuple[list[int], tuple[int, ...]]:
@@ -111,29 +144,13 @@ def group(loss: Floats, n: int) -> tuple[list[int], tuple[int, ...]]:
     return [int(column[i, j]) for i, j in pairwise(cuts)], tuple(cuts)
 
 
-def _pass(
-    task: Task, labels: list[str], widths: Floats, loss: Floats, queries: Floats, picks: list[int], cuts: Any
-) -> PassRow:
-    asked = sum(queries[k] * (j - i) for k, (i, j) in zip(picks, pairwise(cuts)))
-    heard = task.total * len(picks)
-    return PassRow(
-        n_passes=len(picks),
-        segment_lengths=[float(widths[k]) for k in picks],
-        labels=[labels[i:j] for i, j in pairwise(cuts)],
-        wrong_time=float(sum(loss[i:j, k].sum() for k, (i, j) in zip(picks, pairwise(cuts)))),
-        n_queries=float(asked),
-        listened=heard,
-        cost=float(task.cost.of(listened=heard, n_queries=asked)),
-    )
-
-
 def _words(grouped: list[PassRow], n: int) -> str:
-    one, each = grouped[0], grouped[-1]
+    one, each = grouped[0], min(grouped, key=lambda row: row.wrong_time)
     saved = 1 - each.wrong_time / one.wrong_time if one.wrong_time > 0 else 0.0
     if saved < 0.05:
         return "One segment length serves all classes in one pass: lengths of their own would save less than 5 %."
     kind = "class" if each.n_passes == n else "group of classes"
     return (
-        f"Fixed segments with a length for each {kind} ({each.n_passes} passes) would cut the wrong time by "
-        f"{percent(saved)} for {each.cost / one.cost:.1f} times the cost of one pass with one length for all."
+        f"Fixed segments with a length for each {kind} ({each.n_passes} passes) cut the wrong time of one pass with "
+        f"{seconds(one.segment_lengths[0])} for all by {percent(saved)}, for {each.cost / one.cost:.1f} times its cost."
     )

@@ -136,6 +136,12 @@ class Criteria:
         each = [replace(self.annotator, presence_criterion=float(value)) for value in values]
         return Criteria(Observers.of(annotator=each), weights, "", "several")
 
+    def sure(self) -> Criteria:
+        """The same criteria of people who never guess or lapse."""
+        if self.annotator is None:
+            return self
+        return Criteria.of([each.presence_criterion for each in self.annotators])
+
     def parts(self) -> list[tuple[float, PresenceRule, float, float]]:
         """Deterministic rules with their weights, and the chance of a present answer where the rule says no, and yes.
 

@@ -110,8 +110,8 @@ def choose(
 
         return Choice(undominated(min(affordable, key=missing), affordable), (), False, "target")
     if objective == "overlap":
-        # Moments of overlapping windows are other segments: their accuracy near events does not compare.
-        same = [row for row in meeting if row.method != "windows"] or meeting
+        # Moments of overlapping windows and events found by their edges are other segments: they do not compare.
+        same = [row for row in meeting if row.method not in ("windows", "boundary")] or meeting
         if any(each.word in _BOUNDS for each in wanted):
             return Choice(min(same, key=lambda row: (row.cost, row.wrong_time)), (), True)
         top = max(row.overlap_accuracy for row in same)
@@ -198,7 +198,7 @@ def _zoom(task: Task, method: str, below: Row, above: Row, test: Callable[[Row],
         if method == "fixed":
             made = task.rows([Design("fixed", float(width)) for width in widths])
         else:
-            made = [row for row in (task.halving(float(width)) for width in widths) if row is not None]
+            made = [row for row in map(task.halving, widths.tolist()) if row is not None]
         passed += [row for row in made if test(row)]
         flags = [test(below), *(test(row) for row in made), test(above)]
         turn = next((k for k in range(len(flags) - 1) if flags[k] != flags[k + 1]), None)

@@ -9,7 +9,9 @@ import numpy as np
 from .. import plot
 from ..report import Report
 from ..symbols import plain_name
-from .rows import COLUMNS, Row, digits, percent, seconds
+from .decision import FOUND
+from .inverse import table as posterior_table
+from .rows import COLUMNS, WAY_NAMES, WAYS, Row, digits, percent, seconds
 from .summary import notes
 from .task import COMMON
 
@@ -23,13 +25,13 @@ CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
     "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
     "cost": "What each way costs for the same work, and the wrong time that it leaves.",
-    "timeline": "Events (green) and the segments that each way labels present (orange): the first row is the truth.",
+    "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
-_METHOD = {"fixed": 0, "windows": 2, "bisection": 1, "nothing": 6, "everything": 6, "oracle": 6}
+_METHOD = {"fixed": 0, "bisection": 1, "windows": 2, "passes": 3, "boundary": 4}
 
 
 def _colour(method: str) -> str:
-    return plot.COLOURS[_METHOD[method]]
+    return plot.COLOURS[_METHOD.get(method, 6)]
 
 
 def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -79,45 +81,73 @@ def _named(plan: Plan) -> dict[str, Row]:
 
 def _frontier(plan: Plan) -> Figure:
     ax = plot.axes(size=(7.2, 4.4))
-    for method in ("fixed", "windows", "bisection"):
-        part = [row for row in plan.pool if row.method == method]
-        if part:
-            x, y = (np.array([getattr(row, word) for row in part]) for word in ("cost", "wrong_time"))
-            ax.plot(x, y, ".", color=_colour(method), markersize=4, label=method, alpha=0.8)
-    named = _named(plan)
+    named = {name: row for name, row in _named(plan).items() if np.isfinite(row.cost)}
     nothing = next(row for row in plan.rows if row.method == "nothing")
     top = 1.6 * max(nothing.wrong_time, plan.recommended.wrong_time)
-    asked = [row for row in plan.pool if row.asks]
-    left = 0.8 * min(row.cost for row in asked)
-    right = 1.6 * max([row.cost for row in named.values()] + [row.cost for row in asked if row.wrong_time < top])
+    asked = [row for row in plan.pool if row.asks and row.wrong_time < top] or [plan.recommended]
+    costs = [row.cost for row in (*asked, *named.values()) if row.cost > 0] or [1.0]
+    for method in WAYS:
+        for loses in (True, False):
+            part = [row for row in asked if row.method == method and (row.event_recall < FOUND - 1e-9) == loses]
+            name = "_" if loses else WAY_NAMES[method]
+            if part or any(row.method == method for row in asked):
+                ax.plot(
+                    [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(method),
+                    markersize=3.5, label=name, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+                )  # fmt: skip
+    if any(row.event_recall < FOUND - 1e-9 for row in asked):
+        ax.plot([], [], "o", color="#666666", markersize=3.5, fillstyle="none", label=f"finds less than {FOUND:.0%}")
     front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in ("nothing", "everything")]
     ax.plot(
         [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
     )
-    taken: list[float] = []
-    for k, (name, row) in enumerate(named.items()):
-        if row.wrong_time > top:
-            continue
-        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row.method), markersize=10 if k == 0 else 7,
-                markeredgecolor="black")  # fmt: skip
-        lift = 8 + 11 * sum(abs(row.wrong_time - each) < 0.06 * top for each in taken)
-        late = np.log(row.cost / left) > 0.55 * np.log(right / left)
-        _beside(ax, name, (row.cost, row.wrong_time), xytext=(-6 if late else 6, lift), ha="right" if late else "left")
-        taken.append(row.wrong_time)
     ax.axhline(nothing.wrong_time, color="#888888", linewidth=1, linestyle=":")
-    _beside(ax, "label nothing", (1.0, nothing.wrong_time), xycoords=("axes fraction", "data"), ha="right")
+    _beside(ax, "label nothing", (1.0, nothing.wrong_time), xycoords=("axes fraction", "data"), ha="right",
+            xytext=(-4, 3))  # fmt: skip
     unit = plan.task.cost.currency
+    left, right = 0.8 * min(costs), 1.6 * max(costs)
     ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
     ax.set(xlabel=f"cost{f' ({unit})' if unit else ''}", ylabel="wrong time per recording (s)")
     from matplotlib.ticker import NullFormatter
 
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    if right / left < 30:
+    if right / left < 300:
         ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in "25" else "")
     else:
         ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.legend(loc="upper right")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    shown = {name: row for name, row in named.items() if row.wrong_time <= top}
+    for k, row in enumerate(shown.values()):
+        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row.method), markersize=10 if k == 0 else 7,
+                markeredgecolor="black")  # fmt: skip
+    _say(ax, {name: (row.cost, row.wrong_time) for name, row in shown.items()},
+         [(row.cost, row.wrong_time) for row in asked])  # fmt: skip
     return ax.figure  # type: ignore[return-value]
+
+
+def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float, float]]) -> None:
+    """Each name near its place, where it hides the fewest dots and no other name; a thin line where it stands off."""
+    scale = 72.0 / ax.figure.dpi  # points
+    box = ax.get_window_extent()
+    (x0, y0), (x1, y1) = np.asarray(box) * scale
+    crowd = ax.transData.transform(np.array([*dots, *names.values()])) * scale
+    taken: list[tuple[float, float, float, float]] = []
+    for name, at in names.items():
+        x, y = ax.transData.transform(at) * scale
+        wide, tall = 4.4 * len(name), 9.0
+        best, least = (8.0, 5.0), np.inf
+        for rise in (6, -15, 18, -27, 30, -39, 42, -51, 56, 72):
+            for shift in (8.0, -wide - 8, -wide / 2):
+                a, b = x + shift, y + rise
+                hidden = ((crowd > (a - 3, b - 3)) & (crowd < (a + wide + 3, b + tall + 3))).all(axis=1).sum()
+                over = sum(a < r and a + wide > p and b < s and b + tall > q for p, q, r, s in taken)
+                out = a < x0 or a + wide > x1 or b < y0 or b + tall > y1
+                price = 3 * hidden + 30 * over + 100 * out + abs(rise) / 12
+                if price < least:
+                    best, least = (shift, float(rise)), price
+        taken.append((x + best[0], y + best[1], x + best[0] + wide, y + best[1] + tall))
+        line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.6} if abs(best[1] + 4) > 16 else None
+        _beside(ax, name, at, xytext=best, arrowprops=line)
 
 
 def _cost(plan: Plan) -> Figure:
@@ -147,9 +177,9 @@ def _cost(plan: Plan) -> Figure:
 def _timeline(plan: Plan) -> Figure:
     shown = plan.example
     rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
-    for each in shown["rows"]:
+    for each in shown["rows"][1:]:  # the first is the truth again
         colours = [plot.PRESENT if flag else plot.ABSENT for flag in each["present"]]
-        rows[f"{each['name']} ({each['n_queries']})"] = (np.array(each["segments"]), colours)
+        rows[f"{each['name']}, {each['n_queries']} queries"] = (np.array(each["segments"]), colours)
     return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
 
 
@@ -187,6 +217,9 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
     report.table(table[work])
     report.text("Wrong time in seconds per recording; the second table is for the whole work, listening in seconds.")
+    if plan.posterior:
+        report.heading("What inference makes of the same answers").table(posterior_table(plan))
+        report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
     if said := notes(plan.rows):
         report.heading("Where a way stops making sense").items(said)
     if plan.uncertainty:

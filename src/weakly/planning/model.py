@@ -9,14 +9,15 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.evaluator import measure
+from ..annotator import PresenceRule
+from ..evaluation.units import measure
 from ..events import Timelines
 from ..lengths import Lengths
 from ..parallel import checkpoint
@@ -25,14 +26,18 @@ from ..windows import Edge, Placement
 from .criteria import Criteria
 from .halving import FIELDS, halved, levels
 from .rows import Design
+from .searching import searched, simulated
 
 Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
+_FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
-_GAUSS = np.polynomial.legendre.leggauss(4)
+_NOISY = 16  # events on which noisy searches are simulated
+_GAUSS = np.polynomial.legendre.leggauss(3)
+_DRAFT = 4_000  # events of a class on which windows are searched where there are many more
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,35 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: floa
 def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
     hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
+    if criteria.certain:  # nobody says present where nothing is
+        worth = np.zeros(len(BASE))
+        worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
+        return np.zeros(len(RAW)), worth
     quiet = Timelines(np.empty((0, 2)), np.zeros(3, dtype=np.int64), hop * np.array([few, few + 1.0]))
     raw, base = _mixed(quiet, design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
     more[1][B["time"]] = hop
     return more
+
+
+def _searched(part: Recordings, design: Design, criteria: Criteria) -> Measured:
+    """Boundary search: exact where answers hold no noise, else the method itself on some of the recordings."""
+    width, tolerance = float(design.segment_length or 0.0), float(design.tolerance or 0.0)
+    noisy = None if criteria.certain else criteria.annotator
+    if noisy is not None:
+        part = part.part(max(1, round(len(part.full.bounds) / _NOISY)))
+    lines = [line for line in (part.full, part.silent) if len(line)]
+    made: list[Any]
+    if noisy is not None:
+        rule = PresenceRule.fraction(criteria.middle)
+        made = [simulated(line, width, tolerance, noisy, rule) for line in lines]
+    else:
+        made = []
+        for line in lines:
+            each = [(weight, searched(line, width, tolerance, rule)) for weight, rule, _, _ in criteria.parts()]
+            made.append((sum(w * one[0] for w, one in each), sum(w * one[1] for w, one in each)))
+    raw, base = (np.concatenate(both) for both in zip(*made))
+    return Measured(raw, base, part.weight)
 
 
 def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines, Floats]:
@@ -128,8 +157,10 @@ class Recordings:
         return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
 
     def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
-        """Fixed segments or windows, from 0 unless told otherwise."""
+        """Fixed segments, windows or boundary search, from 0 unless told otherwise."""
         checkpoint()
+        if design.method == "boundary":
+            return _searched(self, design, criteria)
         parts = []
         if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
             short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
@@ -141,6 +172,11 @@ class Recordings:
             parts.append(_mixed(self.silent, design, criteria, phase))
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
+
+    def draft(self) -> Recordings:
+        """Itself, or so few of its recordings that many ways can be tried on them."""
+        step = len(self.full.bounds) // _DRAFT
+        return self.part(step) if step > 1 else self
 
     def part(self, step: int) -> Recordings:
         """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
@@ -179,28 +215,33 @@ class OneEvent:
         """Seconds of one recording."""
         return self.longest
 
-    def nodes(self, splits: Any = ()) -> tuple[Floats, Floats]:
-        """Event lengths, at most the recording's, and their shares; a law is cut into panels at the splits."""
+    def nodes(self, splits: Any = (), *, smooth: bool = False) -> tuple[Floats, Floats]:
+        """Event lengths, at most the recording's, and their shares; a law is cut into panels at the splits, into fewer
+        where laws of criteria smooth the rest."""
         law = self.lengths
         if law.values is not None and law.weights is not None:
             values, shares = binned(law.values, law.weights, _MOST)
         else:
             below = law.notes.get("below", 0.0)
             cuts = [(float(law.frozen.cdf(each)) - below) / (1 - below) for each in splits]
-            tails = 10.0 ** -np.arange(2.0, 7.0)
-            edges = np.unique(np.clip([0.0, *tails, *np.arange(1, 32) / 32, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
-            x, w = np.polynomial.legendre.leggauss(6)
+            tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
+            edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
+            x, w = np.polynomial.legendre.leggauss(4 if smooth else 6)
             half = np.diff(edges)[:, None] / 2
             values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
             shares = (half * w).ravel()
         return np.minimum(values, self.longest), shares
 
     def measure(self, design: Design, criteria: Criteria) -> Measured:
-        """Fixed segments or windows."""
+        """Fixed segments, windows or boundary search."""
         checkpoint()
+        if design.method == "boundary":
+            part = _searched(self._drawn, design, criteria)
+            return replace(part, weight=part.weight / part.weight.sum())
         width = float(design.segment_length or 0.0)
         hop, reach = float(design.hop or width), design.windows_per_cell
-        d, shares = self.nodes([width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))])
+        splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
+        d, shares = self.nodes(splits, smooth=criteria.smooth)
         at = _starts(d, self.longest, hop, width, reach, criteria.kinks(d, width), smooth=criteria.smooth)
         each, start, length, weight, removed = at
         bounds = np.column_stack((start, np.minimum(start + d[each], length)))
@@ -218,6 +259,13 @@ class OneEvent:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
+    def draft(self) -> OneEvent:
+        """Itself, or with so few lengths that many ways can be tried on them."""
+        if self.lengths.values is not None and self.lengths.values.size <= _FEW:
+            return self
+        few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
+        return replace(self, lengths=Lengths.sample(few))
+
     def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
         return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
@@ -225,7 +273,7 @@ class OneEvent:
     @cached_property
     def _drawn(self) -> Recordings:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
-        n = 2000
+        n = 800
         rng = np.random.default_rng(0)
         u = (np.arange(n) + rng.random(n)) / n
         d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)

@@ -16,13 +16,14 @@ from ..simulation import World
 from ..symbols import check, choice
 from ..theory import break_even_events, break_even_overestimation
 from . import summary
-from .classes import classes
+from .classes import classes, pass_rows
 from .criteria import UNKNOWN, Criteria
 from .decision import Choice, Target, choose, on_the_edge, targets
+from .inverse import posterior_rows
 from .model import Model, OneEvent, Recordings
 from .pilot import Pilot, unknown_lengths, within
 from .result import Plan
-from .rows import METHODS, Design, Row
+from .rows import METHODS, UNASKED, WAYS, Design, Row
 from .task import COMMON, Task
 from .timeline import example
 from .uncertainty import Spread, how_sure
@@ -50,6 +51,7 @@ def plan(
     objective: str = "wrong_time",
     label: str | None = None,
     family: str | None = None,
+    posterior: bool = False,
     rng: Any = None,
 ) -> Plan:
     r"""How to label, how good the labels will be and what they cost: a :class:`Plan`; its ``answer`` says it in words.
@@ -69,12 +71,14 @@ def plan(
     cost : a :class:`Cost`; left out, the paper's with :math:`r = 0.5`.
     budget : the most that the whole work may cost.
     target : such as ``"overlap_accuracy>=0.7"``, ``"event_recall>=0.9,wrong_time<=2"``; wrong_time in s per recording.
-    methods : some of fixed, windows, bisection, oracle; left out, all.
+    methods : some of fixed, windows, bisection, boundary, passes, oracle; left out, all.
     objective : ``wrong_time``: the least wrong time among ways that find 90 % of events, and the cheapest of those that
         are practically as good; ``overlap``: the best accuracy near events (Theorem 2); ``recording``: the least wrong
         time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
+    posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
+        ``plan.posterior`` holds wrong time and event time of posterior and painted labels side by side.
     rng : accepted for old scripts; nothing here is left to chance, and the answer does not depend on it.
 
     Notes
@@ -104,7 +108,7 @@ def plan(
     warned: list[str] = []
     task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
     best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
-    pool = [*task.candidates(used), *(task.row(Design(each)) for each in ("nothing", "everything"))]
+    pool = _pool(task, used)
     if "fixed" in used and objective == "overlap":
         pool.append(best)
     pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)
@@ -117,7 +121,7 @@ def plan(
         sure = how_sure(task, spread, picked.row, n_events=count)
     several = None
     if task.n_classes > 1:
-        several = classes(task, _fixed_part(picked.row, pool, asked))
+        several = classes(task, _common(task, picked.row, pool), pool if "passes" in used else pass_rows(task, used))
     other = _other_rule(task, used, asked)
     by_criterion = _by_criterion(task, used, asked) if criteria.kind == "unknown" else ()
     settings = _settings(task, brief, pilot, label, wanted, limit, used, objective)
@@ -140,6 +144,7 @@ def plan(
         example=example(task, rows, picked.row, pilot),
         task=task,
         pool=tuple(pool),
+        posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned += summary.warnings(task, picked.row)
     return replace(made, answer=summary.answer(made, picked, wanted=wanted, budget=limit), warnings=tuple(warned))
@@ -175,8 +180,8 @@ def _methods(methods: Any) -> tuple[str, ...]:
         return METHODS
     given = methods.split(",") if isinstance(methods, str) else list(methods)
     used = tuple(choice("methods", str(each).strip(), METHODS) for each in given)
-    if not set(used) & {"fixed", "windows", "bisection"}:
-        raise InvalidInput(f"methods must hold one of fixed, windows or bisection, got {', '.join(used) or 'none'}")
+    if not set(used) & set(METHODS[:4]):
+        raise InvalidInput(f"methods must hold one of {', '.join(METHODS[:4])}, got {', '.join(used) or 'none'}")
     return used
 
 
@@ -266,16 +271,19 @@ def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family
     return Task(models, criteria, cost, lengths, scale=scale)
 
 
-def _fixed_part(picked: Row, pool: list[Row], asked: dict[str, Any]) -> float:
-    """The segment length that all classes share: the recommended one, or that of the best fixed segments."""
-    if picked.method == "fixed" and picked.segment_length is not None:
-        return picked.segment_length
-    fixed = [row for row in pool if row.method in ("fixed", "nothing", "everything")]
-    if any(row.asks for row in fixed):
-        found = choose(fixed, objective=asked["objective"], wanted=(), budget=None).row.segment_length
-        if found is not None:
-            return found
-    return float(next(row.segment_length for row in pool if row.segment_length is not None) or 1.0)
+def _pool(task: Task, used: tuple[str, ...]) -> list[Row]:
+    """Every way to label that is compared."""
+    passes = pass_rows(task, used) if task.n_classes > 1 and "passes" in used else []
+    return [*task.candidates(used), *passes, *(task.row(Design(each)) for each in UNASKED)]
+
+
+def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
+    """Fixed segments of one length for all classes: the recommended ones, or the best of them."""
+    if picked.method == "fixed":
+        return picked
+    fixed = [row for row in (*task.fixed_rows, *pool) if row.method in ("fixed", *UNASKED)]
+    best = choose(fixed, objective="wrong_time", wanted=(), budget=None).row
+    return best if best.asks else min(task.fixed_rows, key=lambda row: row.wrong_time)
 
 
 def _range(picked: Choice) -> tuple[float, float] | None:
@@ -294,10 +302,10 @@ def _shown(task: Task, pool: list[Row], picked: Choice, best: Row, used: tuple[s
     asked: dict[str, Any] = {"objective": "wrong_time", "wanted": (), "budget": None}
     unasked = [row for row in pool if row.method in ("nothing", "everything")]
     rows = [picked.row] if picked.row.asks else []
-    for method in ("fixed", "windows", "bisection"):
+    for method in WAYS:
         own = [row for row in pool if row.method == method]
-        if own:
-            rows.append(choose([*own, *unasked], **asked).row)
+        if own:  # what the rule of the house takes of it, and what has the least wrong time whatever it finds
+            rows += [choose([*own, *unasked], **asked).row, min(own, key=lambda row: (row.wrong_time, row.cost))]
     if "fixed" in used:
         rows.append(best)
         usual = [row for row in task.fixed_rows if row.segment_length in COMMON]
@@ -316,8 +324,7 @@ def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> l
     made = []
     for value in UNKNOWN:
         own = replace(task, criteria=Criteria.of(value))
-        pool = [*own.candidates(used), *(own.row(Design(each)) for each in ("nothing", "everything"))]
-        row = choose(pool, **asked).row
+        row = choose(_pool(own, used), **asked).row
         made.append({"presence_criterion": value, **row.to_dict()})
     return made
 
@@ -327,9 +334,7 @@ def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dic
     if task.criteria.kind == "rule" or task.lengths.mean <= _LONG:
         return None
     own = replace(task, criteria=Criteria.of(rule=PresenceRule.seconds(1.0)))
-    pool = [*own.candidates(tuple(each for each in used if each != "bisection") or used)]
-    pool += [own.row(Design(each)) for each in ("nothing", "everything")]
-    row = choose(pool, **asked).row
+    row = choose(_pool(own, tuple(each for each in used if each != "bisection") or used), **asked).row
     return {"rule": "seconds:1", **row.to_dict()}
 
 

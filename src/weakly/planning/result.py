@@ -28,8 +28,9 @@ class Plan:
     ``answer`` is the plan in words, ``recommended`` the :class:`Row` it speaks of, ``equal_range`` the segment lengths
     that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
     ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
-    them, ``by_criterion`` what other criteria would change where none was given. The words of ``recommended`` are
-    attributes of the plan too.
+    them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it was asked for)
+    what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of ``recommended``
+    are attributes of the plan too.
     """
 
     answer: str
@@ -49,6 +50,7 @@ class Plan:
     example: dict[str, Any]
     task: Task = field(repr=False, compare=False)
     pool: tuple[Row, ...] = field(repr=False, compare=False)
+    posterior: tuple[dict[str, Any], ...] = ()
 
     @property
     def segment_length(self) -> float | None:
@@ -113,7 +115,7 @@ class Plan:
         names = (
             "answer", "recommended", "reachable", "equal_range", "objective", "rows", "curve", "sensitivity",
             "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
-            "settings",
+            "settings", "posterior",
         )  # fmt: skip
         return dict(plain({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..cost import hours
 from ..results import WORDS, plain
+from ..results import digits as digits
+from ..results import percent as percent
+from ..results import seconds as seconds
 
-METHODS = ("fixed", "windows", "bisection", "oracle")
+METHODS = ("fixed", "windows", "bisection", "boundary", "passes", "oracle")
+#: Ways that can be recommended; passes come with several classes.
+WAYS = ("fixed", "windows", "bisection", "boundary", "passes")
+#: As people call them.
+WAY_NAMES = {
+    "fixed": "segments",
+    "windows": "windows",
+    "bisection": "halving",
+    "boundary": "edge search",
+    "passes": "several passes",
+}
 #: Ways that ask nobody anything: what every way of asking must beat.
 UNASKED = ("nothing", "everything")
 
@@ -18,13 +28,27 @@ UNASKED = ("nothing", "everything")
 @dataclass(frozen=True)
 class Design:
     """What is asked: fixed segments; windows every ``hop``, of which ``votes`` make a moment present; halving from
-    ``start_length`` down to ``segment_length``; or nothing at all."""
+    ``start_length`` down to ``segment_length``; a search of the edges to ``tolerance`` after segments; classes in
+    ``passes``, each (labels, its design); or nothing at all."""
 
     method: str
     segment_length: float | None = None
     hop: float | None = None
     votes: int | None = None
     start_length: float | None = None
+    tolerance: float | None = None
+    passes: tuple[tuple[tuple[str, ...], Design], ...] = ()
+
+    def of_class(self, label: str) -> Design:
+        """What is asked about one class."""
+        return next((own for labels, own in self.passes if label in labels), self)
+
+    @property
+    def same_labels(self) -> Design:
+        """What gives the same labels at once: halving without wrong answers gives those of its leaves."""
+        if self.passes:
+            return Design("passes", passes=tuple((labels, own.same_labels) for labels, own in self.passes))
+        return Design("fixed", self.segment_length) if self.method == "bisection" else self
 
     @property
     def windows_per_cell(self) -> int:
@@ -32,20 +56,22 @@ class Design:
         return 1 if self.hop is None or self.segment_length is None else round(self.segment_length / self.hop)
 
     @property
-    def halves(self) -> bool:
-        """Whether segments are halved at all."""
-        return self.start_length is not None and self.start_length > 1.5 * (self.segment_length or 0.0)
-
-    @property
     def name(self) -> str:
-        """A few words that tell it from the others."""
+        """A few words that tell it from the others, the same wherever people read of it."""
         width, hop = seconds(self.segment_length or 0.0), seconds(self.hop or 0.0)
         if self.method == "windows":
-            return f"windows {width} every {hop}, {self.votes} of {self.windows_per_cell}"
+            return f"{width} windows every {hop} ({self.votes} of {self.windows_per_cell})"
         if self.method == "bisection":
-            return f"bisection {seconds(self.start_length or 0.0)} to {width}"
+            return f"halving {seconds(self.start_length or 0.0)} to {width}"
+        if self.method == "boundary":
+            return f"{width} segments, edges to {seconds(self.tolerance or 0.0)}"
+        if self.method == "passes":
+            widths = [seconds(own.segment_length or 0.0) for _, own in self.passes]
+            said = ", ".join(widths) if len(widths) < 4 else f"{widths[0]} to {widths[-1]}"
+            halves = self.passes[0][1].method == "bisection"
+            return f"{len(widths)} passes, {'halving to ' if halves else ''}{said}{'' if halves else ' segments'}"
         return {
-            "fixed": f"fixed {width}",
+            "fixed": f"{width} segments",
             "nothing": "label nothing",
             "everything": "label everything",
             "oracle": "oracle (a limit)",
@@ -75,11 +101,13 @@ class Row:
     attainable: bool = True
     wrong_time_se: float = 0.0
     note: str = ""
+    tolerance: float | None = None
+    passes: tuple[tuple[tuple[str, ...], Design], ...] = ()
 
     @property
     def design(self) -> Design:
         """What is asked."""
-        return Design(self.method, self.segment_length, self.hop, self.votes, self.start_length)
+        return Design(**{name: getattr(self, name) for name in Design.__dataclass_fields__})
 
     @property
     def asks(self) -> bool:
@@ -103,40 +131,3 @@ class Row:
 
 #: The columns of tables, in the order of reading.
 COLUMNS = ("name", "method", "segment_length", *WORDS, "n_queries", "listened", "cost", "note")
-
-
-def digits(value: float) -> str:
-    """A number as people write a length: two digits that tell, three from 10 on.
-
-    >>> digits(0.80901), digits(12.34), digits(3.0), digits(0.0123), digits(0.00002)
-    ('0.81', '12.3', '3', '0.012', '0.00002')
-    """
-    if value <= 0 or not np.isfinite(value):
-        return f"{value:g}"
-    places = max(0, 2 - int(np.floor(np.log10(value))) - (1 if value < 10 else 0))
-    if 1 <= value < 10:
-        places = 2
-    text = f"{value:,.{min(places, 12)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def seconds(value: float) -> str:
-    """A length as people say it.
-
-    >>> seconds(0.80901), seconds(695.2), seconds(4000)
-    ('0.81 s', '695 s', '1.1 hours')
-    """
-    return f"{digits(value)} s" if value < 3600 else hours(value)
-
-
-def percent(value: float) -> str:
-    """A share as people say it; what is not all is not called 100 %, what is not nothing not 0 %.
-
-    >>> percent(0.7639), percent(0.9996), percent(1.0), percent(0.0004)
-    ('76 %', '99.9 %', '100 %', '0.1 %')
-    """
-    if 0.995 <= value < 1 - 1e-9:
-        return f"{min(100 * value, 99.9):.1f} %"
-    if 1e-9 < value < 0.005:
-        return f"{max(100 * value, 0.1):.1f} %"
-    return f"{100 * value:.0f} %"

@@ -32,12 +32,35 @@ def instruction(made: Row) -> str:
         k = made.design.windows_per_cell
         votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
         return f"Label {width} windows, one every {seconds(made.hop or 0.0)}, and call a moment present if {votes}"
+    if made.method == "passes":
+        return f"Label in {len(made.passes)} passes, {_each(made)}"
+    if made.method == "boundary":
+        return (
+            f"Label {width} segments, then search where the events in the present ones begin and end, by halving down "
+            f"to {seconds(made.tolerance or 0.0)}"
+        )
     if made.method == "bisection":
         return f"Ask {seconds(made.start_length or 0.0)} segments and halve those that are present, down to {width}"
     return {
         "everything": "Call everything present and ask nobody",
         "nothing": "Call nothing present and ask nobody",
     }.get(made.method, f"Label {width} segments")
+
+
+def _each(made: Row) -> str:
+    """What is asked about whom, for few passes; how many halve or not, for many."""
+    halves = made.passes[0][1].method == "bisection"
+    if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
+        widths = [own.segment_length or 0.0 for _, own in made.passes]
+        kind = "halving down to lengths" if halves else "each with segments"
+        return f"{kind} from {digits(min(widths))} to {seconds(max(widths))}, by how long the classes last"
+    said = [
+        f"{' and '.join(labels)} "
+        + (f"by halving {seconds(own.start_length or 0.0)} segments down to " if halves else "with ")
+        + f"{seconds(own.segment_length or 0.0)}{'' if halves else ' segments'}"
+        for labels, own in made.passes
+    ]
+    return ", ".join(said)
 
 
 def expectation(task: Task, made: Row) -> str:
@@ -87,7 +110,7 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
-    if plan.classes:
+    if plan.classes and plan.recommended.method != "passes":
         said.append(plan.classes.words)
     return " ".join(said)
 
@@ -171,27 +194,26 @@ def _equal(plan: Plan) -> list[str]:
     low, high = plan.equal_range
     if high <= low * 1.0001:
         return []
-    noun = {"windows": "Windows", "bisection": "Leaves"}.get(plan.recommended.method, "Segments")
+    if plan.recommended.method == "boundary":
+        return []
+    noun = {"windows": "Windows", "bisection": "Shortest segments"}.get(plan.recommended.method, "Segments")
     reason = "the fewest queries" if plan.recommended.method == "fixed" else "the least cost"
     return [f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."]
 
 
 def _alternative(plan: Plan) -> list[str]:
-    """The best of the simplest method beside a dearer pick, or a better method beside a simple pick."""
+    """What the simplest method would cost and leave beside another pick."""
     row = plan.recommended
-    if not row.asks:
-        return []
     fixed = next((each for each in plan.rows if each.method == "fixed"), None)
-    if row.method != "fixed" and fixed is not None and row.cost > 0:
-        saved = 1 - fixed.cost / row.cost
-        if saved > 0.02 and fixed.wrong_time > row.wrong_time:
-            times = fixed.wrong_time / max(row.wrong_time, 1e-12)
-            more = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
-            return [
-                f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {percent(saved)} less "
-                f"({count(fixed.n_queries)} queries) and leave {more} ({seconds(fixed.wrong_time)})."
-            ]
-    return []
+    if not row.asks or row.method == "fixed" or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
+        return []
+    more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
+    cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
+    left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
+    return [
+        f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
+        f"leave {left} ({seconds(fixed.wrong_time)})."
+    ]
 
 
 def notes(rows: Iterable[Row]) -> list[str]:
@@ -269,6 +291,9 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
         f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
     ]
     if not criteria.certain and criteria.annotator is not None:
-        said.append(f"Answers hold noise ({criteria.name}); bisection is worked out with it, node by node.")
+        said.append(
+            f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node, and "
+            "boundary search, where few answers are wrong, simulated on some recordings."
+        )
     said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
     return said

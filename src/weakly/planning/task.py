@@ -21,16 +21,19 @@ from .model import B, Floats, Measured, Model, R, Recordings, depth_of
 from .rows import UNASKED, Design, Row, percent, seconds
 
 T = TypeVar("T")
+#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
+Sums = tuple[Floats, Floats, float, float]
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
 PER_CELL = (2, 4)  # windows over each moment
 #: Two digits that people like, about 7 % apart: lengths are chosen among them.
 _ROUND = np.array([*range(10, 20), 20, 22, 24, 25, 26, 28, 30, 32, 35, 38, 40, 42, 45, 48, *range(50, 100, 5)])
 _MOST = 120  # lengths of fixed segments that are looked at
-_DRAFT = 4_000  # events on which windows are searched where there are many more
 _FULL = 8  # windows that are then worked out on all events
 _WORTH_THREADS = 20_000  # events from which threads pay
 _TOUCHED = 5e6  # leaves that events may meet
 _CELLS = 2e6  # hops that events may last, all together: finer windows would take long
+#: Events per recording, classes and shares of wrong answers up to which noisy searches are simulated.
+_CROWD, _FEW_CLASSES, _NOISE = 8, 3, 0.1
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -100,38 +103,55 @@ class Task:
         """Seconds of event per recording, all classes together."""
         return float(self._ground[B["event_time"]]) / self.model.count
 
-    def only(self, label: str) -> Task:
-        """The same work for one class."""
-        return replace(self, models={label: self.models[label]})
+    def only(self, *labels: str) -> Task:
+        """The same work for some of the classes."""
+        return replace(self, models={label: self.models[label] for label in labels})
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
-    def measured(self, design: Design) -> list[Measured]:
-        """The measures of every class on a design of fixed segments or windows."""
-        return [model.measure(design, self.criteria) for model in self.models.values()]
+    def measured(self, design: Design, shift: float = 0.0) -> list[Measured]:
+        """The measures of every class on fixed segments or windows, from 0 or from a share of a hop."""
+        made = []
+        for label, model in self.models.items():
+            own = design.of_class(label)
+            phase = {"phase": shift * float(own.hop or own.segment_length or 0.0)} if shift else {}
+            made.append(model.measure(own, self.criteria, **phase))
+        return made
 
     def row(self, design: Design, *, note: str = "") -> Row:
         """One way to label, as it will be asked."""
         if design.method in (*UNASKED, "oracle"):
             return self._limit(design)
-        if design.method == "bisection":
-            made = self.halving(float(design.segment_length or 0.0), start_length=design.start_length)
-            assert made is not None
-            return made
         (row,) = self.rows([design])
         return replace(row, note="; ".join(each for each in (note, row.note) if each))
 
     def rows(self, designs: Iterable[Design]) -> list[Row]:
         """Several ways of fixed segments or windows, worked out side by side."""
         designs = list(designs)
-        return self._rows(designs, self._each(self._sums, designs))
+        return self._rows(designs, self._each(self.sums, designs))
 
-    def _sums(self, design: Design) -> tuple[Floats, Floats, float, float]:
-        """The sums of one design, the seconds heard in one pass for all classes, and the error of the wrong time."""
+    def sums(self, design: Design) -> Sums:
+        """The sums of one design per class, the seconds heard in its passes, and the error of the wrong time."""
+        if design.passes:
+            each = [self.only(*labels).sums(own) for labels, own in design.passes]
+            raw, base = (np.concatenate([one[k] for one in each]) for k in (0, 1))
+            return raw, base, sum(one[2] for one in each), float(np.hypot.reduce([one[3] for one in each]))
+        if design.method == "bisection":
+            level = int(np.ceil(np.log2((design.start_length or 0.0) / (design.segment_length or 1.0)) - 1e-6))
+            return self._halved(float(design.segment_length or 0.0), level)[1]
         parts = self.measured(design)
-        raw, base = (sum(each.sums[k] for each in parts) for k in (0, 1))
-        error = _error(parts[0]) if getattr(self.model, "drawn", False) else 0.0
-        return raw, base, float(base[B["listened"]]) / self.n_classes, error  # type: ignore[index, return-value]
+        raw, base = (np.array([each.sums[k] for each in parts]) for k in (0, 1))
+        search = design.method == "boundary"
+        drawn = getattr(self.model, "drawn", search and not (self.criteria.certain and self._known))
+        listened = base[:, B["listened"]]
+        # The first segments are heard once for all classes, what is searched for each of them.
+        heard = listened.sum() - base[1:, B["time"]].sum() if search else listened[0]
+        return raw, base, float(heard), _error(parts[0]) if drawn else 0.0
+
+    @property
+    def _known(self) -> bool:
+        """Whether the recordings are known, all of them."""
+        return isinstance(self.model, Recordings) and not self.model.drawn
 
     def _each(self, function: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         """The function of every item; on all processors where the recordings are many."""
@@ -140,32 +160,37 @@ class Task:
         with threads() as workers:
             return list(in_order(function, [(item,) for item in items], executor=workers))
 
-    def halving(self, leaf: float, *, start_length: float | None = None) -> Row | None:
-        """Halving down to a leaf, from a starting length or where it is cheapest; None where nothing can be halved."""
-        depth = depth_of(self.model, leaf)
-        if depth == 0:
+    def halving(self, leaf: float) -> Row | None:
+        """Halving down to a leaf from where it is cheapest; None where nothing can be halved."""
+        if depth_of(self.model, leaf) == 0:
             return None
-        lines: Any = 0.0
-        raw: Any = 0.0
-        base: Any = 0.0
+        design, sums = self._halved(leaf)
+        return self._rows([design], [sums])[0]
+
+    def _halved(self, leaf: float, level: int | None = None) -> tuple[Design, Sums]:
+        """The design and the sums of halving to a leaf, from so many levels above it or from where it is cheapest."""
+        depth = depth_of(self.model, leaf)
+        lines, raw, base = [], [], []
         for model in self.models.values():
             each, measured = model.halved(leaf, depth, self.criteria)
-            lines = lines + np.tensordot(measured.weight, each, axes=1)
-            raw, base = raw + measured.sums[0], base + measured.sums[1]
-        heard, asked = lines[:, FIELDS.index("listened")], lines[:, FIELDS.index("n_queries")]
-        if start_length is None:
-            level = 1 + int(np.argmin(self.cost.of(listened=heard, n_queries=asked)[1:]))
-        else:
-            level = min(depth, max(1, round(float(np.log2(start_length / leaf)))))
-        raw, base = np.array(raw), np.array(base)
+            lines.append(np.tensordot(measured.weight, each, axes=1))
+            raw.append(measured.sums[0])
+            base.append(measured.sums[1])
+        line = np.stack(lines)
+        heard, asked = (line[:, :, FIELDS.index(word)] for word in ("listened", "n_queries"))
+        if level is None:
+            level = 1 + int(np.argmin(self.cost.of(listened=heard.sum(axis=0), n_queries=asked.sum(axis=0))[1:]))
+        level = min(depth, max(1, level))
+        made = np.stack(raw), np.stack(base)
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
-            raw[R[name]] = lines[level, FIELDS.index(name)]
-        base[B["n_segments"]] = asked[level]
-        design = Design("bisection", leaf, start_length=leaf * 2.0**level)
-        return self._rows([design], [(raw, base, float(heard[level]), 0.0)])[0]
+            made[0][:, R[name]] = line[:, level, FIELDS.index(name)]
+        made[1][:, B["n_segments"]] = asked[:, level]
+        design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
+        return design, (*made, float(heard[:, level].sum()), 0.0)
 
-    def _rows(self, designs: list[Design], sums: list[tuple[Floats, Floats, float, float]]) -> list[Row]:
-        """Rows from sums, by the one tally of the house."""
+    def _rows(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
+        """Rows from sums over the classes, by the one tally of the house."""
+        sums = [(raw.sum(axis=0), base.sum(axis=0), heard, error) for raw, base, heard, error in sums]
         tally = Tally.empty(np.array([each.segment_length for each in designs], dtype=np.float64), ("plan",))
         for k, (raw, base, _, _) in enumerate(sums):
             tally.fold(k, np.asarray(raw).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
@@ -198,6 +223,10 @@ class Task:
         if made.method == "windows":
             times = {2: "twice", 4: "four times"}
             notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
+        if made.method == "boundary":
+            notes.append("every question follows from the last answer: for weakly label, not for a list of clips")
+        if made.passes and len(made.passes) < 13:
+            notes.append("; ".join(f"{', '.join(labels)}: {own.name}" for labels, own in made.passes))
         if made.event_recall < 0.9:
             notes.append(f"misses {percent(1 - made.event_recall)} of events")
         if made.wrong_time >= self.event_time * (1 - 1e-9):
@@ -249,12 +278,24 @@ class Task:
         low = min(max(shortest, 1e-4 * self.lengths.mean, 2e-6, 1e-7 * high), high / 2)
         usual = [each for each in COMMON if each <= high]
         even = high / np.arange(1, 7)  # a recording in whole parts
-        return np.unique(np.concatenate((round_lengths(low, high, _MOST), usual, even[even >= low])))
+        most = _MOST if self._busy < _WORTH_THREADS else _MOST // 2
+        return np.unique(np.concatenate((round_lengths(low, high, most), usual, even[even >= low])))
+
+    @property
+    def _busy(self) -> float:
+        """How long a look takes, in events: classes and laws of criteria count too."""
+        law = _WORTH_THREADS if self.criteria.smooth else 0
+        return float(self._ground[B["n_events"]]) + 500 * (self.n_classes - 1) + law
+
+    @cached_property
+    def fixed_sums(self) -> list[Sums]:
+        """The sums of fixed segments at every length of the grid, per class."""
+        return self._each(self.sums, [Design("fixed", float(width)) for width in self.grid])
 
     @cached_property
     def fixed_rows(self) -> list[Row]:
         """Fixed segments at every length of the grid."""
-        return self.rows([Design("fixed", float(width)) for width in self.grid])
+        return self._rows([Design("fixed", float(width)) for width in self.grid], self.fixed_sums)
 
     def best_overlap(self) -> float:
         """The segment length with the best accuracy near events: Theorem 2 where it applies, else from the grid."""
@@ -298,25 +339,52 @@ class Task:
             rows += self.window_rows()
         if "bisection" in methods:
             rows += [made for made in self._each(self.halving, self._leaves()) if made is not None]
+        if "boundary" in methods:
+            rows += self.search_rows()
         return rows
+
+    def search_rows(self) -> list[Row]:
+        """Boundary searches after segments that find the events: tried on a part, the best worked out on all."""
+        _, _, low, high = self.criteria.parts()[0]
+        small = self.n_events <= _CROWD and self.n_classes <= _FEW_CLASSES and max(low, 1 - high) <= _NOISE
+        if not (self.criteria.certain or small):
+            return []  # what is asked again and again takes people, and a simulation, too long
+        found = [row for row in self.fixed_rows if row.event_recall >= 0.9] or self.fixed_rows
+        centre = float(min(found, key=lambda row: row.wrong_time).segment_length or 1.0)
+        high = max(8 * centre, float(self.lengths.quantile(0.9)))
+        widths = [w for row in found if 0.7 * centre <= (w := row.segment_length or 0.0) <= high] or [centre]
+        widths = [widths[k] for k in np.unique(np.linspace(0, len(widths) - 1, 5).round().astype(int))]
+        short = float(self.lengths.quantile(0.25))
+        designs = [
+            Design("boundary", float(width), tolerance=tolerance)
+            for width in widths
+            if (tolerance := _round(0.06 * short)) < width
+        ]
+        few = {label: model.draft() for label, model in self.models.items()}
+        part = replace(self, models=few)
+        if not self.criteria.certain:
+            part = replace(part, criteria=self.criteria.only(self.criteria.middle).sure())
+        elif all(few[label] is model for label, model in self.models.items()):
+            return self.rows(designs)
+        draft = sorted(part.rows(designs), key=_order)
+        many = self._busy >= _WORTH_THREADS or not self.criteria.certain
+        return self.rows([row.design for row in draft[: 1 if many else 2]])
 
     def window_rows(self) -> list[Row]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
         look; what is shown is worked out on all of them."""
-        designs = self.window_designs()
-        step = int(self._ground[B["n_events"]] // _DRAFT)
-        if step < 2 or not all(isinstance(model, Recordings) for model in self.models.values()):
-            return _best_votes(self.rows(designs))
-        few = {label: model.part(step) for label, model in self.models.items() if isinstance(model, Recordings)}
-        draft = _best_votes(replace(self, models=dict(few)).rows(designs))
+        few = {label: model.draft() for label, model in self.models.items()}
+        draft = _best_votes(replace(self, models=few).rows(self.window_designs()))
+        if all(few[label] is model for label, model in self.models.items()):
+            return draft
         draft.sort(key=_order)
-        return self.rows([row.design for row in draft[:_FULL]])
+        return self.rows([row.design for row in draft[: _FULL if self._busy < _WORTH_THREADS else _FULL // 2]])
 
     def _leaves(self) -> list[float]:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
         ordered = sorted(self.fixed_rows, key=_order)
         near = [row for row in ordered if row.wrong_time <= 1.2 * ordered[0].wrong_time]
-        few = 2 if self._ground[B["n_events"]] >= _WORTH_THREADS or self.criteria.smooth else 7
+        few = 2 if self._busy >= _WORTH_THREADS or self.criteria.smooth else 6
         near = near[:: max(1, len(near) // few)]
         wide = self.grid[:: max(1, self.grid.size // few)]
         leaves = sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
@@ -338,6 +406,11 @@ def _order(row: Row) -> tuple[bool, float]:
     return row.event_recall < 0.9 - 1e-9, row.wrong_time
 
 
+def _round(value: float) -> float:
+    """The nearest length with one digit."""
+    return float(f"{value:.0e}")
+
+
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
     """Seconds with the wrong label, per unit."""
     said = raw[:, R["tp"]] + raw[:, R["fp"]] + raw[:, R["fp_elsewhere"]]
@@ -356,12 +429,11 @@ def _error(part: Measured) -> float:
     return float(np.sqrt(part.weight @ (wrong - mean) ** 2) / count)
 
 
-def in_recordings(task: Task, design: Design, phase: float = 0.0) -> NDArray[np.float64]:
+def in_recordings(task: Task, design: Design, shift: float = 0.0) -> NDArray[np.float64]:
     """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones."""
     total: Any = 0.0
-    for model in task.models.values():
+    for model, part in zip(task.models.values(), task.measured(design, shift)):
         assert isinstance(model, Recordings)
-        part = model.measure(design, task.criteria, phase)
         raw, base = part.raw, part.base
         right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
         columns = (

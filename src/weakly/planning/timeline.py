@@ -73,10 +73,10 @@ def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> di
         if width is None or width >= length or length > _MOST * (made.hop or width):
             continue
         if made.method == "windows":
-            show(f"windows every {seconds(made.hop or 0.0)}", *_cells(made, events, length, rule))
+            show(made.name, *_cells(made, events, length, rule))
         else:
             segments = fixed_segments(recording_length=length, segment_length=width)
-            show(f"fixed {seconds(width)}", segments, labels(segments, events, rule))
+            show(f"{seconds(width)} segments", segments, labels(segments, events, rule))
     return {
         "recording_length": length,
         "presence_criterion": task.criteria.middle,

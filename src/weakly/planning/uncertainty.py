@@ -15,12 +15,13 @@ import numpy as np
 
 from .decision import EQUAL, FOUND
 from .model import B, Floats, OneEvent, R, Recordings
-from .rows import Design, Row, percent, seconds
+from .rows import WAYS, Row, percent, seconds
 from .task import Task, in_recordings, wrong_seconds
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
 _MOVED = 200_000  # events times phases
 _WAYS = 48  # ways that are compared on every resample
+_AROUND = 6.0  # times the best length, and shorter
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
 
@@ -36,9 +37,9 @@ class Spread:
     def of(cls, task: Task, rows: list[Row]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
-        ways = contenders(rows)
+        ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
         if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
-            parts = [in_recordings(task, labels_of(row)) for row in ways]
+            parts = [in_recordings(task, row.design.same_labels) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
         values = model.lengths.values if isinstance(model, OneEvent) else None
         if values is not None and values.size > 2:
@@ -53,12 +54,15 @@ class Spread:
         count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), 1.0), 1, 8))
         made = []
         for k, row in enumerate(self.ways):
-            way = labels_of(row)
-            hop = float(way.hop or way.segment_length or 0.0)
-            long = task.recording_length >= 5 * float(way.segment_length or 0.0)
-            phases = [hop * j / count for j in range(1, count)] if long else []
+            way = row.design.same_labels
+            widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
+            shifts = (
+                [j / count for j in range(1, count)]
+                if task.recording_length >= 5 * widest and not way.tolerance
+                else []
+            )
             made.append(
-                (self.parts[:, k] + sum(in_recordings(task, way, phase) for phase in phases)) / (1 + len(phases))
+                (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
             )
         return np.stack(made, axis=1)
 
@@ -66,7 +70,7 @@ class Spread:
         """The same with this way among the others, and where it stands."""
         if row in self.ways:
             return self, self.ways.index(row)
-        part = in_recordings(task, labels_of(row)) if self.unit == "recording" else _per_event(task, row)
+        part = in_recordings(task, row.design.same_labels) if self.unit == "recording" else _per_event(task, row)
         return Spread(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(self.ways)
 
     @cached_property
@@ -85,16 +89,11 @@ class Spread:
         return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
 
 
-def labels_of(row: Row) -> Design:
-    """The design that gives the same labels at once: halving without wrong answers gives those of its leaves."""
-    return Design("fixed", row.segment_length) if row.method == "bisection" else row.design
-
-
 def _per_event(task: Task, row: Row) -> Floats:
     """The same from the lengths of an observed sample: each event alone in a recording."""
     model = task.model
     assert isinstance(model, OneEvent)
-    part = OneEvent(model.lengths, model.longest).measure(labels_of(row), task.criteria)
+    part = OneEvent(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
     raw, base = part.raw, part.base
     right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
@@ -102,12 +101,20 @@ def _per_event(task: Task, row: Row) -> Floats:
     return np.repeat(np.column_stack(columns), times, axis=0)
 
 
-def contenders(rows: list[Row]) -> list[Row]:
-    """The ways that a resampled pilot might choose: those near the best."""
-    finding = [row for row in rows if row.asks and row.event_recall >= FOUND - 0.1]
-    finding = sorted(finding or (row for row in rows if row.asks), key=lambda row: row.wrong_time)
-    finding = [row for row in finding if row.wrong_time <= 1.6 * finding[0].wrong_time]
-    return finding[:: max(1, -(-len(finding) // _WAYS))]
+def contenders(rows: list[Row], most: int) -> list[Row]:
+    """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
+    this pilot. Only the good ones would let the recordings that are held back have a say."""
+    made: list[Row] = []
+    for method in WAYS[:3]:
+        own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
+        centre = (own[0].segment_length or 0.0) if own else 0.0
+        made += [row for row in own if centre / _AROUND <= (row.segment_length or 0.0) <= centre * _AROUND]
+    made = sorted((*made, *(row for row in rows if row.method == "passes")), key=_order)
+    return made[:: max(1, -(-len(made) // most))]
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    return row.event_recall < FOUND - 1e-9, row.wrong_time
 
 
 def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
@@ -123,7 +130,9 @@ def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
 
 def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
-    if known is None or not picked.asks or (picked.method == "bisection" and not task.criteria.certain):
+    if known is None or not picked.asks or not (task.criteria.certain or picked.method in ("fixed", "windows")):
+        return None
+    if picked.method == "boundary" and known.unit == "event":
         return None
     spread, own = known.including(task, picked)
     ways = spread.ways
@@ -165,7 +174,8 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
 
 
 def _promise(held: Floats, word: str) -> tuple[float, float, float]:
-    """A word over units, its jackknife standard error, and Student's factor for as many units as really count."""
+    """A word over units, its jackknife standard error, and Student's factor. Of units that hold uneven parts of the
+    events, about half as many count as their squared weights tell (measured: benchmarks/bench_coverage.py)."""
     from scipy.special import stdtrit
 
     n = len(held)
@@ -180,7 +190,7 @@ def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
     weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
     count = float(weight.sum() ** 2 / np.sum(weight**2))
-    return value, error, float(stdtrit(max(count - 1, 1.0), 0.95))
+    return value, error, float(stdtrit(max(count / 2, 1.0), 0.95))
 
 
 def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidInput
 from . import models
 from .limits import Limits
-from .uploads import Files, Sent, parse
+from .uploads import EXAMPLE, Files, Sent, Upload, parse
 
 if TYPE_CHECKING:
     from .worker import Progress
@@ -29,8 +29,11 @@ def to_bytes(value: Any) -> bytes:
 
 def received(sent: Sent, state: State, job: Progress) -> dict[str, Any]:
     """What the sender of a file hears back, once it is read and kept."""
-    path = state.shelf.folder / sent.key
-    upload = parse(path.read_bytes(), name=sent.name, kind=sent.kind, limits=state.limits, options=sent.options)
+    if sent.name == EXAMPLE:
+        upload = _example(sent.kind)
+    else:
+        data = (state.shelf.folder / sent.key).read_bytes()
+        upload = parse(data, name=sent.name, kind=sent.kind, limits=state.limits, options=sent.options)
     state.shelf.put(sent.key, upload)
     content, events = upload.content, upload.kind == "events"
     return models.Received(
@@ -42,6 +45,8 @@ def received(sent: Sent, state: State, job: Progress) -> dict[str, Any]:
         labels=[label[:200] for label in content.labels[:2000]],
         event_length=float(content.lengths.mean()) if events and len(content) else None,
         notes=[note[:500] for note in upload.notes[:20]],
+        reading=content.reading[:1000],
+        findings=[text[:500] for text in upload.findings[:20]],
     ).model_dump()
 
 
@@ -49,6 +54,14 @@ def plan_key(question: Any) -> str:
     """What tells the plan of a question from others; of other questions, what tells them from others."""
     asked = set(models.PlanQuestion.model_fields) & set(type(question).model_fields)
     return str(question.model_dump_json(include=asked))
+
+
+def _example(kind: str) -> Upload:
+    """The bundled example as if somebody had sent it: annotated recordings, or what was said of their clips."""
+    from ..example import clips, pilot
+
+    content: Any = pilot() if kind == "events" else clips()
+    return Upload(kind, "the example", content)
 
 
 class Plans:

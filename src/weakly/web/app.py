@@ -19,7 +19,7 @@ from ..symbols import SYMBOLS
 from . import answers, models
 from .jobs import PATIENCE, Busy, Cancelled, Workers, finish, stream, within
 from .limits import Guard, Limits
-from .uploads import Sent, Shelf
+from .uploads import EXAMPLE, Sent, Shelf
 
 optional("fastapi", extra="web")
 optional("python_multipart", extra="web")
@@ -195,10 +195,18 @@ def create_app(
             "columns": models.column_names(columns),
             "on_error": on_error,
         }
+        return await kept_file(request, data, (file.filename or "file").strip("/") or "file", kind, options)
+
+    @app.post("/api/example", responses=refused)
+    async def example(request: Request, kind: Literal["events", "answers"] = "events") -> models.Received:
+        """The bundled example, kept as if it had been sent: birds in forty one-minute recordings."""
+        return await kept_file(request, b"", EXAMPLE, kind, {})
+
+    async def kept_file(request: Request, data: bytes, name: str, kind: str, options: Any) -> models.Received:
         from .worker import Task
 
         key = shelf.put(data)
-        job, future = workers.start(Task(answers.received, Sent(key, file.filename, kind, options)))
+        job, future = workers.start(Task(answers.received, Sent(key, name, kind, options)))
         try:
             found = await finish(job, future, request.is_disconnected)
         except Exception:

@@ -206,3 +206,5 @@ class Received(BaseModel):
     labels: list[str]
     event_length: float | None = Field(description="mean length of an event (s)")
     notes: list[str] = Field(description="what the reader understood that the file does not say outright")
+    reading: str = Field(description="one line: what was taken as what")
+    findings: list[str] = Field(description="what is probably wrong with the file, as `weakly check` says it")

@@ -20,7 +20,9 @@ def at_length(plan: Plan, segment_length: float) -> dict[str, Any]:
     """Everything the plan's model says of fixed segments of this length, and their labels on the plan's example."""
     shown = plan.example
     total, events = shown["recording_length"], np.asarray(shown["events"], dtype=np.float64).reshape(-1, 2)
-    rows = [_strip(row["name"], row["segments"], row["present"], events, total) for row in shown["rows"][:1]]
+    rows = []
+    if plan.recommended.method == "windows":  # beside them, what the plan's own way makes of the same events
+        rows += [_strip(row["name"], row["segments"], row["present"], events, total) for row in shown["rows"][1:2]]
     if total <= MOST * segment_length:
         segments = fixed_segments(recording_length=total, segment_length=segment_length)
         rule = plan.task.criteria.rule or PresenceRule.fraction(shown["presence_criterion"])

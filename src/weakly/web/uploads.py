@@ -25,6 +25,9 @@ ENDINGS = frozenset(
 )
 
 
+EXAMPLE = "/"  # no file is called so: the name of the bundled example
+
+
 @dataclass(frozen=True)
 class Upload:
     """A file that was read: events or answers, with the sender's name of it for people to read."""
@@ -33,6 +36,7 @@ class Upload:
     name: str
     content: Any
     notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()  # what `check` found
 
 
 @dataclass(frozen=True)
@@ -143,12 +147,16 @@ def parse(data: bytes, *, name: str | None, kind: str, limits: Limits, options: 
             raise InvalidInput(f"file {shown!r} has {rows:,} rows; at most {limits.rows:,} are read here")
         read = formats.read_answers if kind == "answers" else formats.read
         try:
-            content: Any = read(path, **{key: value for key, value in options.items() if value is not None})
+            how = {key: value for key, value in options.items() if value is not None}
+            content: Any = read(path, **how)
+            how.pop("on_error", None)
+            findings = tuple(map(str, formats.check(path, **how).findings))
         except WeaklyError as error:
             raise InvalidInput(f"file: {_public(str(error), folder, path, shown)}") from error
     if len(content) > limits.rows:
         raise InvalidInput(f"file {shown!r} has {len(content):,} rows; at most {limits.rows:,} are read here")
-    return Upload(kind, shown, content, tuple(_public(note, folder, path, shown) for note in content.notes))
+    told = [tuple(_public(text, folder, path, shown) for text in each) for each in (content.notes, findings)]
+    return Upload(kind, shown, content, *told)
 
 
 def _public(message: str, folder: str, path: Path, shown: str) -> str:

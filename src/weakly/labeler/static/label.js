@@ -90,6 +90,11 @@ function load(item, context = false) {
 }
 
 async function fetchMedia(item, context) {
+  if (item.kind === "video") {
+    const ahead = el("video", { preload: "auto" }); // the browser keeps what it has read of the file
+    ahead.src = `${API}/${item.video}`;
+    return { picture: null, sound: null, film: ahead.src, span: context ? item.with_context : [item.onset, item.offset] };
+  }
   const more = context ? "?context=true" : "";
   const url = async (response) => URL.createObjectURL(await response.blob());
   const picture = call(`picture/${item.query}${more}`);
@@ -119,8 +124,10 @@ for (const kind of ["keydown", "pointerdown", "pointermove"]) document.addEventL
 // The segment on the screen. -----------------------------------------------------------------------------------------
 
 const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, speed: 1, busy: false, started: false, span: [0, 1] };
-const player = $("sound");
-const playing = () => !player.paused && !player.ended;
+/** What plays: the sound of the segment, or the film of the whole recording, of which the segment is shown. */
+const player = () => (now.item?.kind === "video" ? $("film") : $("sound"));
+const playing = () => !player().paused && !player().ended;
+const silence = () => ["sound", "film"].forEach((id) => $(id).pause());
 
 function ticks(low, high, most) {
   const rough = (high - low) / most;
@@ -141,7 +148,12 @@ function axes(span, top) {
     else if (share > 0.97) mark.style.transform = "translateX(-100%)";
     return mark;
   }));
-  $("kilohertz").replaceChildren(...(top === null ? [] : ticks(0, top, 4).filter((at) => at < 0.97 * top)).map((at) => {
+  const names = now.item.channels.map((name, k, all) => {
+    const mark = el("span", { text: name, title: name });
+    mark.style.bottom = `${100 * (1 - (k + 0.5) / all.length)}%`;
+    return mark;
+  });
+  $("kilohertz").replaceChildren(...names, ...(top === null ? [] : ticks(0, top, 4).filter((at) => at < 0.97 * top)).map((at) => {
     const mark = el("span", { text: at === 0 ? "kHz" : String(at) });
     mark.style.bottom = `${Math.max(3, (100 * at) / top)}%`;
     return mark;
@@ -156,7 +168,7 @@ function edges(span, item) {
   }
 }
 
-async function show(said) {
+async function show(said, done = "") {
   now.items = said.items;
   const item = said.items[0];
   progress(said);
@@ -168,9 +180,11 @@ async function show(said) {
   $("context").setAttribute("aria-pressed", "false");
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
   const length = (item.offset - item.onset).toPrecision(3);
-  $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${Number(length)} s${item.recording ? ` of ${item.recording}` : ""}` }));
+  const some = item.n_channels > item.channels.length ? `, the first ${item.channels.length} of ${item.n_channels} channels` : "";
+  $("view").classList.toggle("named", item.channels.length > 0);
+  $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${Number(length)} s${item.recording ? ` of ${item.recording}` : ""}${some}` }));
   document.title = `${item.label}? · weakly label`;
-  $("announce").textContent = `Segment ${said.progress.answered + 1}, ${Number(length)} seconds. Is there ${item.label}?`;
+  $("announce").textContent = `${done}Segment ${said.progress.answered + 1}, ${Number(length)} seconds. Is there ${item.label}?`;
   Object.assign(clock, { active: 0, last: performance.now() / 1000, sign: performance.now() / 1000 });
   await draw(isNew);
   now.shown = performance.now();
@@ -190,8 +204,15 @@ async function draw() {
   }
   if (now.item !== item) return;
   now.span = media.span;
-  $("picture").src = media.picture;
-  $("picture").alt = `${item.kind === "sound" ? "Spectrogram" : "Traces"} of ${(media.span[1] - media.span[0]).toFixed(2)} s`;
+  const isFilm = item.kind === "video";
+  $("screen").classList.toggle("film", isFilm);
+  $("picture").hidden = isFilm;
+  $("film").hidden = !isFilm;
+  if (!isFilm) $("picture").src = media.picture;
+  else if ($("film").src !== media.film) $("film").src = media.film;
+  const what = item.kind === "sound" ? "Spectrogram" : `Traces of ${item.channels.length} of ${item.n_channels} channels:`;
+  $("picture").alt = `${what} ${(media.span[1] - media.span[0]).toFixed(2)} s`;
+  $("film").setAttribute("aria-label", `Video, ${(media.span[1] - media.span[0]).toFixed(2)} s`);
   if (media.sound) $("sound").src = media.sound;
   else $("sound").removeAttribute("src");
   axes(media.span, item.top);
@@ -204,24 +225,29 @@ async function draw() {
 async function play() {
   now.plays += 1;
   if (now.item.kind === "traces") return;
-  player.currentTime = 0;
-  player.playbackRate = now.speed;
+  const isFilm = now.item.kind === "video";
+  player().currentTime = isFilm ? now.span[0] : 0;
+  player().playbackRate = now.speed;
   try {
-    await player.play();
+    await player().play();
     now.started = true;
     $("start").hidden = true;
     requestAnimationFrame(follow);
   } catch (error) {
     if (error.name === "NotAllowedError") $("start").hidden = false; // the browser waits for a first touch
-    else if (error.name !== "AbortError") complain(new Error(`The sound cannot be played: ${error.message}`));
+    else if (error.name !== "AbortError") complain(new Error(`This segment cannot be played: ${error.message}`));
   }
 }
 
 function follow() {
+  const [low, high] = now.item?.kind === "video" ? now.span : [0, player().duration || 1];
+  const at = player().currentTime;
+  if (now.item?.kind === "video" && playing() && at >= high - 0.02) player().pause(); // the film goes on, the segment does not
   $("head").hidden = !playing();
-  $("head").style.left = `${(100 * player.currentTime) / (player.duration || 1)}%`;
+  $("head").style.left = `${(100 * (at - low)) / (high - low)}%`;
   if (playing()) requestAnimationFrame(follow);
 }
+setInterval(() => playing() && document.hidden && follow(), 100); // a hidden page draws no frames
 
 function progress({ progress: at }) {
   const pace = at.seconds_per_query === null ? "" : `, ${at.seconds_per_query.toFixed(1)} s each`;
@@ -251,22 +277,21 @@ async function once(work) {
 const answer = (present, button) => once(async () => {
   if (!now.item || performance.now() - now.shown < 80) return;
   tick();
-  player.pause();
+  silence();
   $(button).classList.add("chosen");
   const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext };
   const said = await send("tell", body);
   if (!said.kept) toast("You had answered this one already, perhaps in another tab.");
-  $("announce").textContent = `${button}, saved.`;
-  await show(said);
-  if ($("measured").open) measured();
+  await show(said, `${button}, saved. `);
+  if ($("measured").open || (said.has_targets && said.progress.answered % 5 === 0)) measured().catch(complain);
 });
 
 const undo = () => once(async () => {
-  player.pause();
+  silence();
   const said = await send("undo", { id: newId() });
   toast(said.undone ? "Taken back: answer it again." : "There is nothing to take back.");
   now.item = null;
-  await show(said);
+  await show(said, said.undone ? "Taken back. " : "");
 });
 
 const context = () => once(async () => {
@@ -284,7 +309,7 @@ function replay() {
 function speed() {
   now.speed = SPEEDS[(SPEEDS.indexOf(now.speed) + 1) % SPEEDS.length];
   $("speed").firstChild.textContent = `Speed ${now.speed}× `;
-  player.playbackRate = now.speed;
+  player().playbackRate = now.speed;
 }
 
 function noting(open) {
@@ -312,22 +337,24 @@ function help() {
 
 const percent = (value) => `${Math.round(100 * value)} %`;
 
+/** What is measured so far; asked for once at a time, because working it out takes the server a moment. */
 async function measured() {
-  if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
-  const { card, labels } = await json("live");
-  const lines = [];
-  if (card) lines.push(`You notice an event once ${percent(card.presence_criterion)} (${percent(card.presence_criterion_low)} to ${percent(card.presence_criterion_high)}) of it is heard, from ${card.n_items} segments whose events are known; guesses ${percent(card.guess_rate)}, lapses ${percent(card.lapse_rate)}.`);
-  else lines.push("No segments with known events were among the answers, so the criterion is not measured; start with --events and --calibrate.");
-  if (labels) {
-    lines.push(`Expected wrong time: ${labels.wrong_time.toFixed(2)} s per recording; about ${labels.n_events.toFixed(1)} events, ${labels.event_seconds.toFixed(1)} s of them.`);
-    if (labels.target) lines.push(labels.met ? `The target ${labels.target} is met: you may stop now.` : `The target ${labels.target} is not met yet.`);
+  if (now.measuring) return;
+  now.measuring = true;
+  try {
+    if (!$("numbers").childElementCount) $("numbers").replaceChildren(el("p", { text: "Working it out…" }));
+    const { sentences, may_stop: stop } = await json("live");
+    $("numbers").replaceChildren(...sentences.map((text) => el("p", { text })));
+    if (stop && $("enough").hidden) $("announce").textContent = "You may stop now.";
+    $("enough").hidden = !stop;
+  } finally {
+    now.measuring = false;
   }
-  $("numbers").replaceChildren(...lines.map((text) => el("p", { text })));
 }
 
 async function finish(said) {
   now.item = null;
-  player.pause();
+  silence();
   const { card } = await json("live").catch(() => ({ card: null }));
   $("card").hidden = !card;
   if (card) $("card").textContent = card.summary[0].toUpperCase() + card.summary.slice(1) + ".";

@@ -22,15 +22,22 @@ export function svg(tag, attributes = {}, text = null) {
 
 const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage", "f1", "kappa"];
 
+/** A time as people say it. */
+export function duration(seconds) {
+  const [size, unit] = [[3600, "h"], [60, "min"]].find(([each]) => seconds >= each) ?? [1, "s"];
+  return `${show("", seconds / size)} ${unit}`;
+}
+
 /** A value as people read it; the same formats as the tables of the command line. */
 export function show(name, value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.map((each) => show(name, each)).join(" – ");
+  if (name === "listened" && typeof value === "number") return duration(value);
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
   if (SHARES.some((word) => name.includes(word))) return value.toFixed(3);
-  if (name.startsWith("n_") || Number.isInteger(value) || Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en-US");
-  return String(Number(value.toPrecision(4)));
+  if (name.startsWith("n_") || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(3)));
 }
 
 /** The numbers of a list such as "1, 3, 10"; what is no number becomes NaN, which the server refuses. */
@@ -41,32 +48,64 @@ export const vocabulary = {};
 
 export const words = (name) => vocabulary[name]?.plain ?? name.replace(/^n_/, "").replaceAll("_", " ");
 
+/** A cell: its value and, as a part that narrow tables leave out, its standard error. */
 function cell(name, row) {
   const error = row[`${name}_se`];
-  return show(name, row[name]) + (typeof error === "number" && error > 0 && typeof row[name] === "number" ? ` ± ${Number(error.toPrecision(2))}` : "");
+  const shown = show(name, row[name]);
+  if (typeof error !== "number" || !(error > 0) || typeof row[name] !== "number") return [shown];
+  const spread = shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error);
+  return [shown, el("span", { class: "error-of", text: ` ± ${Number(spread) === 0 ? `<${spread.replace(/0$/, "1")}` : spread}` })];
 }
 
-/** A table of rows (objects) with the given columns; `chosen` marks rows. */
-export function table(rows, { columns = null, caption = null, chosen = () => false, limit = 200 } = {}) {
-  const names = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
-    rows.some((row) => typeof row[name] !== "object" || row[name] === null || Array.isArray(row[name])));
+const PREFERRED = ["name", "label", "annotator", "rule", "recording", "onset", "offset", "segment_length", "presence_criterion", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_events", "n_queries", "cost", "note", "reason"];
+
+/** Every column that holds something to read. */
+const columnsOf = (rows) => [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
+  rows.some((row) => row[name] !== null && row[name] !== "" && row[name] !== undefined && (typeof row[name] !== "object" || Array.isArray(row[name]))));
+
+/** Columns that fit beside each other: the first six of those that people read first. */
+export function chosenColumns(rows, most = 6) {
+  const all = columnsOf(rows);
+  if (all.length <= most) return all;
+  const first = PREFERRED.filter((name) => all.includes(name));
+  const rest = all.filter((name) => !first.includes(name) && !name.endsWith("_se"));
+  return [...first, ...rest].slice(0, most).sort((a, b) => all.indexOf(a) - all.indexOf(b));
+}
+
+function grid(rows, names, { caption, chosen = () => false, limit = Infinity, heads = {} }) {
   const isWord = (name) => rows.every((row) => typeof row[name] !== "number" && row[name] !== null) || name === "label";
-  const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : null]));
-  const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], title: vocabulary[name]?.meaning ?? null, text: words(name) })));
-  const body = rows.slice(0, limit).map((row) =>
-    el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name] ?? ""} ${name}`, text: cell(name, row) }))));
-  const note = rows.length > limit ? el("p", { class: "help", text: `${limit} of ${rows.length} rows; the JSON has them all.` }) : null;
-  const grid = el("table", {}, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), el("tbody", {}, ...body));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption ?? "table" }, grid, note);
+  const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : ""]));
+  const title = (name) => heads[name] ?? words(name);
+  const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], title: vocabulary[name]?.meaning ?? null, text: title(name) })));
+  const line = (row) => el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name]} ${name}`, "data-head": title(name) }, ...cell(name, row))));
+  const body = el("tbody", {}, ...rows.slice(0, limit).map(line));
+  const rest = rows.slice(limit);
+  const more = rest.length ? el("button", { type: "button", class: "all", text: `Show all ${rows.length.toLocaleString("en-US")}`, onclick: () => { body.append(...rest.map(line)); more.remove(); } }) : null;
+  return [el("table", {}, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), body), more];
+}
+
+/** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button. */
+export function table(rows, { columns = null, limit = 12, every = true, ...how } = {}) {
+  const names = (columns ?? chosenColumns(rows)).filter((name) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
+  const parts = grid(rows, names, { ...how, limit });
+  const all = columnsOf(rows);
+  if (every && all.some((name) => !names.includes(name) && !name.endsWith("_se"))) {
+    const details = el("details", { class: "every" }, el("summary", { text: `Every column (${all.length})` }));
+    details.addEventListener("toggle", () => {
+      if (details.childElementCount === 1) details.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${how.caption ?? "Table"}, every column` }, ...grid(rows, all, { chosen: how.chosen, limit: 200 })));
+    });
+    parts.push(details);
+  }
+  return el("div", { class: "tabled" }, ...parts);
 }
 
 let toastTimer = 0;
-export function toast(text) {
+export function toast(text, wait = 2500) {
   const node = document.getElementById("toast");
   node.textContent = text;
   node.classList.add("shown");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => node.classList.remove("shown"), 2500);
+  toastTimer = setTimeout(() => node.classList.remove("shown"), wait);
 }
 
 export function save(name, content, type) {

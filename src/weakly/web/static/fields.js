@@ -1,6 +1,6 @@
 // Fields of a form from a declaration: label, slider and number side by side, help, and a place for its own error.
 import { el } from "./dom.js";
-import { Problem, upload } from "./server.js";
+import { Place, Problem, example, upload } from "./server.js";
 
 const STEPS = 1000;
 let counter = 0;
@@ -71,7 +71,7 @@ class Field {
 
   make(spec, symbol, label, onchange) {
     if (spec.kind === "select") {
-      this.input = el("select", { id: this.id, onchange });
+      this.input = el("select", { id: this.id, onchange: () => { this.wanted = ""; onchange(); } });
       this.options(spec.options);
       this.set(spec.value ?? "");
       return this.input;
@@ -98,16 +98,19 @@ class Field {
   makeFile(spec, onchange) {
     this.input = el("input", { id: this.id, type: "file" });
     this.state = el("p", { class: "help", "aria-live": "polite" });
-    const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.error(""); arrived(null, ""); } });
-    const arrived = (received, text) => {
-      this.received = received;
+    this.place = new Place();
+    const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.resend = async () => {}; arrived(null, ""); } });
+    const arrived = (received, text, broken = "") => {
+      Object.assign(this, { received, broken, sending: false });
       this.state.textContent = text;
-      forget.hidden = received === null;
+      this.error(broken);
+      forget.hidden = received === null && broken === "";
       spec.onreceived?.(received);
       onchange();
+      this.state.append(...(received ? [received.reading, ...received.findings] : []).flatMap((said) => [el("br"), said]));
     };
     const option = (name, text, attributes) => {
-      const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.send(), ...attributes });
+      const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
       return { name, input, node: el("div", { class: "field" }, el("label", { for: input.id, text }), input) };
     };
     const options = [
@@ -115,33 +118,55 @@ class Field {
       option("columns", "Columns, if they have other names", { type: "text", placeholder: "onset=start, offset=end" }),
       option("on_error", "Skip broken rows", { type: "checkbox" }),
     ];
-    this.send = async () => {
-      const file = this.input.files[0];
-      if (!file) return;
+    /** Has a file read on the server; whatever was shown is about another file from now on. */
+    const send = async (name, request) => {
+      this.sending = true;
       this.error("");
-      this.state.textContent = `Reading ${file.name} …`;
-      const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
+      this.state.textContent = `Reading ${name} …`;
+      onchange();
       try {
-        const received = await upload(file, fields);
+        const received = await this.place.run(request);
         const count = (n) => n.toLocaleString("en-US");
-        arrived(received, `${file.name}: ${count(received.n_events)} ${received.kind}, ${count(received.n_recordings)} recordings, ${count(received.labels.length)} labels. ${received.notes.join(" ")}`);
+        arrived(received, `${name}: ${count(received.n_events)} ${received.kind}, ${count(received.n_recordings)} recordings, ${count(received.labels.length)} classes. ${received.notes.join(" ")}`);
       } catch (error) {
+        if (error.name === "AbortError") return;
         if (!(error instanceof Problem)) throw error;
-        arrived(null, "");
-        this.error(error.message);
+        arrived(null, "", error.message);
       }
     };
-    this.input.addEventListener("change", this.send);
+    this.take = (file) => {
+      if (!file) return Promise.resolve();
+      this.resend = () => {
+        const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
+        return send(file.name, (signal) => upload(file, fields, { signal }));
+      };
+      return this.resend();
+    };
+    this.example = () => {
+      this.input.value = "";
+      this.resend = () => send("The example", (signal) => example(spec.upload ?? "events", { signal }));
+      return this.resend();
+    };
+    this.stop = () => {
+      if (!this.sending) return;
+      this.place.cancel();
+      this.input.value = "";
+      Object.assign(this, { received: null, broken: "", sending: false });
+      this.state.textContent = "";
+    };
+    this.resend = async () => {};
+    this.input.addEventListener("change", () => this.take(this.input.files[0]));
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
     const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
-    return el("div", {}, this.input, this.state, forget, more);
+    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it anywhere here" })), this.state, forget, more);
   }
 
+  /** The options of a select; a choice that came with a link is kept until they hold it. */
   options(options) {
-    const before = this.input.value;
+    const before = this.wanted || this.input.value;
     this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
-    this.input.value = options.some(([value]) => value === before) ? before : (options[0]?.[0] ?? "");
+    this.set(before);
   }
 
   get() {
@@ -153,6 +178,10 @@ class Field {
   set(value) {
     if (this.write) this.write(value);
     else this.input.value = value;
+    if (this.spec.kind !== "select") return;
+    const known = this.input.value === value;
+    this.wanted = known ? "" : value;
+    if (!known) this.input.selectedIndex = 0;
   }
 
   error(message) {
@@ -195,7 +224,7 @@ export class Form {
   }
 
   clearErrors() {
-    for (const field of this.fields) if (field.spec.kind !== "file" || field.received) field.error("");
+    for (const field of this.fields) field.error(field.broken ?? "");
   }
 
   /** Puts a message beside its field; whether there was such a field. */
@@ -205,11 +234,19 @@ export class Form {
     return field !== undefined;
   }
 
+  /** The question in words, for paper. */
+  described() {
+    const said = (field) => (field.spec.kind === "file" ? field.state.textContent : field.spec.kind === "select" ? field.input.selectedOptions[0]?.text : field.get());
+    return this.fields.filter((field) => !field.node.hidden && field.get() !== "").map((field) => `${field.spec.label.toLowerCase()} ${said(field)}`).join("; ");
+  }
+
   /** The settings that differ from the defaults, for a link; files are not part of it. */
   settings() {
     return this.fields
-      .filter((field) => field.spec.kind !== "file" && String(field.get()) !== String(field.spec.value ?? ""))
-      .map((field) => [field.name, String(field.get())]);
+      .filter((field) => field.spec.kind !== "file")
+      .map((field) => [field.name, String(field.wanted || field.get()), String(field.spec.value ?? "")])
+      .filter(([, value, usual]) => value !== usual)
+      .map(([name, value]) => [name, value]);
   }
 
   restore(settings) {

@@ -4,6 +4,7 @@ import { el, svg } from "./dom.js";
 const PALETTE = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"], dark: ["#56B4E9", "#f08a3c", "#2fc79b", "#e39bc4", "#f0c04a", "#8ecdf5", "#e6edf3"] };
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const drawn = new Map(); // node -> function that draws it again
+let paper = false; // whether the page is being printed: light, and as wide as a sheet
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 // Plotly reads a little HTML in texts; labels from files must stay what they are.
@@ -27,17 +28,29 @@ function axis(title, { log = false, share = false, zero = false } = {}, values =
   };
 }
 
+/** Above the picture, or below it in small print where it would take most of a narrow one. */
+const legend = (node) => (paper || node.clientWidth < 430 ? { orientation: "h", y: -0.25, yanchor: "top", x: 0, font: { size: 10 } } : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 });
+
 function draw(node, make) {
   drawn.set(node, make);
-  const { data, layout } = make(PALETTE[dark.matches ? "dark" : "light"]);
+  const { data, layout } = make(PALETTE[dark.matches && !paper ? "dark" : "light"]);
   const common = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
-    margin: { l: 55, r: 15, t: 10, b: 45 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
+    margin: { l: 55, r: 15, t: 10, b: 45 }, legend: legend(node), hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
   };
-  return window.Plotly.react(node, data, { ...common, ...layout }, { responsive: true, displaylogo: false, displayModeBar: false });
+  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: node.classList.contains("tall") ? 300 : 280 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
-dark.addEventListener("change", () => { for (const [node, make] of drawn) if (node.isConnected) draw(node, make); });
+function redraw() {
+  for (const [node, make] of drawn) {
+    if (!node.isConnected) drawn.delete(node);
+    else if (node.clientWidth) draw(node, make);
+  }
+}
+
+dark.addEventListener("change", redraw);
+window.addEventListener("beforeprint", () => { paper = true; document.documentElement.classList.add("paper"); redraw(); });
+window.addEventListener("afterprint", () => { paper = false; document.documentElement.classList.remove("paper"); redraw(); });
 
 /** Curves y over x. traces: {name, x, y, dash, points, band: [low, high], texts}; marks: {x, text}; cursor: x. */
 export function curves(node, { traces, x, y, marks = [], cursor = null, closest = false }) {
@@ -47,12 +60,12 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
       const colour = colours[(trace.colour ?? k) % colours.length];
       if (trace.band) {
         const [low, high] = trace.band;
-        data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
+        data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], mode: "lines", fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
       }
       data.push({
-        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.labels ? "%{text}<br>%{x:,.4~g}, %{y:,.3~g}<extra></extra>" : trace.hover ?? undefined,
-        text: (trace.texts ?? trace.labels)?.map(literal), textposition: "top center", cliponaxis: false, textfont: { size: 11 },
-        line: { color: colour, width: 2.5, dash: trace.dash }, marker: { color: colour, size: trace.size ?? 9, symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
+        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.named ? `%{text}<br>${trace.named}<extra></extra>` : undefined, hoverinfo: trace.quiet ? "skip" : undefined,
+        text: (trace.texts ?? trace.labels)?.map(literal), textposition: "top center", cliponaxis: trace.clip ?? false, textfont: { size: 11 },
+        line: { color: trace.grey ? css("--soft") : colour, width: trace.grey ? 0.8 : 2.5, dash: trace.dash }, opacity: trace.grey ? 0.45 : 1, marker: { color: colour, size: trace.size ?? 9, symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
       });
     });
     const place = (value) => (x.log ? Math.log10(value) : value);
@@ -67,10 +80,21 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
 /** Bars, one per name, in the order given from top to bottom; `chosen` has its own colour. */
 export function bars(node, { names, values, title, chosen = null, texts = null }) {
   return draw(node, (colours) => ({
-    data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "auto", hovertemplate: "%{x:,.4~g}<extra></extra>", marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
-    layout: { hovermode: "closest", xaxis: { ...axis(title), rangemode: "tozero" }, yaxis: { automargin: true, autorange: "reversed", tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map(literal), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "auto", customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(title)} %{x:,.3~g}<extra></extra>`, marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
+    layout: { hovermode: "closest", xaxis: { ...axis(title), rangemode: "tozero" }, yaxis: { automargin: true, autorange: "reversed", tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
+
+/** Dots in rows, one row per name from top to bottom, one colour and shape per series; shares from 0 to 1. */
+export function dots(node, { names, series }) {
+  const shapes = ["circle", "diamond", "square", "triangle-up"];
+  return draw(node, (colours) => ({
+    data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(each.name)} %{x:.1%}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
+    layout: { hovermode: "closest", xaxis: { ...axis("share", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+  }));
+}
+
+const short = (name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name);
 
 export function moveCursor(node, x) {
   if (!node.layout) return;
@@ -80,9 +104,10 @@ export function moveCursor(node, x) {
   window.Plotly.relayout(node, { [`shapes[${last}].x0`]: x, [`shapes[${last}].x1`]: x });
 }
 
-export function figure(caption) {
-  const plot = el("div", { class: "plot", role: "img", "aria-label": caption });
-  return { plot, node: el("figure", {}, plot, el("figcaption", { text: caption })) };
+/** A picture with its title above and, below, what to see in it. */
+export function figure(title, caption = "") {
+  const plot = el("div", { class: "plot", role: "img", "aria-label": `${title}. ${caption}` });
+  return { plot, node: el("figure", {}, el("h3", { text: title }), plot, caption ? el("figcaption", { text: caption }) : null) };
 }
 
 /** Events above, one row of labelled segments per method below; wrong time is marked under each row. */

@@ -1,4 +1,4 @@
-// The shell: tabs, the link that carries the settings, and the start.
+// The shell: tabs, the link and the history that carry the settings, and the start.
 import { el, toast, vocabulary } from "./dom.js";
 import { Panel } from "./panel.js";
 import { plan } from "./plan.js";
@@ -7,15 +7,19 @@ import { audit, evaluate, simulate } from "./tools.js";
 const panels = [];
 let current = null;
 
+/** The tab that is open with its settings, and those of the other tabs under their names. */
 function hash() {
-  const settings = new URLSearchParams(current.form.settings()).toString();
-  return `#${current.name}${settings ? `?${settings}` : ""}`;
+  const settings = new URLSearchParams(current.settings());
+  for (const panel of panels) if (panel !== current) for (const [name, value] of panel.settings()) settings.append(`${panel.name}.${name}`, value);
+  const text = settings.toString();
+  return `#${current.name}${text ? `?${text}` : ""}`;
 }
 
+/** Every state that somebody rests at is one step of the history. */
 let hashTimer = 0;
-function remember() {
+function remember(wait = 500) {
   clearTimeout(hashTimer);
-  hashTimer = setTimeout(() => history.replaceState(null, "", hash()), 200);
+  hashTimer = setTimeout(() => { if (location.hash !== hash()) history.pushState(null, "", hash()); }, wait);
 }
 
 function open(name, { focus = false } = {}) {
@@ -28,16 +32,22 @@ function open(name, { focus = false } = {}) {
   }
   if (focus) current.tab.focus();
   document.querySelector(".skip").setAttribute("href", `#answer-${current.name}`);
-  if (current.spec.live && current.last === null) current.run();
+  if (current.last === null && current.node.dataset.state === "empty") current.run();
   else window.dispatchEvent(new Event("resize")); // figures drawn while hidden have no size
 }
 
+/** Makes the page what the address says: settings of every tab, and which one is open. */
 function follow() {
-  const [name, settings] = location.hash.slice(1).split("?");
-  const panel = panels.find((each) => each.name === name) ?? panels[0];
-  panel.form.restore(new URLSearchParams(settings ?? ""));
-  panel.last = null;
-  open(panel.name);
+  clearTimeout(hashTimer);
+  const [name, text] = location.hash.slice(1).split("?");
+  const settings = [...new URLSearchParams(text ?? "")];
+  const chosen = panels.find((each) => each.name === name) ?? panels[0];
+  for (const panel of panels) {
+    const own = settings.filter(([key]) => panel === chosen ? !key.includes(".") : key.startsWith(`${panel.name}.`));
+    const changed = panel.restore(new URLSearchParams(own.map(([key, value]) => [key.replace(`${panel.name}.`, ""), value])));
+    if (changed && (panel.last !== null || panel === chosen)) { panel.await(); panel.run(); }
+  }
+  open(chosen.name);
 }
 
 function keys(event) {
@@ -47,7 +57,7 @@ function keys(event) {
   if (to === undefined) return;
   event.preventDefault();
   open(panels[to].name, { focus: true });
-  remember();
+  remember(0);
 }
 
 async function copyLink() {
@@ -66,7 +76,7 @@ async function start() {
   const tabs = document.getElementById("tabs");
   for (const spec of [plan, evaluate, simulate, audit]) {
     const panel = new Panel(spec, symbols, remember);
-    panel.tab = el("button", { type: "button", role: "tab", id: `tab-${spec.name}`, "aria-controls": `panel-${spec.name}`, text: spec.title, onclick: () => { open(spec.name); remember(); } });
+    panel.tab = el("button", { type: "button", role: "tab", id: `tab-${spec.name}`, "aria-controls": `panel-${spec.name}`, text: spec.title, onclick: () => { open(spec.name); remember(0); } });
     panels.push(panel);
     tabs.append(panel.tab);
     document.getElementById("panels").append(panel.node);
@@ -74,7 +84,7 @@ async function start() {
   tabs.addEventListener("keydown", keys);
   document.getElementById("copy-link").addEventListener("click", copyLink);
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); current.answer.focus(); });
-  window.addEventListener("hashchange", follow);
+  window.addEventListener("popstate", follow);
   follow();
 }
 

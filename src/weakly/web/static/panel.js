@@ -1,102 +1,177 @@
-// One tab: a form on the left, the answer on the right; asks when something changes, tells what is going on.
+// One tab: a form on the left, the answer on the right. What is shown always belongs to the form beside it: while a new
+// answer is on its way the old one is dimmed, and where there is none, because of an error or a cancelled question, the
+// page says so in its place.
 import { el, save, toast } from "./dom.js";
 import { Form } from "./fields.js";
 import { Place, Problem, ask, fetchFile } from "./server.js";
 
 export class Panel {
-  /** spec: {name, title, groups, endpoint, live, question(values), render(output, result, question), downloads} */
+  /** spec: {name, title, invitation, endpoint, wait, groups, question(values), render(panel, result), example(panel), downloads, tried} */
   constructor(spec, symbols, onsettings) {
     Object.assign(this, { spec, name: spec.name, onsettings });
     this.place = new Place();
-    this.timer = 0;
     this.last = null;
-    this.resent = false;
+    this.tried = ""; // what the plan's own slider was moved to; part of the link
     this.form = new Form(spec.groups(this), symbols, () => this.changed());
-    this.answer = el("p", { class: "answer", id: `answer-${spec.name}`, "aria-live": "polite", tabindex: "-1", text: spec.invitation });
-    this.problem = el("p", { class: "error", role: "alert" });
+    this.answer = el("p", { class: "answer", id: `answer-${spec.name}`, "aria-live": "polite", tabindex: "-1" });
+    this.more = el("ul", { class: "more" });
     this.notes = el("div", { class: "notes", "aria-live": "polite" });
     this.bar = el("progress", { "aria-label": "Progress" });
     this.spent = el("span", { class: "help" });
-    this.working = el("div", { class: "working", hidden: true }, this.bar, this.spent, el("button", { type: "button", text: "Cancel", onclick: () => this.cancel() }));
+    this.working = el("div", { class: "working", hidden: true }, el("span", { class: "spinner", "aria-hidden": "true" }), this.bar, this.spent, el("button", { type: "button", text: "Cancel", onclick: () => this.cancel() }));
+    const button = (text, work) => { const made = el("button", { type: "button", text, onclick: () => work(made) }); return made; };
+    this.again = el("div", { class: "buttons", hidden: true }, button("Ask again", () => this.run()));
+    this.invite = el("div", { class: "buttons", hidden: true }, el("button", { type: "button", class: "main", text: "Try the example", onclick: () => this.example() }));
+    this.files = el("div", { class: "buttons files" }, button("Download JSON", () => save(`${spec.name}.json`, JSON.stringify(this.last.result, null, 2), "application/json")),
+      ...(spec.downloads ?? []).map(({ text, path, more }) => button(text, (made) => this.download(path, more?.(this) ?? {}, made))));
+    this.asked = el("p", { class: "asked" });
     this.output = el("div", { class: "results" });
-    this.files = el("div", { class: "buttons", hidden: true }, el("button", { type: "button", text: "Download JSON", onclick: () => save(`${spec.name}.json`, JSON.stringify(this.last.result, null, 2), "application/json") }),
-      ...(spec.downloads ?? []).map(({ text, path, more }) => { const button = el("button", { type: "button", text, onclick: () => this.download(path, more?.(this) ?? {}, button) }); return button; }));
-    if (!spec.live) this.form.node.append(el("div", { class: "buttons" }, el("button", { type: "submit", class: "main", text: spec.button })));
+    this.below = el("div", { class: "output", hidden: true }, this.files, this.output);
+    this.form.node.append(el("div", { class: "buttons" }, button("Try the example", () => this.example())));
     this.form.node.addEventListener("submit", () => this.run());
     this.node = el("section", { class: "panel", role: "tabpanel", id: `panel-${spec.name}`, "aria-labelledby": `tab-${spec.name}`, hidden: true },
-      el("div", { class: "head" }, this.answer, this.problem, this.working, this.notes), this.form.node, el("div", { class: "output" }, this.files, this.output));
+      el("div", { class: "head" }, el("h2", { class: "quiet", text: spec.title }), el("div", { class: "card" }, this.answer, this.more, this.again, this.invite), this.working, this.notes, this.asked), this.form.node, this.below);
+    this.node.addEventListener("dragover", (event) => { event.preventDefault(); this.node.classList.add("over"); });
+    this.node.addEventListener("dragleave", () => this.node.classList.remove("over"));
+    this.node.addEventListener("drop", (event) => this.drop(event));
+    this.say("empty", spec.invitation);
   }
 
-  changed() {
-    this.onsettings();
-    if (!this.spec.live) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.run(), 60);
-  }
-
-  cancel() {
-    this.place.cancel();
-    this.rest();
-    toast("Cancelled.");
+  /** What the card says, and how it stands to the form: empty, waiting, answered, problem or cancelled. */
+  say(state, text = null, more = []) {
+    this.node.dataset.state = state;
+    const old = state === "waiting";
+    if (text !== null) {
+      this.answer.textContent = text;
+      this.more.replaceChildren(...more.map((each) => el("li", { text: each })));
+    }
+    this.node.setAttribute("aria-busy", old);
+    this.below.inert = old;
+    if (!old) this.rest();
+    if (!old && state !== "answered") {
+      this.below.hidden = true; // what stood there answered another question
+      this.notes.replaceChildren();
+      this.asked.textContent = "";
+    }
+    this.again.hidden = state !== "cancelled";
+    this.invite.hidden = state !== "empty";
   }
 
   rest() {
     clearTimeout(this.waiting);
     this.working.hidden = true;
-    this.stale(false);
   }
 
-  /** Whether what is shown is the answer to an earlier question. */
-  stale(old) {
-    for (const node of [this.answer, this.output]) node.classList.toggle("stale", old);
+  /** The form says something else than what is shown: dim it, and ask again soon. */
+  changed() {
+    this.onsettings();
+    this.await();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.run(), this.spec.wait ?? 400);
+  }
+
+  await() {
+    this.place.cancel();
+    this.say("waiting");
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => { this.working.hidden = false; this.progress({ seconds: 0 }); }, 700 + (this.spec.wait ?? 400));
+  }
+
+  cancel() {
+    clearTimeout(this.timer);
+    this.place.cancel();
+    for (const field of this.form.fields) field.stop?.();
+    this.say("cancelled", "Cancelled: these settings have no answer yet.");
   }
 
   progress({ done, total, seconds }) {
     this.bar.max = total ?? 1;
     if (total) this.bar.value = done;
     else this.bar.removeAttribute("value");
-    this.spent.textContent = `${total ? `${done} of ${total}, ` : ""}${Math.round(seconds)} s`;
+    this.spent.textContent = total ? `${done} of ${total}, ${Math.round(seconds)} s` : seconds ? `${Math.round(seconds)} s` : "working";
   }
 
   async run() {
-    const question = this.spec.question(this.form.values(), this);
+    clearTimeout(this.timer);
+    if (this.form.fields.some((field) => field.sending)) return; // it calls again when the file is there
     this.form.clearErrors();
-    this.problem.textContent = "";
-    if (question === null) return;
+    const broken = this.form.fields.find((field) => field.broken);
+    if (broken) { this.say("problem", `No answer: ${broken.broken}`); return; }
+    const question = this.spec.question(this.form.values(), this);
+    if (question === null) { this.place.cancel(); this.say("empty", this.spec.invitation); return; }
+    this.await();
     try {
       await this.place.run(async (signal) => {
-        clearTimeout(this.waiting);
-        this.waiting = setTimeout(() => { this.working.hidden = false; this.progress({ seconds: 1 }); this.stale(true); }, 700);
-        this.last = { question, ...(await ask(this.spec.endpoint, question, { signal, progress: (state) => this.progress(state) })) };
+        const found = await ask(this.spec.endpoint, question, { signal, progress: (state) => this.progress(state) });
+        if (signal.aborted) return;
+        this.last = { question, ...found };
         this.resent = false;
-        await this.show();
+        await this.show(signal);
       });
-      this.rest();
     } catch (error) {
       if (error.name === "AbortError") return;
-      this.rest();
-      if (!(error instanceof Problem)) throw error;
-      await this.fail(error);
+      if (error instanceof Problem) { await this.fail(error); return; }
+      this.say("problem", "No answer: something went wrong on this page; this is a bug in weakly.");
+      throw error;
     }
   }
 
-  async show() {
-    const { result, notes, question } = this.last;
+  async show(signal) {
+    const { result, notes } = this.last;
+    this.below.hidden = false; // figures need a size to be drawn
     this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text })));
-    await this.spec.render(this, result, question);
-    this.files.hidden = false;
+    this.asked.textContent = `Asked: ${this.form.described()}`;
+    const [first, ...more] = this.spec.words(result);
+    await this.spec.render(this, result);
+    if (!signal.aborted) this.say("answered", first, more);
   }
 
   async fail(problem) {
     const field = this.form.fields.find((each) => each.name === problem.field && each.received);
     if (field && problem.message.includes("no longer on the server") && !this.resent) {
       this.resent = true; // the server forgets files after a while; the page still has this one
-      await field.send();
+      await field.resend();
       return;
     }
-    if (!this.form.showError(problem.field, problem.message)) this.problem.textContent = problem.message;
-    else this.problem.textContent = "Something in the form needs another value; the answer below is the one before.";
-    this.stale(true);
+    this.form.showError(problem.field, problem.message);
+    this.say("problem", `No answer: ${problem.message}`);
+  }
+
+  example() {
+    for (const field of this.form.fields) if (field.spec.kind !== "file") field.set(field.spec.value ?? "");
+    this.tried = "";
+    for (const [name, value] of Object.entries(this.spec.example)) {
+      const field = this.form.field(name);
+      if (field.spec.kind === "file") field.example();
+      else field.set(value);
+    }
+    this.form.arrange();
+    this.changed();
+  }
+
+  drop(event) {
+    event.preventDefault();
+    this.node.classList.remove("over");
+    const fields = this.form.fields.filter((each) => each.spec.kind === "file");
+    const name = event.target.closest("[data-field]")?.dataset.field;
+    const field = fields.find((each) => each.name === name) ?? fields.find((each) => !each.received) ?? fields[0];
+    const files = event.dataTransfer.files;
+    if (!field || files.length === 0) return;
+    if (files.length > 1) toast("One file at a time: only the first was taken.");
+    field.take(files[0]);
+  }
+
+  /** Settings that differ from the defaults, for a link. */
+  settings() {
+    return [...this.form.settings(), ...(this.tried === "" ? [] : [["try", this.tried]])];
+  }
+
+  /** Takes the settings of a link; whether anything changed. */
+  restore(settings) {
+    const before = JSON.stringify(this.settings());
+    this.form.restore(settings);
+    this.tried = settings.get("try") ?? "";
+    return before !== JSON.stringify(this.settings());
   }
 
   async download(path, more, button) {
@@ -106,7 +181,7 @@ export class Panel {
       save(name, blob, blob.type);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.problem.textContent = error.message;
+      toast(error.message, 8000);
     } finally {
       button.disabled = false;
     }

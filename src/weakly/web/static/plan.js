@@ -5,7 +5,7 @@ import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
 
 const TARGETS = [["overlap_accuracy", "accuracy near events, at least"], ["event_recall", "events found, at least"], ["recording_accuracy", "accuracy of the whole recording, at least"], ["wrong_time", "wrong time per recording (s), at most"]];
-const COLUMNS = ["name", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_queries", "listened", "cost", "note"];
+const COLUMNS = ["name", "wrong_time", "event_recall", "overlap_accuracy", "n_queries", "listened", "cost"];
 const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_queries", "cost"];
 
 const groups = (panel) => [
@@ -14,7 +14,7 @@ const groups = (panel) => [
     { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
     { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
     { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
-    { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0, 100], when: (values) => !values.pilot },
+    { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0.1, 100], log: true, when: (values) => !values.pilot },
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
     { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
   { legend: "Annotators", fields: [
@@ -51,49 +51,55 @@ function question(values) {
 
 /** The parts of the answer that stay while numbers change. */
 function build(panel) {
-  const accuracy = figure("Accuracy near events and share of events found, over segment length. Star: the optimum; dots: the lengths people use; line: the length tried below.");
-  const frontier = figure("What more cost buys: every dot is a way to work.");
-  const costs = figure("What each method costs for the same work.");
-  const wrong = figure("The wrong time that each method leaves.");
+  const accuracy = figure("Fixed segments: accuracy near events and events found", "Over segment length. Star: the best accuracy near events (the paper's optimum); dots: lengths people use; blue line: the length tried below.");
+  const frontier = figure("What more cost buys", "Every dot is a way to label; further right costs more.");
+  const costs = figure("What each way costs", "For the same work.");
+  const wrong = figure("The wrong time that each way leaves", "Less is better.");
   costs.plot.classList.add("tall");
   wrong.plot.classList.add("tall");
   const strip = svg("svg", { class: "timeline", role: "img" });
   const numbers = el("ul", { class: "numbers", "aria-live": "polite" });
-  const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => follow(panel, true) });
+  const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => { panel.tried = drag.box.value; panel.onsettings(); follow(panel); } });
   const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
   const key = el("p", { class: "help" }, ...Object.entries(meaning).map(([kind, text]) => el("span", { class: "legend" }, el("span", { class: `key ${kind}` }), text)));
-  const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.view.pinned = false; drag.set(show("segment_length", panel.view.planned)); follow(panel, false); } });
+  const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.tried = ""; panel.onsettings(); drag.set(show("segment_length", panel.view.planned)); follow(panel); } });
   const error = el("p", { class: "error", role: "alert" });
   const labels = el("div", {}, el("h3", { text: "What the labels look like" }),
     el("div", { class: "drag" }, el("label", { for: "try-length", text: "Segment length (s)" }), drag.slider, drag.box, reset), error, numbers, strip, key);
-  const more = el("ul", { class: "more" }), methods = el("div"), rest = el("div");
-  panel.output.replaceChildren(more, el("div", { class: "figures" }, accuracy.node, frontier.node), labels, methods, el("div", { class: "figures" }, costs.node, wrong.node), rest);
-  panel.view = { accuracy: accuracy.plot, frontier: frontier.plot, costs: costs.plot, wrong: wrong.plot, strip, numbers, drag, error, more, methods, rest, place: new Place(), pinned: false, planned: 1, drawn: null };
+  const methods = el("div"), rest = el("div");
+  panel.output.replaceChildren(el("div", { class: "figures" }, accuracy.node, frontier.node), labels, methods, el("div", { class: "figures" }, costs.node, wrong.node), rest);
+  panel.view = { accuracy: accuracy.plot, frontier: frontier.plot, costs: costs.plot, wrong: wrong.plot, strip, numbers, drag, error, methods, rest, place: new Place(), planned: 1, drawn: null };
   new ResizeObserver(() => { if (panel.view.drawn) timeline(strip, panel.view.drawn); }).observe(panel.output);
 }
 
-/** Asks for the labels of the length on the slider and draws them. */
-async function follow(panel, pin) {
-  const view = panel.view;
-  if (pin) view.pinned = true;
+/** Asks for the labels of the length on the slider and draws them; until they come the old ones are dimmed. */
+async function follow(panel) {
+  const view = panel.view, shown = [view.numbers, view.strip];
   const length = Number(view.drag.box.value);
+  for (const node of shown) node.classList.add("stale");
   try {
     const { result } = await view.place.run((signal) => ask("api/labels", { ...panel.last.question, segment_length: length }, { signal }));
     view.error.textContent = "";
     view.drawn = result.timeline;
-    view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: show(name, result.row[name]) }))));
+    view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: `${show(name, result.row[name])}${name === "wrong_time" ? " s" : ""}` }))));
     view.strip.setAttribute("aria-label", `Labels that ${show("segment_length", length)} s segments give ${result.timeline.events.length} events`);
     timeline(view.strip, result.timeline);
     moveCursor(view.accuracy, length);
+    for (const node of shown) node.classList.remove("stale");
   } catch (problem) {
     if (problem.name === "AbortError") return;
     if (!(problem instanceof Problem)) throw problem;
     view.error.textContent = problem.message;
+    view.drawn = null;
+    for (const node of shown) node.replaceChildren();
   }
 }
 
 const METHOD_COLOUR = { fixed: 0, bisection: 1, windows: 2 };
 const isPaper = (row) => row.note.includes("Theorem 2");
+
+/** Of these lengths, those far enough from the one before to carry a name on a log axis. */
+const apart = (lengths) => [...lengths].sort((a, b) => b - a).reduce((kept, each) => (kept.length && kept.at(-1) < 1.5 * each ? kept : [...kept, each]), []);
 
 async function drawCurve(node, result, cursor) {
   const x = result.curve.map((row) => row.segment_length);
@@ -105,49 +111,49 @@ async function drawCurve(node, result, cursor) {
   const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
   const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
-  if (best) traces.push({ name: "optimum", x: [best.segment_length], y: [best.overlap_accuracy], points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
-  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: usual.map((row) => ({ x: row.segment_length, text: `${row.segment_length} s` })), cursor });
+  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length)).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
 
 async function drawFrontier(node, result) {
   const word = result.objective === "overlap" ? "overlap_accuracy" : "wrong_time";
   const rows = result.frontier.filter((row) => row[word] !== null && row.cost > 0);
   const chosen = result.recommended;
+  const named = `cost %{x:,.3~g}${result.settings.cost.currency ? ` ${result.settings.cost.currency}` : ""}, ${word === "wrong_time" ? "wrong time %{y:,.3~g} s" : "accuracy near events %{y:.0%}"}`;
   const most = 4 * Math.max(chosen.cost, ...result.rows.filter((row) => row.method === "windows").map((row) => row.cost));
   const traces = ["fixed", "bisection", "windows"].map((method) => {
     const part = rows.filter((row) => row.method === method && row.cost <= most && (word !== "overlap_accuracy" || method !== "windows"));
-    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), points: true, size: 5, colour: METHOD_COLOUR[method] };
+    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), named, points: true, size: 5, clip: true, colour: METHOD_COLOUR[method] };
   }).filter((trace) => trace.x.length);
   const front = rows.filter((row) => row.on_frontier && row.cost <= most).sort((a, b) => a.cost - b.cost);
   traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
-  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], labels: [chosen.name], points: true, size: 13, symbol: "star", colour: 3 });
+  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], labels: [`recommended: ${chosen.name}`], named, points: true, size: 13, symbol: "star", colour: 3 });
   const paper = result.rows.find(isPaper);
-  if (paper) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], labels: [paper.name], points: true, size: 10, symbol: "diamond", colour: 0 });
+  if (paper) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], labels: [`the paper's optimum: ${paper.name}`], named, points: true, clip: true, size: 10, symbol: "diamond", colour: 0 });
   const nothing = result.rows.find((row) => row.method === "nothing");
   if (nothing && word === "wrong_time" && front.length) traces.push({ name: "label nothing", x: [front[0].cost, most], y: [nothing.wrong_time, nothing.wrong_time], colour: 6, dash: "dot" });
   const unit = result.settings.cost.currency;
-  await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time per recording (s)", zero: true } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
+  // Ways that are worse than labelling nothing would press all others to the floor.
+  const top = 1.25 * Math.max(chosen.wrong_time, nothing?.wrong_time ?? 0, ...front.map((row) => row.wrong_time).filter((value) => value <= 1.5 * (nothing?.wrong_time ?? Infinity)));
+  await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time per recording (s)", range: [-0.03 * top, top] } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
 }
 
 async function render(panel, result) {
   if (!panel.view) build(panel);
   const view = panel.view;
-  const [first, ...others] = result.answer.split(/(?<=\.) (?=[A-Z])/);
-  panel.answer.textContent = first;
-  view.more.replaceChildren(...[...others].map((text) => el("li", { text })));
   panel.notes.append(...result.warnings.map((text) => el("p", { class: "note", text })));
   view.planned = result.recommended.segment_length ?? result.curve[0].segment_length;
-  if (!view.pinned) view.drag.set(show("segment_length", view.planned));
-  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The methods on the same work", chosen: (row) => row.name === result.recommended.name }),
-    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, listened (seconds) and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
+  view.drag.set(panel.tried || show("segment_length", view.planned));
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
+    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, listening and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself" }));
   if (result.uncertainty?.words) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
-  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time", "best_event_recall"], caption: "The recommended length under other criteria" }));
+  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time"], heads: { best_segment_length: "best length (s)", best_wrong_time: "wrong time at the best" }, caption: "The recommended way under other criteria" }));
   parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
   view.rest.replaceChildren(...parts);
-  const labels = follow(panel, false);
+  const labels = follow(panel);
   const asked = result.rows.filter((row) => row.cost > 0);
   await Promise.all([
     drawCurve(view.accuracy, result, Number(view.drag.box.value)), drawFrontier(view.frontier, result),
@@ -157,10 +163,12 @@ async function render(panel, result) {
 }
 
 export const plan = {
-  name: "plan", title: "Plan", endpoint: "api/plan", live: true, invitation: "…", groups, question, render,
+  name: "plan", title: "Plan", endpoint: "api/plan", wait: 60, invitation: "…", groups, question, render,
+  words: (result) => result.answer.split(/(?<=\.) (?=[A-Z])/),
+  example: { pilot: true, presence_criterion: "0.4", total_hours: 20, price: "money" },
   downloads: [
     { text: "Download report", path: "api/report/plan" },
-    { text: "Queries as CSV", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
-    { text: "Queries for Label Studio", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
+    { text: "Queries, CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
+    { text: "Queries, Label Studio (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
   ],
 };

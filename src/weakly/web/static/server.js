@@ -17,6 +17,21 @@ async function problem(response) {
   }
 }
 
+/** The response, if it is a good one; a server that is away is a problem like others. */
+async function reach(path, request) {
+  let response;
+  try {
+    response = await fetch(path, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(null, "The server does not answer; is `weakly serve` still running?", 0);
+  }
+  if (!response.ok) throw await problem(response);
+  return response;
+}
+
+const sent = async (path, request) => (await reach(path, request)).json();
+
 async function readLines(response, progress) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -37,14 +52,7 @@ async function readLines(response, progress) {
 /** The answer to a JSON question: {result, notes}. */
 export async function ask(path, question, { signal, progress = () => {} } = {}) {
   const headers = { "Content-Type": "application/json", Accept: "application/x-ndjson, application/json" };
-  let response;
-  try {
-    response = await fetch(path, { method: "POST", headers, body: JSON.stringify(question), signal });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Problem(null, "The server does not answer; is `weakly serve` still running?", 0);
-  }
-  if (!response.ok) throw await problem(response);
+  const response = await reach(path, { method: "POST", headers, body: JSON.stringify(question), signal });
   if (response.headers.get("Content-Type").startsWith("application/x-ndjson")) return readLines(response, progress);
   const notes = JSON.parse(response.headers.get("Weakly-Notes") ?? "[]");
   return { result: await response.json(), notes };
@@ -52,8 +60,7 @@ export async function ask(path, question, { signal, progress = () => {} } = {}) 
 
 /** The answer to a question as a file: {name, blob}. */
 export async function fetchFile(path, question, { signal } = {}) {
-  const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal });
-  if (!response.ok) throw await problem(response);
+  const response = await reach(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal });
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "weakly";
   return { name, blob: await response.blob() };
 }
@@ -63,10 +70,11 @@ export async function upload(file, fields, { signal } = {}) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value !== null && value !== "") form.append(name, value);
   form.append("file", file, file.name);
-  const response = await fetch("api/upload", { method: "POST", body: form, signal });
-  if (!response.ok) throw await problem(response);
-  return response.json();
+  return sent("api/upload", { method: "POST", body: form, signal });
 }
+
+/** The bundled example, as if it had been sent. */
+export const example = (kind, { signal } = {}) => sent(`api/example?kind=${kind}`, { method: "POST", signal });
 
 /** Runs at most one question at a time; a new one cancels the one before. */
 export class Place {

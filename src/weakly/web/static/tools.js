@@ -1,56 +1,62 @@
 // The tabs evaluate, simulate and audit.
-import { el, numbers, show, table, words } from "./dom.js";
-import { curves, figure } from "./figures.js";
+import { chosenColumns, el, numbers, table, words } from "./dom.js";
+import { curves, dots, figure } from "./figures.js";
 
 const RULES = [["", "share of the event (presence criterion)"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
-const COLUMNS = ["label", "segment_length", "presence_criterion", "rule", "annotator", "overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time", "n_queries", "listened"];
-const shown = (rows) => COLUMNS.filter((name) => rows.some((row) => known(row[name])));
-
+const FIRST = ["label", "segment_length", "rule", "annotator", "presence_criterion", "overlap_accuracy", "event_recall", "wrong_time", "n_queries"];
 const known = (value) => value !== undefined && value !== null && value !== "";
 
-/** The rows of each class and criterion, in the order in which they come. */
-function grouped(rows) {
+/** The columns that people read first; a criterion that is the same in all rows needs none. */
+function columns(rows) {
+  const differs = (name) => new Set(rows.map((row) => row[name])).size > 1;
+  return FIRST.filter((name) => rows.some((row) => known(row[name])) && (!["label", "presence_criterion", "rule", "annotator"].includes(name) || differs(name)));
+}
+
+const observer = (row) => row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `criterion ${row.presence_criterion}` : "");
+
+/** The rows that share what `name` says, in the order in which they come, each group by segment length. */
+function grouped(rows, name) {
   const groups = new Map();
-  for (const row of rows) {
-    const rule = row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `γ = ${row.presence_criterion}` : null);
-    const key = JSON.stringify([row.label, rule]);
-    if (!groups.has(key)) groups.set(key, { name: [row.label, rule].filter(known).join(", "), label: row.label, rule, rows: [] });
-    groups.get(key).rows.push(row);
-  }
-  return [...groups.values()];
+  for (const row of rows) groups.set(name(row), [...(groups.get(name(row)) ?? []), row]);
+  return [...groups].map(([key, part]) => [key, part.sort((a, b) => a.segment_length - b.segment_length)]);
 }
 
-/** Accuracy near events (solid) and share of events found (dotted) over segment length. */
-async function lengthFigure(node, groups) {
-  const traces = groups.slice(0, 7).flatMap((group, k) => {
-    const sorted = [...group.rows].sort((a, b) => a.segment_length - b.segment_length);
-    const x = sorted.map((row) => row.segment_length);
-    const line = (word, dash, legend) => ({ name: legend ? group.name || "accuracy near events" : "events found", x, y: sorted.map((row) => row[word]), dash, colour: k, legend });
-    return [line("overlap_accuracy", "solid", true), line("event_recall", "dot", false)];
+/** Two pictures over segment length, side by side: accuracy near events and events found, with the same colours. */
+function overLengths(result) {
+  const several = result.overall !== undefined, whole = result.overall ?? result.rows;
+  if (new Set(whole.map((row) => row.segment_length)).size < 2) return null;
+  const observers = grouped(whole, observer);
+  const classes = several && observers.length === 1 ? grouped(result.rows, (row) => row.label) : [];
+  const few = classes.length <= 5;
+  const caption = several ? (few ? "" : `Bold: ${classes.length || "all"} classes together; grey: each class, named when pointed at.`) : "Bands: two standard errors.";
+  const pictures = [["overlap_accuracy", "Accuracy near events"], ["event_recall", "Events found"]].map(([word, title]) => {
+    const picture = figure(`${title} over segment length`, caption);
+    const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: `%{x:,.3~g} s: %{y:.1%}`, ...more });
+    const band = (rows) => (rows.some((row) => row[`${word}_se`] > 0) ? [-2, 2].map((k) => rows.map((row) => Math.min(1, Math.max(0, row[word] + k * row[`${word}_se`])))) : null);
+    const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1 } : { grey: true, legend: false }));
+    traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, band: band(rows) })));
+    const draw = () => curves(picture.plot, { traces, x: { title: "segment length (s)", log: true }, y: { title: title.toLowerCase(), share: true, range: [0, 1.03] }, closest: true });
+    return { node: picture.node, draw };
   });
-  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] } });
+  return { node: el("div", { class: "figures" }, ...pictures.map((each) => each.node)), draw: () => Promise.all(pictures.map((each) => each.draw())) };
 }
 
-/** What the best row of a group says, in words; accuracy never without the share of events found. */
-function sentence({ label, rule, rows }) {
-  const best = rows.reduce((a, b) => ((b.overlap_accuracy ?? -1) > (a.overlap_accuracy ?? -1) ? b : a));
-  const percent = (value) => (known(value) ? `${(100 * value).toFixed(value > 0.995 && value < 1 ? 1 : 0)} %` : "–");
-  const start = [label, rule].filter(known).join(", ");
-  const which = rows.length > 1 ? `of these lengths ${show("segment_length", best.segment_length)} s is best` : `${show("segment_length", best.segment_length)} s segments`;
-  return `${start ? `${start}: ` : ""}${which}, with ${percent(best.overlap_accuracy)} accuracy near events and ${percent(best.event_recall)} of events found.`;
-}
-
-async function showRows(panel, rows) {
-  const groups = grouped(rows);
-  const [first, ...others] = groups.map(sentence);
-  panel.answer.textContent = first ?? "There is nothing to show.";
-  const parts = [el("ul", { class: "more" }, ...others.slice(0, 12).map((text) => el("li", { text })))];
-  const picture = groups.some((group) => group.rows.length > 1) ? figure(`Accuracy near events (solid) and share of events found (dotted) over segment length${groups.length > 7 ? "; the first seven" : ""}.`) : null;
-  if (picture) parts.push(picture.node);
-  parts.push(table(rows, { columns: shown(rows), caption: "Results" }));
+async function showRows(panel, result) {
+  const several = result.overall !== undefined, best = result.best ?? [];
+  const picture = overLengths(result);
+  const parts = picture ? [picture.node] : [];
+  const allFirst = (rows) => rows.map((row) => (row.label === "all" && several ? { ...row, label: "all classes" } : row));
+  if (best.length && several) parts.push(table(allFirst(best), { columns: columns(best), caption: "Best segment length: all classes, then each", chosen: (row) => row.label === "all classes" }));
+  if (several) parts.push(table(allFirst(result.overall), { columns: columns(result.overall), caption: "All classes together" }));
+  const every = several && result.rows.length > 24;
+  const rows = table(result.rows, { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => !several && best.some((each) => each.segment_length === row.segment_length && observer(each) === observer(row)) });
+  parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows);
   panel.output.replaceChildren(...parts);
-  if (picture) await lengthFigure(picture.plot, groups);
+  if (picture) await picture.draw();
 }
+
+/** Sentences of an answer; a point within a number or a name does not end one. */
+const sentences = (text) => text.split(/(?<=\.) (?=[A-Z])/);
 
 const fileField = (panel, name, label, more = {}) => ({
   name, label, kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others; told apart by content.",
@@ -58,7 +64,7 @@ const fileField = (panel, name, label, more = {}) => ({
 });
 
 export const evaluate = {
-  name: "evaluate", title: "Evaluate", endpoint: "api/evaluate", button: "Evaluate",
+  name: "evaluate", title: "Evaluate", endpoint: "api/evaluate", words: (result) => sentences(result.answer), example: { file: true },
   invitation: "Send strong annotations and see what fixed segments make of them: how right the labels are, and which events vanish.",
   groups: (panel) => [
     { legend: "Annotations", fields: [fileField(panel, "file", "Events with onsets and offsets"), { name: "label", label: "Class", kind: "select", options: [["", "all, each by itself"]] }] },
@@ -70,25 +76,25 @@ export const evaluate = {
       { name: "presence_criterion", label: "Presence criteria", mark: "γ", unit: "", kind: "text", value: "0.5", help: "Least share of an event that is noticed; several with commas.", when: (values) => values.preset === "" },
       { name: "rule", label: "Rule in words", kind: "text", value: "seconds:0.25", help: "For example seconds:0.25, coverage:0.5, shorter:0.5, joined by |.", when: (values) => values.preset === "other" }] },
   ],
-  question: (values, panel) => {
-    if (!values.file) { panel.form.showError("file", "Send a file first."); return null; }
+  question: (values) => {
+    if (!values.file) return null;
     const { preset, phase, ...rest } = values;
     const question = { ...rest, segment_length: numbers(values.segment_length), phase: phase === "0" ? 0 : "random" };
     if (values.presence_criterion) question.presence_criterion = numbers(values.presence_criterion);
     if (preset && preset !== "other") question.rule = preset;
     return question;
   },
-  render: (panel, result) => showRows(panel, result.rows),
-  downloads: [],
+  render: showRows,
 };
 
 export const simulate = {
-  name: "simulate", title: "Simulate", endpoint: "api/simulate", button: "Simulate",
+  name: "simulate", title: "Simulate", endpoint: "api/simulate", words: (result) => sentences(result.answer),
+  example: { event_length: "lognorm:s=0.5,scale=1", n_events: 10, presence_criterion: "0.3, 0.7", segment_length: "0.2, 0.4, 0.7, 1, 1.5, 2, 3, 5, 10" },
   invitation: "Draw recordings with random events, label them with fixed segments, and see how right the labels become, with standard errors.",
   groups: () => [
     { legend: "Events", fields: [
       { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "gamma:0.8,loc=0.5", help: "Seconds, several (0.5,1,4) or a law (gamma:0.8,loc=0.5)." },
-      { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 3, slider: [0, 100], whole: true },
+      { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 3, slider: [1, 100], log: true, whole: true },
       { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true },
       { name: "placement", label: "Where events fall", kind: "select", value: "uniform", options: [["uniform", "anywhere"], ["poisson", "random number of them (Poisson)"], ["spaced", "apart from each other"]] }] },
     { legend: "Segments", fields: [{ name: "segment_length", label: "Segment lengths", mark: "d_q", kind: "text", value: "0.25, 0.5, 1, 2, 3, 5, 10" }] },
@@ -102,38 +108,62 @@ export const simulate = {
       { name: "seed", label: "Seed", kind: "number", value: 1, help: "The same seed gives the same numbers." }] },
   ],
   question: (values) => ({ ...values, segment_length: numbers(values.segment_length), presence_criterion: numbers(values.presence_criterion) }),
-  render: (panel, result) => showRows(panel, result.rows),
-  downloads: [],
+  render: showRows,
 };
 
-const PARTS = [["criteria", "Presence criterion"], ["rules", "Clip rules that fit"], ["votes", "How many votes are enough"], ["quality", "Quality of the weak labels"], ["ceiling", "What a perfect model reaches on them"], ["agreement", "Agreement of the annotators"], ["annotation_agreement", "Agreement in time"], ["effort", "Time per query"], ["annotators", "Annotators"], ["strong", "The strong annotations"]];
-
 /** P(present) over how much of an event a segment holds, with its band: over all classes, or the first. */
-function detection(rows) {
+function detection(result) {
+  const rows = result.curves;
   const label = rows.some((row) => row.label === "all") ? "all" : rows[0]?.label;
   const of = (scale) => rows.filter((row) => row.label === label && row.scale === scale && row.middle > 0);
   const shares = of("event_fraction");
   const scale = shares.length > 2 && shares.some((row) => row.low < 0.5) ? "event_fraction" : "event_seconds";
-  const shownRows = of(scale);
-  if (shownRows.length < 2) return null;
-  const picture = figure(`How often a segment is labelled present${label === "all" ? "" : ` (${label})`}, with 95 % bands.`);
-  const column = (name) => shownRows.map((row) => row[name]);
-  const title = scale === "event_fraction" ? "share of the event in the segment" : "seconds of event in the segment";
-  const draw = () => curves(picture.plot, { traces: [{ name: "labelled present", x: column("middle"), y: column("present"), band: [column("present_low"), column("present_high")] }], x: { title }, y: { title: "P(present)", share: true, range: [0, 1.03] } });
-  return { node: picture.node, draw };
+  const shown = of(scale);
+  if (shown.length < 2) return null;
+  const whose = label === "all" ? "all classes together" : label;
+  const fitted = (result.criteria ?? []).find((row) => row.label === label && known(row.presence_criterion));
+  const title = fitted && scale === "event_fraction" ? `Annotators answer present from ${Math.round(100 * fitted.presence_criterion)} % of an event on` : "When a segment is labelled present";
+  const picture = figure(title, `Share of segments labelled present, ${whose}; band: 95 %.${fitted && scale === "event_fraction" ? " Dotted: the presence criterion." : ""}`);
+  const column = (name) => shown.map((row) => row[name]);
+  const x = scale === "event_fraction" ? "share of the event in the segment" : "seconds of event in the segment";
+  const marks = fitted && scale === "event_fraction" ? [{ x: fitted.presence_criterion, text: fitted.presence_criterion.toFixed(2) }] : [];
+  const traces = [{ name: "labelled present", x: column("middle"), y: column("present"), labels: shown.map((row) => `${row.n.toLocaleString("en-US")} segments`), named: "%{x:,.2~g}: %{y:.0%} present", band: [column("present_low"), column("present_high")], legend: false }];
+  return { node: picture.node, draw: () => curves(picture.plot, { traces, x: { title: x }, y: { title: "labelled present", share: true, range: [0, 1.03] }, marks, closest: true }) };
 }
 
-/** The tables in a part of an audit: an array of rows, or an object that holds some. */
-function tables(title, part) {
-  if (Array.isArray(part)) return part.length && typeof part[0] === "object" ? [table(part, { caption: title, limit: 50 })] : [];
-  if (part === null || typeof part !== "object") return [];
-  const plain = Object.fromEntries(Object.entries(part).filter(([, value]) => typeof value !== "object" && value !== null));
-  const inside = Object.entries(part).flatMap(([name, value]) => tables(`${title}: ${words(name)}`, value));
-  return Object.keys(plain).length ? [table([plain], { caption: title }), ...inside] : inside;
+/** Per class: how much of the labelled time is event, how much of event time is labelled, how many events are found. */
+function byClass(result) {
+  const rows = (result.quality?.scores ?? []).filter((row) => row.label !== "all").sort((a, b) => a.overlap_accuracy - b.overlap_accuracy);
+  if (rows.length < 2) return null;
+  const most = 16, shown = rows.slice(0, most);
+  const picture = figure("How good the weak labels of each class are", rows.length > most ? `The ${most} worst of ${rows.length} classes.` : "Worst first.");
+  picture.plot.classList.add("tall");
+  const names = ["overlap_accuracy", "precision", "event_recall"];
+  return { node: picture.node, draw: () => dots(picture.plot, { names: shown.map((row) => row.label), series: names.map((name) => ({ name: words(name), values: shown.map((row) => row[name]) })) }) };
+}
+
+/** The tables of an audit: [title, rows, columns, their heads], columns that fit chosen by hand where many are there. */
+function auditTables(result) {
+  const all = (rows) => (rows ?? []).filter((row) => ["all", "mean"].includes(row.label));
+  const perClass = (rows) => [...(rows ?? [])].sort((a, b) => (b.label === "all") - (a.label === "all"));
+  const criteria = (result.criteria ?? []).filter((row) => known(row.presence_criterion));
+  const scores = result.ceiling?.scores ?? [];
+  return [
+    ["Quality of the weak labels", perClass(result.quality?.scores), ["label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"]],
+    ["Presence criterion", perClass(criteria), ["label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "n"], { presence_criterion_low: "95 % from", presence_criterion_high: "to", n: "answers" }],
+    ["What a perfect model scores on these labels", (all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "exact model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
+    ["Clip rules that fit", result.rules, ["rule", "agreement", "n"], { n: "answers" }],
+    ["How many votes are enough", result.votes], ["Agreement of the annotators", result.agreement?.by_label], ["Agreement, pair by pair", result.agreement?.by_pair],
+    ["Agreement in time", result.annotation_agreement?.by_label], ["Annotators", result.annotators],
+    ["Labels with no event under them", result.quality?.phantom, ["recording", "onset", "offset", "label"]],
+    ["Events that no label covers", result.quality?.missed, ["recording", "onset", "offset", "label"]],
+    ["The strong annotations", result.strong],
+  ].filter(([, rows]) => rows?.length);
 }
 
 export const audit = {
-  name: "audit", title: "Audit", endpoint: "api/audit", button: "Audit",
+  name: "audit", title: "Audit", endpoint: "api/audit", words: (result) => (result.findings.length ? result.findings.map((finding) => finding.text) : ["Nothing was found."]),
+  example: { strong: true, weak: true },
   invitation: "Send strong and weak labels of the same recordings: how sensitive were the annotators, how wrong are the weak labels, what can a perfect model reach on them?",
   groups: (panel) => [
     { legend: "Labels of the same recordings", fields: [
@@ -142,18 +172,13 @@ export const audit = {
       { name: "label", label: "Class", kind: "select", options: [["", "all"]] },
       { name: "unlisted", label: "A class that a clip does not list", kind: "select", value: "", options: [["", "as such data are used"], ["absent", "was looked for and is absent"], ["unknown", "is unknown"]] }] },
   ],
-  question: (values, panel) => {
-    if (values.strong || values.weak) return values;
-    panel.form.showError("strong", "Send strong or weak labels first, or both.");
-    return null;
-  },
+  question: (values) => (values.strong || values.weak ? values : null),
   render: async (panel, result) => {
-    const [first, ...others] = result.findings;
-    const picture = detection(result.curves);
-    panel.answer.textContent = first?.text ?? "Nothing was found.";
-    panel.notes.append(...result.notes.map((text) => el("p", { class: "note", text })));
-    panel.output.replaceChildren(el("ul", { class: "more" }, ...others.map((finding) => el("li", { text: finding.text }))), ...(picture ? [picture.node] : []), ...PARTS.flatMap(([name, title]) => tables(title, result[name])));
-    if (picture) await picture.draw();
+    const pictures = [detection(result), byClass(result)].filter((each) => each !== null);
+    panel.notes.append(...result.notes.filter((text) => !panel.notes.textContent.includes(text)).map((text) => el("p", { class: "note", text })));
+    const made = auditTables(result).map(([caption, rows, names, heads]) => table(rows, { caption, columns: names ?? chosenColumns(rows), heads, limit: 10 }));
+    panel.output.replaceChildren(...(pictures.length ? [el("div", { class: "figures" }, ...pictures.map((each) => each.node))] : []), ...made);
+    await Promise.all(pictures.map((each) => each.draw()));
   },
   downloads: [{ text: "Download report", path: "api/report/audit" }],
 };

@@ -1,0 +1,554 @@
+"""Tables of any size -> an evaluation, in constant memory: partitioned Parquet or CSV, on disk or behind an address.
+
+A first look finds which recordings lie where (their column alone is read); then recordings are scored in chunks of
+about a million rows, wherever these lie, and the sums of each chunk are kept, so that a run that was ended goes on.
+Chunks depend on the data alone, and sums are added in their order: any executor, and any number of interruptions, give
+the same bits. A file whose rows belong to many chunks is read once for each of them, so keep recordings together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..compiled import sources_digest
+from ..errors import AssumptionWarning, InvalidInput, optional
+from ..files import atomic_write
+from ..formats.binary import column_values
+from ..formats.columns import normal, roles_of
+from ..formats.lengths import asked_length
+from ..formats.source import Source
+from ..formats.table import Table
+from ..formats.times import UNITS
+from ..observer import Observers
+from ..parallel import Progress, in_order, threads
+from ..results import counted
+from ..symbols import choice
+from ..tally import Tally
+from ..windows import Placement, segment_lengths
+from .assumptions import Assumption, Counts
+from .result import Evaluation
+from .units import Scored, Units, complete, score_units
+
+#: Rows of a chunk, about: what a worker holds at once.
+CHUNK_ROWS = 1_000_000
+_ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+_PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Files of one kind that are one table, and which of their columns is which; made by :meth:`of`."""
+
+    files: tuple[str, ...]
+    scheme: str  # "" on this machine's disks
+    kind: str
+    columns: tuple[tuple[str, str], ...]  # role, name
+    stamp: str  # changes with the files
+
+    @classmethod
+    def of(
+        cls, addresses: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, columns: Any = None
+    ) -> Dataset:
+        """The data set of files, folders or addresses (``s3://bucket/folder``); columns are found as by ``read``."""
+        optional("pyarrow", extra="formats")
+        many = [addresses] if isinstance(addresses, (str, os.PathLike)) else list(addresses)
+        texts = [os.fspath(each) for each in many]
+        scheme = _scheme(texts)
+        system = _system(scheme)
+        found: list[tuple[str, Any]] = []
+        for text in texts:
+            try:
+                found += _files(system, text if scheme else os.path.abspath(text))
+            except Exception as error:  # any of many libraries: no bucket, no rights, no network
+                if isinstance(error, InvalidInput):
+                    raise
+                words = " ".join(str(error).split())[:200] or type(error).__name__
+                raise InvalidInput(f"{text}: cannot be read: {words}") from error
+        kinds = {_kind(name) for name, _ in found}
+        if len(kinds) != 1:
+            names = ", ".join(sorted(kinds)) or "no .parquet, .csv or .tsv file"
+            raise InvalidInput(f"{texts[0]}: a data set is files of one kind, got {names}")
+        stamp = hashlib.sha256(repr([(name, _version(info)) for name, info in found]).encode()).hexdigest()
+        bare = cls(tuple(name for name, _ in found), scheme, kinds.pop(), (), stamp)
+        return replace(bare, columns=tuple(_roles(bare, texts[0], columns or {}).items()))
+
+    def name(self, role: str) -> str | None:
+        """The column that plays a role."""
+        return dict(self.columns).get(role)
+
+    def batches(self, file: int, group: int, roles: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The rows of a row group (-1: of the whole file), some at a time: by role, texts as (codes, texts)."""
+        import pyarrow as pa
+
+        table, fragments = _opened(self)
+        piece = fragments[file] if group < 0 else fragments[file].subset(row_group_ids=[group])
+        names = {role: name for role, name in self.columns if role in roles}
+        wanted = list(dict.fromkeys(names.values()))
+        how = {"columns": wanted, "batch_size": 1 << 17, "use_threads": False, "batch_readahead": 2}
+        try:
+            for batch in piece.to_batches(schema=table.schema, **how):
+                yield {role: _column(batch.column(name), role) for role, name in names.items()}
+        except (pa.ArrowException, OSError) as error:
+            words = " ".join(str(error).split())[:200]
+            raise InvalidInput(f"{self.files[file]}: cannot be read: {words}") from error
+
+
+def _scheme(texts: Sequence[str]) -> str:
+    schemes = {text.partition("://")[0] if "://" in text else "" for text in texts}
+    if len(schemes) != 1:
+        raise InvalidInput("addresses of one data set must all be of one kind, got " + ", ".join(sorted(schemes)))
+    return schemes.pop()
+
+
+@lru_cache(maxsize=8)
+def _system(scheme: str) -> Any:
+    fsspec = optional("fsspec", extra="formats")
+    if scheme in _PACKAGES:
+        optional(_PACKAGES[scheme], extra={"s3": "s3", "gs": "gs", "gcs": "gs"}.get(scheme, "http"))
+    try:
+        return fsspec.filesystem(scheme or "file")
+    except (ValueError, ImportError) as error:
+        raise InvalidInput(f"{scheme}://: {error}") from error
+
+
+def _kind(name: str) -> str:
+    return _ENDINGS.get(Path(name.removesuffix(".gz")).suffix.lower(), "")
+
+
+def _files(system: Any, address: str) -> list[tuple[str, Any]]:
+    """The files under an address, with what the system tells of them, sorted."""
+    if any(sign in address for sign in "*?["):
+        found = system.glob(address, detail=True)
+    elif system.isdir(address):
+        found = system.find(address, detail=True)
+    else:
+        info = system.info(address)
+        found = {info["name"]: info}
+    hidden = ("/.", "/_")
+    kept = {name: info for name, info in found.items() if _kind(name) and not any(sign in name for sign in hidden)}
+    if not kept:
+        raise InvalidInput(f"{address}: there is no .parquet, .csv or .tsv file")
+    return sorted(kept.items())
+
+
+def _version(info: Mapping[str, Any]) -> list[str]:
+    return [str(info.get(key)) for key in ("size", "mtime", "ETag", "LastModified", "updated")]
+
+
+@lru_cache(maxsize=4)
+def _opened(dataset: Dataset) -> tuple[Any, list[Any]]:
+    """pyarrow's view of the data set, and its files in their order; texts as dictionaries, times as numbers."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.dataset as ds
+    from pyarrow.fs import FSSpecHandler, LocalFileSystem, PyFileSystem
+
+    texts = [name for role, name in dataset.columns if role in ("recording", "label")]
+    if dataset.kind == "parquet":
+        form: Any = ds.ParquetFileFormat(read_options={"dictionary_columns": texts})
+    else:
+        types = {
+            name: pa.string() if role in ("recording", "label") else pa.float64() for role, name in dataset.columns
+        }
+        convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+        delimiter = "\t" if dataset.kind == "tsv" else ","
+        form = ds.CsvFileFormat(pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert)
+    system = PyFileSystem(FSSpecHandler(_system(dataset.scheme))) if dataset.scheme else LocalFileSystem()
+    try:
+        table = ds.dataset(list(dataset.files), format=form, filesystem=system, partitioning="hive")
+        return table, list(table.get_fragments())
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
+
+
+def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """Which column is which, from the names and the first rows."""
+    import pyarrow as pa
+
+    table, _ = _opened(dataset)
+    try:
+        frame = table.head(1000).to_pandas()
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
+    source = Source(Path(dataset.files[0]), columns=dict(columns))
+    cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
+    found = roles_of(Table(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
+    names = dict(found.names)
+    if "recording" not in names or names["recording"] not in frame or found.parts:
+        raise InvalidInput(f"{address}: a data set needs one column of recordings; --columns recording=NAME says which")
+    if "onset" not in names or not {"offset", "length"} & names.keys():
+        raise InvalidInput(
+            f"{address}: no columns for onset and offset among {', '.join(map(str, frame.columns[:30]))}"
+        )
+    for role in ("onset", "offset", "length", "recording_length"):
+        if role in names:
+            scale = UNITS.get(normal(names[role])[1], 1.0)
+            number = pa.types.is_floating(table.schema.field(names[role]).type) or pa.types.is_integer(
+                table.schema.field(names[role]).type
+            )
+            if not number or scale != scale:
+                raise InvalidInput(f"{address}: column {names[role]!r} of a data set must hold numbers, in seconds")
+    kept = ("recording", "onset", "offset", "length", "label", "recording_length", "annotated")
+    return {role: names[role] for role in kept if role in names and not (role == "length" and "offset" in names)}
+
+
+def _column(values: Any, role: str) -> Any:
+    """A column of a batch: float64 seconds; (codes, texts), -1 where there is none; or whether it says no."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if role in ("recording", "label"):
+        if not pa.types.is_dictionary(values.type):
+            values = pc.dictionary_encode(values.cast(pa.string()))
+        codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes, [str(text) for text in values.dictionary.to_pylist()]
+    if role == "annotated":
+        return pc.is_in(pc.utf8_lower(values.cast(pa.string())), pa.array(["false", "0", "no"])).to_numpy(
+            zero_copy_only=False
+        )
+    return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _named(codes: NDArray[np.int64], texts: Sequence[str], places: Mapping[str, int]) -> NDArray[np.int64]:
+    """The place of each row's text; -1 for those without one."""
+    table = np.array([places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
+    return table[codes]
+
+
+def look(dataset: Dataset, file: int) -> list[tuple[int, list[str], list[int]]]:
+    """Per row group of a file: its number, the recordings in it in their order, and how many rows each has."""
+    _, fragments = _opened(dataset)
+    groups = range(fragments[file].num_row_groups) if dataset.kind == "parquet" else [-1]
+    found = []
+    for group in groups:
+        rows: dict[str, int] = {}
+        for batch in dataset.batches(file, group, ("recording",)):
+            codes, texts = batch["recording"]
+            if (codes < 0).any():
+                raise InvalidInput(f"{dataset.files[file]}: a row names no recording")
+            count = np.bincount(codes, minlength=len(texts))
+            for code in pd.unique(codes).tolist():
+                rows[texts[code]] = rows.get(texts[code], 0) + int(count[code])
+        found.append((group, list(rows), list(rows.values())))
+    return found
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some recordings and the row groups (file, group) in which their rows lie."""
+
+    names: list[str]
+    pieces: list[tuple[int, int]]
+
+
+def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Sequence[str], rows: int) -> list[Chunk]:
+    """The recordings in order of appearance, then those that have no row, in chunks of about so many rows."""
+    place: dict[str, int] = {}
+    total: list[int] = []
+    pieces: list[tuple[int, int, NDArray[np.int64]]] = []
+    for file, groups in enumerate(looks):
+        for group, names, counts in groups:
+            for name, count in zip(names, counts):
+                if place.setdefault(name, len(place)) == len(total):
+                    total.append(0)
+                total[place[name]] += count
+            pieces.append((file, group, np.array([place[name] for name in names], dtype=np.int64)))
+    for name in more:
+        if place.setdefault(name, len(place)) == len(total):
+            total.append(1)
+    turn = (np.cumsum(total) - total) // rows
+    chunk = np.searchsorted(np.unique(turn), turn)  # a recording of many rows leaves numbers out
+    names, cuts = list(place), np.searchsorted(chunk, np.arange(chunk[-1] + 2 if len(chunk) else 1))
+    found = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
+    for file, group, owners in pieces:
+        for k in np.unique(chunk[owners]).tolist():
+            found[k].pieces.append((file, group))
+    return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one chunk adds: its sums, what the checks of assumptions count, and what became of its rows."""
+
+    scored: Scored
+    counts: Counts
+    account: dict[str, int]
+
+    def save(self, path: Path) -> None:
+        """Write it, whole or not at all."""
+        tallies = (*self.scored.tallies, self.scored.pooled)
+        arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
+        meta = {"labels": self.scored.labels, "account": self.account}
+        arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
+        buffer = io.BytesIO()
+        np.savez(buffer, meta=np.array(json.dumps(meta)), **arrays)
+        with atomic_write(path, "wb") as file:
+            file.write(buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path, lengths: Any, who: Observers) -> Part:
+        """Read it back, to the last bit."""
+        with np.load(path, allow_pickle=False) as found:
+            meta = json.loads(str(found["meta"]))
+            sums = [found[f"sums{k}"] for k in range(4)]
+            counts = {name[6:]: found[name] for name in found.files if name.startswith("count_")}
+        tallies = [Tally(lengths, who.labels, *(part[i] for part in sums)) for i in range(len(meta["labels"]) + 1)]
+        scored = Scored(tuple(meta["labels"]), tuple(tallies[:-1]), tallies[-1])
+        return cls(scored, Counts(tuple(meta["labels"]), **counts), meta["account"])
+
+
+def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: Any, who: Observers, how: Any) -> Part:
+    """Read and score one chunk."""
+    place = {name: k for k, name in enumerate(chunk.names)}
+    known = reading["recording_length"]
+    extent = np.array([known.get(name, np.nan) for name in chunk.names]) if isinstance(known, Mapping) else np.full(
+        len(place), np.nan if known is None else float(known))  # fmt: skip
+    labels: dict[str, int] = {}
+    rows: list[tuple[Any, ...]] = []
+    account = dict.fromkeys(("rows", "empty", "skipped", "clipped", "unknown"), 0)
+    roles = [role for role, _ in dataset.columns]
+    scale = {role: UNITS.get(normal(name)[1], 1.0) for role, name in dataset.columns}
+    stated, idle = np.full(len(place), np.nan), np.zeros(len(place), dtype=bool)
+    for file, group in chunk.pieces:
+        for batch in dataset.batches(file, group, roles):
+            names, spelled = batch["recording"]
+            recording = _named(names, spelled, place)
+            codes, texts = batch.get("label", (np.zeros(len(recording), np.int64), [reading["label"] or "event"]))
+            label = _named(codes, texts, _numbered(texts, reading, labels))
+            mine = recording >= 0
+            onset = batch["onset"] * scale["onset"]
+            end = batch["offset"] * scale["offset"] if "offset" in batch else onset + batch["length"] * scale["length"]
+            if "recording_length" in batch:
+                np.fmax.at(stated, recording[mine], batch["recording_length"][mine] * scale["recording_length"])
+            if "annotated" in batch:
+                idle[recording[mine & batch["annotated"]]] = True
+            silent = np.isnan(onset) & np.isnan(end)
+            account["rows"] += int(mine.sum())
+            account["empty"] += int((mine & silent).sum())
+            mine &= ~silent & (label != _OTHER)
+            bad = mine & ~((onset >= 0) & (end > onset) & np.isfinite(end) & (label >= 0))
+            if bad.any():
+                if reading["on_error"] != "skip":
+                    k = int(np.flatnonzero(bad)[0])
+                    words = f"({onset[k]:g}, {end[k]:g}) must have a label and end after it starts, from 0 on"
+                    raise InvalidInput(
+                        f"{dataset.files[file]}: recording {chunk.names[recording[k]]!r}: event {words}; "
+                        "on_error='skip' (--on-error skip) leaves such rows out"
+                    )
+                account["skipped"] += int(bad.sum())
+                mine &= ~bad
+            rows.append((recording[mine], label[mine], onset[mine], end[mine]))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+    recording, label, onset, offset = (np.concatenate(parts) for parts in zip(none, *rows))
+    del rows
+    extent = np.where(np.isnan(extent), stated, extent)
+    last = np.zeros(len(place))
+    np.maximum.at(last, recording, offset)
+    account["unknown"] = int(np.isnan(extent).sum())
+    extent = np.where(np.isnan(extent), last, extent)
+    late = offset > extent[recording] * (1 + 1e-9)
+    if late.any():
+        if reading["on_error"] == "raise":
+            k = int(np.flatnonzero(late)[0])
+            raise InvalidInput(
+                f"recording {chunk.names[recording[k]]!r}: an event ends at {offset[k]:g} s, after the recording's "
+                f"{extent[recording[k]]:g} s; on_error='clip' (--on-error clip) cuts it there, 'skip' leaves it out"
+            )
+        gone = late if reading["on_error"] == "skip" else onset >= extent[recording]
+        account["skipped"] += int(gone.sum())
+        account["clipped"] += int((late & ~gone).sum())
+        recording, label, onset, offset = (values[~gone] for values in (recording, label, onset, offset))
+    idle[recording] = False  # something was found there
+    heard = (extent > 0) & ~idle
+    order = sorted(labels)
+    rank = {name: k for k, name in enumerate(order)}
+    label = np.array([rank[name] for name in labels] or [0], dtype=np.int64)[label]
+    recording = (np.cumsum(heard) - 1)[recording]
+    units = Units.of(order or ["event"], recording, label, onset, offset, lengths=extent[heard])
+    if not order:
+        units = replace(units, group=np.full(len(units), -1))
+    return Part(score_units(units, lengths, who, how), Counts.of(units, lengths), account)
+
+
+_OTHER = -2
+
+
+def _numbered(texts: Sequence[str], reading: Mapping[str, Any], labels: dict[str, int]) -> dict[str, int]:
+    """The number of each label: a new one for a new class, none for classes that were not asked for."""
+    into, wanted = reading["merge"], reading["label"]
+    found = {}
+    for text in texts:
+        name = into.get(text, text)
+        found[text] = labels.setdefault(name, len(labels)) if wanted in (None, name) else _OTHER
+    return found
+
+
+def evaluate_dataset(
+    dataset: Any,
+    *,
+    segment_length: Any,
+    presence_criterion: Any = None,
+    rule: Any = None,
+    annotator: Any = None,
+    phase: Any = "random",
+    edge: str = "truncate",
+    hop: float | None = None,
+    votes: int | None = None,
+    label: str | None = None,
+    merge: Mapping[str, Sequence[str]] | None = None,
+    columns: Mapping[str, str] | None = None,
+    recording_length: Any = None,
+    on_error: str = "raise",
+    per_recording: bool = True,
+    chunk_rows: int = CHUNK_ROWS,
+    resume: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    progress: Progress = False,
+) -> Evaluation:
+    """The evaluation of a table of any size, in constant memory; ``evaluation.settings`` has the account of its rows.
+
+    Parameters
+    ----------
+    dataset : a :class:`Dataset`, or files, folders or addresses (``s3://...``, ``gs://...``, ``https://...``) of
+        Parquet or CSV files with one row per event.
+    resume : a folder for the sums of finished chunks; a run that was ended goes on from them, with the same result.
+    chunk_rows : about how many rows are in memory at once, per worker.
+    executor : any ``concurrent.futures.Executor``, also that of a Dask cluster whose workers can read the addresses.
+
+    The others are those of :func:`weakly.read` and :func:`weakly.evaluate`.
+    """
+    choice("on_error", on_error, ("raise", "skip", "clip"))
+    who = Observers.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    lengths = segment_lengths(segment_length)
+    how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
+    how = replace(how, means=per_recording)
+    data = dataset if isinstance(dataset, Dataset) else Dataset.of(dataset, columns=columns)
+    known = asked_length(recording_length, on_error)
+    into = {str(old): str(new) for new, olds in (merge or {}).items() for old in olds}
+    reading = {"label": label, "merge": into, "on_error": on_error, "recording_length": known}
+    settings = {"segment_length": lengths, **who.frame(), "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
+    asked = repr([sources_digest(), data, settings["segment_length"].tolist(), who, how, reading, chunk_rows])
+    store = None if resume is None else _store(Path(resume), hashlib.sha256(asked.encode()).hexdigest(), data)
+    if any(one.low > 0 for one in who):
+        raise InvalidInput("annotator: one that guesses needs all annotations at once; read them with weakly.read")
+    with threads(executor) as workers:
+        looks = list(_looks(data, store, workers, progress))
+        more = list(known) if isinstance(known, Mapping) else []
+        chunks = chunks_of(looks, more, chunk_rows)
+        del looks
+        if isinstance(known, Mapping):
+            shares: Any = (
+                {**reading, "recording_length": {n: known[n] for n in c.names if n in known}} for c in chunks
+            )
+        else:
+            shares = itertools.repeat(reading)
+        paths = [None if store is None else store / f"chunk-{k:06d}.npz" for k in range(len(chunks))]
+        todo = [path is None or not path.exists() for path in paths]
+        jobs = ((data, chunk, mine, lengths, who, how) for chunk, mine, new in zip(chunks, shares, todo) if new)
+        done = in_order(work, jobs, total=sum(todo), executor=workers, progress=progress, label="evaluating chunks")
+        total = _Total(lengths, who)
+        for path, new in zip(paths, todo):
+            part = next(done) if new or path is None else Part.load(path, lengths, who)
+            if new and path is not None:
+                part.save(path)
+            total.add(part)
+    evaluation = total.evaluation({**settings, "files": len(data.files), "chunks": len(chunks)})
+    account = evaluation.settings["account"]
+    if account["unknown"]:
+        warnings.warn(
+            f"the length of {counted(account['unknown'], 'recording')} is unknown; they end at their last event here, "
+            "which leaves out what follows it",
+            AssumptionWarning,
+            stacklevel=2,
+        )
+    for name, words in (("skipped", "left out"), ("clipped", "cut at the end of the recording")):
+        if account[name]:
+            warnings.warn(f"{counted(account[name], 'row')} {words}", AssumptionWarning, stacklevel=2)
+    return evaluation
+
+
+def _looks(data: Dataset, store: Path | None, workers: Executor, progress: Progress) -> Iterator[Any]:
+    """Where the recordings lie, file by file; kept, if there is a store."""
+    path = None if store is None else store / "recordings.json"
+    if path is not None and path.exists():
+        yield from json.loads(path.read_text())
+        return
+    jobs = [(data, file) for file in range(len(data.files))]
+    found = list(in_order(look, jobs, executor=workers, progress=progress, label="looking for recordings"))
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(json.dumps(found))
+    yield from found
+
+
+def _store(folder: Path, key: str, data: Dataset) -> Path:
+    """The folder of one run; refused if another run's sums are in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "run.json"
+    if path.exists():
+        try:
+            other = json.loads(path.read_text())["run"]
+        except (ValueError, KeyError, OSError) as error:
+            raise InvalidInput(f"{path}: does not tell which run it is of: {error}") from error
+        if other != key:
+            raise InvalidInput(
+                f"{folder}: holds the sums of another run (other files, options or version); give another folder"
+            )
+    elif any(folder.iterdir()):
+        raise InvalidInput(f"{folder}: is not empty and holds no run; give another folder")
+    else:
+        with atomic_write(path) as file:
+            file.write(
+                json.dumps({"run": key, "files": len(data.files), "columns": dict(data.columns)}, indent=1) + "\n"
+            )
+    return folder
+
+
+class _Total:
+    """Parts added in order."""
+
+    def __init__(self, lengths: Any, who: Observers) -> None:
+        self.lengths, self.who = lengths, who
+        self.tallies: dict[str, Tally] = {}
+        self.pooled = Tally.empty(lengths, who.labels)
+        self.counts: Counts | None = None
+        self.account: dict[str, int] = {}
+
+    def add(self, part: Part) -> None:
+        """Take in the next part."""
+        self.pooled.add(slice(None), part.scored.pooled)
+        for name, tally in zip(part.scored.labels, part.scored.tallies):
+            if name not in self.tallies:
+                self.tallies[name] = Tally.empty(self.lengths, self.who.labels)
+            self.tallies[name].add(slice(None), tally)
+        self.counts = part.counts if self.counts is None else self.counts + part.counts
+        for name, n in part.account.items():
+            self.account[name] = self.account.get(name, 0) + n
+
+    def evaluation(self, settings: dict[str, Any]) -> Evaluation:
+        """The result of all of them."""
+        if not self.tallies:
+            raise InvalidInput("the data set holds no event of the class asked for")
+        pooled = replace(self.pooled, n_classes=len(self.tallies))
+        tallies = {name: self.tallies[name] for name in sorted(self.tallies)}
+        for tally in tallies.values():
+            complete(tally, pooled)
+        assert self.counts is not None
+        found: list[Assumption] = self.counts.assumptions(known=self.account["unknown"] == 0)
+        more = {"labels": list(tallies), "account": self.account}
+        return Evaluation(self.who, tallies, pooled, {**settings, **more}, tuple(found))

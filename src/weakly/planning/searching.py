@@ -1,0 +1,167 @@
+r"""Boundary search on known events: what it asks, hears and labels, for every stretch of every recording at once.
+
+The steps are those of :class:`weakly.adaptive.Boundary`: fixed segments first, then in every run of present ones, with
+its absent neighbours, three searches by halving (the shortest prefix, the shortest suffix and the narrowest window that
+are present). Where answers hold noise, the method itself is run on some of the recordings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..annotator import TIE, Annotator, PresenceRule
+from ..events import Timelines
+from ..intervals import covered
+from ..tally import BASE, RAW, of_labels
+
+Floats = NDArray[np.float64]
+R = {name: k for k, name in enumerate(RAW)}
+B = {name: k for k, name in enumerate(BASE)}
+_NEAR = 1e-9
+
+
+def searched(line: Timelines, width: float, tolerance: float, rule: PresenceRule) -> tuple[Floats, Floats]:
+    """The measures of every recording (R, RAW) and (R, BASE); n_segments counts all queries, listened all seconds."""
+    raw, base = np.zeros((len(line), len(RAW))), np.zeros((len(line), len(BASE)))
+    counts = np.maximum(1, np.ceil(line.lengths / width * (1 - _NEAR))).astype(np.int64)
+    onset, offset, owner, asked, heard = _search(line, width, tolerance, rule, counts)
+    n = len(line)
+    base[:, B["n_recordings"]], base[:, B["time"]], base[:, B["n_events"]] = 1.0, line.lengths, line.counts
+    np.add.at(base[:, B["event_time"]], line.owner, line.bounds[:, 1] - line.bounds[:, 0])
+    base[:, B["n_segments"]] = counts + np.bincount(owner, weights=asked, minlength=n)
+    base[:, B["listened"]] = line.lengths + np.bincount(owner, weights=heard, minlength=n)
+    _score(line, onset, offset, owner, rule, raw, base)
+    return raw, base
+
+
+def _pairs(first: Any, count: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every (row, value) with the values first, first + 1, ... of each row, so many of them."""
+    rows = np.repeat(np.arange(len(first)), count)
+    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+
+
+def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -> tuple[Floats, Floats, Any]:
+    """Runs of present segments with their neighbours: starts, ends, recordings."""
+    a, b, owner = line.bounds[:, 0], line.bounds[:, 1], line.owner
+    first = np.minimum((a / width + _NEAR).astype(np.int64), counts[owner] - 1)
+    last = np.clip(np.ceil(b / width - _NEAR).astype(np.int64) - 1, first, counts[owner] - 1)
+    event, segment = _pairs(first, last - first + 1)
+    total = line.lengths[owner[event]]
+    bounds = np.column_stack((segment * width, np.minimum((segment + 1) * width, total)))
+    met = rule.is_present(event=line.bounds[event], segment=bounds)
+    base = np.concatenate(([0], np.cumsum(counts + 2)))  # a gap of two keeps recordings apart
+    code = np.unique(base[owner[event[met]]] + segment[met])
+    breaks = np.flatnonzero(np.diff(code) > 1)
+    begins = code[np.concatenate(([0], breaks + 1))[: len(code)]]
+    ends = code[np.append(breaks, len(code) - 1)[: len(code)]]
+    which = np.searchsorted(base, begins, side="right") - 1
+    low = np.maximum(begins - base[which] - 1, 0) * width
+    high = np.minimum((ends - base[which] + 2) * width, line.lengths[which])
+    return low, high, which
+
+
+def _search(line: Timelines, width: float, tolerance: float, rule: PresenceRule, counts: Any) -> Any:
+    """Onset, offset, recording, queries and seconds heard of every stretch."""
+    low, high, owner = _stretches(line, width, rule, counts)
+    if len(low) == 0:
+        return low, high, owner, low, low
+    place = 2.0 * float(line.lengths.max()) * np.arange(len(line))  # recordings on one axis, far apart
+    a, b = (line.bounds + place[line.owner][:, None]).T
+    first = np.searchsorted(b, low + place[owner], side="right")
+    last = np.searchsorted(a, high + place[owner], side="left")
+    stretch, event = _pairs(first, np.maximum(last - first, 0))
+    near = line.bounds[event]
+    asked, heard = np.zeros(len(low)), np.zeros(len(low))
+
+    def find(below: Floats, above: Floats, segment: Any, active: Any) -> tuple[Floats, Floats]:
+        while active.any():
+            middle = (below + above) / 2
+            s, t = segment(middle)
+            said = rule.is_present(event=near, segment=np.column_stack((s, t))[stretch])
+            present = np.bincount(stretch, weights=said, minlength=len(low)) > 0
+            asked[active] += 1
+            heard[active] += (t - s)[active]
+            above, below = np.where(active & present, middle, above), np.where(active & ~present, middle, below)
+            active = active & (above - below > tolerance)
+        return below, above
+
+    every = np.ones(len(low), dtype=bool)
+    p0, p1 = find(low, high, lambda x: (low, np.maximum(x, low + 1e-6)), every)
+    s0, s1 = find(low, high, lambda x: (np.minimum(low + high - x, high - 1e-6), high), every)
+    left, right = (p0 + p1) / 2, low + high - (s0 + s1) / 2
+    middle = np.clip((left + right) / 2, low, high)
+    room = np.maximum(tolerance, 2 * np.minimum(middle - low, high - middle))
+    most = np.minimum(p0 + 0.995 * (p1 - p0), s0 + 0.995 * (s1 - s0)) - low
+    most = np.maximum(tolerance, np.minimum(room, most))
+    w0, w1 = find(
+        np.zeros(len(low)),
+        most,
+        lambda x: (np.maximum(low, middle - x / 2), np.maximum(np.minimum(high, middle + x / 2), low + 1e-6)),
+        most > tolerance,
+    )
+    w, least = (w0 + w1) / 2, left - right
+    hidden = least + (p1 - p0 + s1 - s0) / 2 >= w  # the middle may be off: a criterion near 1 hides the width
+    w = np.where(hidden, least + np.maximum(w - least, 0.0) / 2, w)
+    onset = left - w
+    return onset, np.maximum(right + w, onset + 1e-9), owner, asked, heard
+
+
+def _score(line: Timelines, onset: Floats, offset: Floats, owner: Any, rule: PresenceRule, raw: Any, base: Any) -> None:
+    """Fill in what labels from onset to offset, cut by the recording and merged, make of the events."""
+    edge = np.concatenate(([0.0], np.cumsum(line.lengths)))  # recordings one after another
+    start, end = edge[:-1], edge[1:]
+    events = line.bounds + start[line.owner][:, None]
+    s, t = np.maximum(onset, 0.0) + start[owner], np.minimum(offset, line.lengths[owner]) + start[owner]
+    order = np.argsort(s, kind="stable")
+    s, t, owner = s[order], t[order], owner[order]
+    kept = t > s
+    s, t, owner = s[kept], np.maximum.accumulate(t[kept]) if kept.any() else t[kept], owner[kept]
+    fresh = np.ones(len(s), dtype=bool)
+    fresh[1:] = (s[1:] > t[:-1]) | (owner[1:] != owner[:-1])
+    begins = np.flatnonzero(fresh)
+    s, owner = s[begins], owner[begins]
+    t = t[np.append(begins[1:] - 1, len(t) - 1)] if len(begins) else t
+    gaps = np.column_stack((np.concatenate((start, t)), np.zeros(len(start) + len(t))))
+    gap_owner = np.concatenate((np.arange(len(start)), owner))
+    order = np.lexsort((gaps[:, 0], gap_owner))
+    gaps, gap_owner = gaps[order], gap_owner[order]
+    last = np.append(gap_owner[1:] != gap_owner[:-1], True)
+    gaps[last, 1] = end[gap_owner[last]]
+    gaps[~last, 1] = s[np.lexsort((s, owner))] if len(s) else 0.0
+    n = len(line)
+    for (p, q), who, said in (((s, t), owner, True), (gaps.T, gap_owner, False)):
+        cover, width = covered(events, q) - covered(events, p), q - p
+        meets = cover > TIE * width
+        rows, c, w = who[meets], cover[meets], width[meets]
+        for name, part in (("overlap_time", w), ("cover_time", c)):
+            base[:, B[name]] += np.bincount(rows, weights=part, minlength=n)
+        if said:
+            raw[:, R["tp"]] = np.bincount(rows, weights=c, minlength=n)
+            raw[:, R["fp"]] = np.bincount(rows, weights=w - c, minlength=n)
+            raw[:, R["fp_elsewhere"]] = np.bincount(who[~meets], weights=width[~meets], minlength=n)
+    first = np.searchsorted(t, events[:, 0], side="right")
+    event, label = _pairs(first, np.maximum(np.searchsorted(s, events[:, 1], side="left") - first, 0))
+    met = rule.is_present(event=events[event], segment=np.column_stack((s, t))[label])
+    found = np.bincount(event, weights=met, minlength=len(events)) > 0
+    raw[:, R["n_found"]] = np.bincount(line.owner, weights=found, minlength=n)
+
+
+def simulated(
+    line: Timelines, width: float, tolerance: float, who: Annotator, rule: PresenceRule
+) -> tuple[Floats, Floats]:
+    """The same where answers hold noise: the method itself, told the rates, asks simulated people; a fixed seed."""
+    from ..adaptive import Boundary, Recording, SimulatedAnnotator
+    from ..adaptive.simulated import run
+
+    low, *_, high = who.label_chances
+    way = Boundary(tolerance=tolerance, segment_length=width, guess_rate=float(low), lapse_rate=float(1 - high))
+    raw, base, rng = np.zeros((len(line), len(RAW))), np.zeros((len(line), len(BASE))), np.random.default_rng(0)
+    for r, (events, length) in enumerate(line):
+        done = run(way, Recording("planned", length, events=events), SimulatedAnnotator(who, rng=rng))
+        tally = of_labels(Timelines.of([events], length), [done.labels.segments], [done.labels.present], rule=rule)
+        raw[r], base[r] = tally.sums[0, 0], tally.base_sums[0]
+        base[r, B["n_segments"]], base[r, B["listened"]] = done.n_queries, done.listened
+    return raw, base

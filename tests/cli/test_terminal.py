@@ -1,0 +1,129 @@
+"""What every command prints on terminals of 80 and 120 columns: the answer first, nothing wider than a line, no number
+broken in two; in a pipe, plain text."""
+
+import contextlib
+import io
+import re
+import shutil
+import wave
+from itertools import pairwise
+
+import pytest
+
+import weakly as wk
+from weakly.cli import main
+from weakly.example import RECORDING_LENGTH, clips, text
+
+pytestmark = pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
+LONG = "Vehicle horn, car horn, honking of a very long name (Inside, large room or hall)"
+SECONDS = ("--recording-length", f"{RECORDING_LENGTH:g}")
+
+
+class Terminal(io.StringIO):
+    """Text that is shown to somebody."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The example, with a class of a very long name, and what was said of its clips; a campaign of queries."""
+    folder = tmp_path_factory.mktemp("terminal")
+    (folder / "pilot.tsv").write_text(text().replace("\tsong", f"\t{LONG}"))
+    wk.write(clips(), folder / "clips.csv", format="clips")
+    for k in range(2):
+        with wave.open(str(folder / f"r{k}.wav"), "wb") as file:
+            file.setparams((1, 2, 1000, 0, "NONE", ""))
+            file.writeframes(bytes(2 * 60_000))
+    return folder
+
+
+def run(monkeypatch, folder, stream, columns, *arguments):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.argv", ["weakly", *arguments])
+    said = io.StringIO()
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code == 0, said.getvalue()
+    return stream.getvalue()
+
+
+def words(line):
+    """The words of a command."""
+    return line.split()
+
+
+COMMANDS = {
+    "plan": (["plan", "pilot.tsv", *SECONDS, "--presence-criterion", "0.4"], r"^Label .* s "),
+    "plan, all of it": (["plan", "--event-length", "1", "--recording-length", "60", "--verbose"], r"^Label .* s "),
+    "evaluate": (
+        ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "1,3,10", "--presence-criterion", "0.1,0.5"],
+        r"^Criterion 0.1: of 3 lengths tried 1 s is best",
+    ),
+    "evaluate, rules": (
+        ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "3", "--compare-rules"],
+        r"^By the rules of the tools 3 s clips have",
+    ),
+    "simulate": (
+        [*words("simulate --event-length 1 --events 3 --recording-length 60"),
+         *words("--recordings 40 --segment-length 0.5,1,2 --seed 1")],
+        r"^Of 3 lengths tried \S+ s is best",
+    ),
+    "audit": (["audit", "--strong", "pilot.tsv", "--weak", "clips.csv"], r"^- \S+.*%"),
+    "check": (["check", "pilot.tsv"], r"^240 events in 40 recordings, 1 file: 1 finding"),
+    "convert": (["convert", "pilot.tsv", "out.csv"], r"^240 events, 40 recordings"),
+    "queries": (
+        ["queries", "r0.wav", "r1.wav", "--method", "fixed", "--segment-length", "3", "--out", "tasks"],
+        r"^fixed, round 1: 40 queries in 2 recordings",
+    ),
+    "answers": (["answers", "tasks/said.csv", "--queries", "tasks/queries.csv"], r"^2 of 40 queries answered"),
+    "infer": (
+        [*words("infer clips.csv --label call --presence-criterion 0.4"), "--event-length", "lognorm:s=0.4,scale=0.4"],
+        r"^call: 3 s clips say",
+    ),
+    "demo": (["demo", "--out", "demo"], r"^Label .* s "),
+    "label --help": (["label", "--help"], None),
+    "reproduce --help": (["reproduce", "--help"], None),
+}  # fmt: skip
+
+
+def prepare(monkeypatch, folder, name):
+    """A campaign with two answers, for the command that reads them."""
+    if name == "answers" and not (folder / "tasks").exists():
+        run(monkeypatch, folder, io.StringIO(), 80, *COMMANDS["queries"][0])
+    if name == "answers":
+        first = [line.split(",")[0] for line in (folder / "tasks" / "queries.csv").read_text().splitlines()[1:3]]
+        (folder / "tasks" / "said.csv").write_text("query,answer\n" + "".join(f"{each},yes\n" for each in first))
+    if name == "queries":
+        shutil.rmtree(folder / "tasks", ignore_errors=True)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_on_a_terminal(monkeypatch, folder, name, columns):
+    arguments, first = COMMANDS[name]
+    prepare(monkeypatch, folder, name)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", run(monkeypatch, folder, Terminal(), columns, *arguments))
+    lines = shown.splitlines()
+    assert [line for line in lines if len(line) > columns and not line.startswith("The report: ")] == []
+    if first is None:
+        return
+    assert re.search(first, lines[0])
+    # A number and its unit or its thousands are never on two lines, and no cell is folded into the next line.
+    unit = re.compile(r"\s*(%|s|h|hours?|EUR|queries)\b")
+    assert [two for two in pairwise(lines) if re.search(r"\d$", two[0]) and unit.match(two[1])] == []
+    assert [line for line in lines if re.fullmatch(r"\s*[\d.,]{1,3}", line)] == []
+
+
+@pytest.mark.parametrize("name", ["plan", "evaluate", "audit", "infer", "check"])
+def test_in_a_pipe(monkeypatch, folder, name):
+    shown = run(monkeypatch, folder, io.StringIO(), 80, *COMMANDS[name][0])
+    assert "\x1b" not in shown
+    assert "…" not in shown
+    assert re.search(COMMANDS[name][1], shown.splitlines()[0])
+    assert max(map(len, shown.splitlines())) > 80  # a sentence or a row is one line, however long

@@ -1,0 +1,114 @@
+"""What the tests of the page share: a server as people run it, and what a person does in a browser."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The address of a server that runs as people run it."""
+    command = [sys.executable, "-m", "weakly", "serve", "--port", "0", "--no-open"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            first = server.stderr.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/", first)
+            assert found, first
+            yield found[0]
+        finally:
+            server.terminate()
+            assert "Traceback" not in server.stderr.read()
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page, freshly opened; afterwards the console must be clean and no request may have left the machine."""
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.get("about:blank")
+    browser.get(address)
+    yield Page(browser)
+    complaints = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    assert [each for each in complaints if " 422 " not in each] == []  # the browser reports refused questions, too
+    events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    assert asked
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:", "about:"))] == []
+
+
+class Page:
+    """What a person does on the page."""
+
+    def __init__(self, browser):
+        self.browser = browser
+        self.until(lambda: self.answer not in ("", "…"))
+
+    def until(self, condition, seconds=60):
+        replaced = (StaleElementReferenceException, NoSuchElementException)
+        return WebDriverWait(self.browser, seconds, 0.05, replaced).until(lambda _: condition())
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, f"section:not([hidden]) {selector}")
+
+    @property
+    def answer(self):
+        return self._text(".answer")
+
+    def words(self):
+        """The whole answer: its first sentence and the list below it."""
+        return self._text(".answer, .more li")
+
+    def _text(self, selector):
+        # In one step, as the page may change its parts at any time.
+        script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent).join(' ')"
+        parts = (f"section:not([hidden]) {each}" for each in selector.split(", "))
+        return self.browser.execute_script(script, ", ".join(parts))
+
+    def box(self, field):
+        return self.find(f"[data-field={field}] input:not([type=range])")
+
+    def type(self, field, text):
+        self.box(field).send_keys(Keys.CONTROL, "a")
+        self.box(field).send_keys(text)
+
+    def error(self, field):
+        return self.find(f"[data-field={field}] .error").text
+
+    @property
+    def state(self):
+        """How what is shown stands to the form: empty, waiting, answered, problem or cancelled."""
+        return self.browser.execute_script("return document.querySelector('section:not([hidden])')?.dataset.state")
+
+    def settled(self, seconds=60):
+        """Once nothing is on its way any more."""
+        return self.until(lambda: self.state != "waiting", seconds)
+
+    def reopen(self, link):
+        """Another visit to the same page."""
+        self.browser.get("about:blank")
+        self.browser.get(link)
+        return Page(self.browser)
+
+    def shown(self, selector):
+        """Whether something on the open tab can be seen as it should be: not hidden, not dimmed."""
+        script = """const node = document.querySelector(arguments[0]);
+        if (!node?.checkVisibility()) return false;
+        let clear = 1;
+        for (let each = node; each; each = each.parentElement) clear *= Number(getComputedStyle(each).opacity);
+        return clear > 0.9"""
+        return self.browser.execute_script(script, f"section:not([hidden]) {selector}")
+
+    def tab(self, name):
+        self.browser.find_element(By.ID, f"tab-{name}").click()
+
+    def send(self, field, path, seconds=60):
+        self.find(f"[data-field={field}] input[type=file]").send_keys(str(path))
+        self.until(lambda: "recordings" in self.find(f"[data-field={field}]").text, seconds)
+        self.settled(seconds)
