@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 import tempfile
 import time
@@ -16,7 +17,7 @@ from weakly.intervals import as_intervals, duration
 from weakly.web import Limits, answers, create_app
 from weakly.web.jobs import Cancelled, Job, TooLong, Workers
 from weakly.web.limits import POLICY, host_name
-from weakly.web.uploads import Shelf, Upload, safe_name
+from weakly.web.uploads import Files, Shelf, Upload, safe_name
 
 HERE = "http://127.0.0.1:8765"
 PLAIN = {"event_length": "1", "presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
@@ -234,10 +235,11 @@ def test_what_is_no_question_is_refused(web, body):
     assert answer.json()["message"]
 
 
-def test_a_bug_says_no_more_than_that(web, monkeypatch):
-    def broken(question, state, job):
-        raise RuntimeError("secret of the house")
+def broken(question, state, job):
+    raise RuntimeError("secret of the house")
 
+
+def test_a_bug_says_no_more_than_that(web, monkeypatch):
     monkeypatch.setattr(answers, "QUESTIONS", (("plan", answers.models.PlanQuestion, broken),))
     with client() as other:
         answer = other.post("/api/plan", json=PLAIN)
@@ -445,44 +447,78 @@ def test_labels_stay_what_they_are_and_reports_escape_them(web):
     assert "&lt;img src=x" in page.text
 
 
-def test_the_shelf_has_an_end():
-    shelf = Shelf(Limits(uploads=3, uploads_mb=1e-3))
-    keys = [shelf.put(Upload("events", "a", 10, k)) for k in range(4)]
+def test_the_shelf_has_an_end(tmp_path):
+    shelf, files = Shelf(tmp_path, Limits(uploads=3, uploads_mb=1e-3)), Files(tmp_path, most=1)
+
+    def put(size, content):
+        key = shelf.put(b"x" * size)
+        files.put(key, Upload("events", "a", content))
+        return key
+
+    keys = [put(10, k) for k in range(4)]
     with pytest.raises(InvalidInput, match="send it again"):
-        shelf.get(keys[0], kind="events", field="pilot")
-    assert [shelf.get(key, kind="events", field="pilot") for key in keys[1:]] == [1, 2, 3]
-    shelf.put(Upload("events", "b", 990, 4))
+        files.get(keys[0], kind="events", field="pilot")
+    assert [files.get(key, kind="events", field="pilot") for key in keys[1:]] == [1, 2, 3]
+    shelf.touch([keys[1], None, 7.0])
+    put(985, 4)
     with pytest.raises(InvalidInput, match="send it again"):
-        shelf.get(keys[1], kind="events", field="pilot")
+        files.get(keys[2], kind="events", field="pilot")
+    with pytest.raises(InvalidInput, match="send it again"):
+        files.get("../../etc/passwd", kind="events", field="pilot")
 
 
 # --- work that takes long ----------------------------------------------------------------------------------------
 
 
-def test_long_work_tells_how_far_it_is(monkeypatch):
-    def slow(question, state, job):
-        for k in range(4):
-            time.sleep(0.15)
-            job.advance(k + 1, 4)
-        return {"answer": 42}
+def slow(question, state, job):
+    for k in range(4):
+        job.advance(k + 1, 4)
+        time.sleep(0.2)
+    return {"answer": 42}
 
+
+def slow_and_wrong(question, state, job):
+    time.sleep(0.4)
+    raise InvalidInput("budget is too small")
+
+
+def deaf(question, state, job):
+    time.sleep(600)
+
+
+def hungry(question, state, job):
+    held = []
+    for _ in range(100):
+        held.append(b"x" * 20_000_000)
+        time.sleep(0.01)
+    return {"held": len(held)}
+
+
+def dying(question, state, job):
+    os._exit(3)
+
+
+def asking(work, **limits):
+    """A server whose plan is this function."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(answers, "QUESTIONS", (("plan", answers.models.PlanQuestion, work),))
+        return client(**limits)
+
+
+def test_long_work_tells_how_far_it_is(monkeypatch):
     monkeypatch.setattr(answers, "QUESTIONS", (("plan", answers.models.PlanQuestion, slow),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             lines = [json.loads(line) for line in answer.iter_lines()]
         assert lines[-1] == {"notes": [], "result": {"answer": 42}}
-        assert lines[0]["progress"]["total"] == 4
+        assert lines[-2]["progress"]["total"] == 4
         again = other.post("/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"})
         assert again.headers["content-type"] == "application/json"
         assert again.json() == {"answer": 42}
 
 
 def test_long_work_that_fails_says_so_at_the_end(monkeypatch):
-    def slow(question, state, job):
-        time.sleep(0.4)
-        raise InvalidInput("budget is too small")
-
-    monkeypatch.setattr(answers, "QUESTIONS", (("plan", answers.models.PlanQuestion, slow),))
+    monkeypatch.setattr(answers, "QUESTIONS", (("plan", answers.models.PlanQuestion, slow_and_wrong),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             last = [json.loads(line) for line in answer.iter_lines()][-1]
@@ -493,10 +529,10 @@ def test_long_work_that_fails_says_so_at_the_end(monkeypatch):
 
 def test_work_ends_when_it_is_cancelled_or_takes_too_long():
     job = Job(seconds=60)
-    job.advance(1, 2)
+    job.check()
     job.cancel()
     with pytest.raises(Cancelled):
-        job.advance(2, 2)
+        job.check()
     with pytest.raises(TooLong, match="more than 0 seconds"):
         Job(seconds=0).check()
     with client(seconds=0.0) as other:
@@ -506,13 +542,11 @@ def test_work_ends_when_it_is_cancelled_or_takes_too_long():
 
 
 def test_a_simulation_stops_between_chunks():
-    job = Job(seconds=60)
     seen = []
 
     def advance(done, total):
         seen.append(done)
-        job.cancel()
-        job.advance(done, total)
+        raise Cancelled("cancelled")
 
     with pytest.raises(Cancelled):
         wk.simulate(
@@ -537,6 +571,43 @@ def test_a_plan_of_dense_recordings_stops_between_steps():
     assert len(steps) == 3
     with client(seconds=0.0) as other:
         assert other.post("/api/plan", json={**PLAIN, "n_events": 30}).status_code == 422
+
+
+def test_work_that_does_not_listen_is_ended_all_the_same():
+    with asking(deaf, seconds=0.5) as other:
+        began = time.monotonic()
+        answer = other.post("/api/plan", json=PLAIN)
+        assert (answer.status_code, "more than 0.5 seconds" in answer.json()["message"]) == (422, True)
+        assert time.monotonic() - began < 60
+
+
+def test_work_that_takes_too_much_memory_is_ended_and_the_next_question_is_answered():
+    with asking(hungry, memory_mb=400) as other:
+        answer = other.post("/api/plan", json=PLAIN)
+        assert (answer.status_code, "more memory than the server gives (400 MB" in answer.json()["message"]) == (
+            422,
+            True,
+        )
+        assert send(other).status_code == 200
+
+
+def test_work_that_dies_is_said_and_the_next_question_is_answered():
+    with asking(dying) as other:
+        assert other.post("/api/plan", json=PLAIN).status_code == 422
+        assert send(other).status_code == 200
+
+
+def test_nobody_without_the_token_is_answered():
+    with TestClient(create_app(host="0.0.0.0", token="s3cret", warm=False), base_url=HERE) as other:
+        for path in ("/", "/api/symbols", "/openapi.json", "/?token=", "/?token=s3cre", "/static/page.js?token=s3cret"):
+            assert other.get(path).status_code == 401, path
+        assert other.post("/api/plan", json=PLAIN, headers={"authorization": "Bearer wrong"}).status_code == 401
+        bearer = {"authorization": "Bearer s3cret"}
+        assert other.get("/api/symbols", headers=bearer).status_code == 200
+        welcome = other.get("/?token=s3cret", follow_redirects=False)
+        assert (welcome.status_code, welcome.headers["location"]) == (303, "/")
+        assert "HttpOnly" in welcome.headers["set-cookie"]
+        assert other.get("/").status_code == 200  # the cookie
 
 
 def test_the_queue_has_an_end():

@@ -8,7 +8,8 @@ from . import app
 
 _HELP = """Open a page with sliders and pictures for plan, evaluate, simulate and audit.
 
-It listens on this machine only, unless --host says otherwise; nothing that you type or send leaves the server.
+It listens on this machine only, unless --host says otherwise; then the link that is printed carries a token, and
+nobody without it is answered. Nothing that you type or send leaves the server.
 
 Examples:
 
@@ -30,6 +31,7 @@ def serve(
     max_upload_mb: float = typer.Option(64.0, "--max-upload-mb", min=0.001, help="Largest file that may be sent."),
     max_rows: int = typer.Option(2_000_000, "--max-rows", min=1, help="Most rows that a file may have."),
     max_seconds: float = typer.Option(120.0, "--max-seconds", min=0.1, help="Longest that one question may take."),
+    max_memory_mb: float = typer.Option(1500.0, "--max-memory-mb", min=100, help="Memory of all questions together."),
 ) -> None:
     """Run the page until it is interrupted."""
     from ..errors import optional
@@ -38,5 +40,5 @@ def serve(
         optional(module, extra="web")
     from ..web import Limits, serve
 
-    limits = Limits(upload_mb=max_upload_mb, rows=max_rows, seconds=max_seconds)
+    limits = Limits(upload_mb=max_upload_mb, rows=max_rows, seconds=max_seconds, memory_mb=max_memory_mb)
     serve(host=host, port=port, open_browser=browser, names=names, limits=limits)

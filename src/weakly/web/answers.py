@@ -6,18 +6,19 @@ import io
 import json
 import shlex
 import tempfile
-import threading
 import zipfile
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from . import models
-from .jobs import Job
 from .limits import Limits
-from .uploads import Shelf, Upload
+from .uploads import EXAMPLE, Files, Sent, Upload, parse
+
+if TYPE_CHECKING:
+    from .worker import Progress
 
 
 def to_bytes(value: Any) -> bytes:
@@ -26,11 +27,17 @@ def to_bytes(value: Any) -> bytes:
     return json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
 
 
-def received(key: str, upload: Upload) -> models.Received:
-    """What the sender of a file hears back."""
+def received(sent: Sent, state: State, job: Progress) -> dict[str, Any]:
+    """What the sender of a file hears back, once it is read and kept."""
+    if sent.name == EXAMPLE:
+        upload = _example(sent.kind)
+    else:
+        data = (state.shelf.folder / sent.key).read_bytes()
+        upload = parse(data, name=sent.name, kind=sent.kind, limits=state.limits, options=sent.options)
+    state.shelf.put(sent.key, upload)
     content, events = upload.content, upload.kind == "events"
     return models.Received(
-        key=key,
+        key=sent.key,
         kind=upload.kind,  # type: ignore[arg-type]
         name=upload.name,
         n_events=len(content),
@@ -40,37 +47,38 @@ def received(key: str, upload: Upload) -> models.Received:
         notes=[note[:500] for note in upload.notes[:20]],
         reading=content.reading[:1000],
         findings=[text[:500] for text in upload.findings[:20]],
-    )
+    ).model_dump()
 
 
-def example(kind: str) -> Upload:
+def plan_key(question: Any) -> str:
+    """What tells the plan of a question from others; of other questions, what tells them from others."""
+    asked = set(models.PlanQuestion.model_fields) & set(type(question).model_fields)
+    return str(question.model_dump_json(include=asked))
+
+
+def _example(kind: str) -> Upload:
     """The bundled example as if somebody had sent it: annotated recordings, or what was said of their clips."""
     from ..example import clips, pilot
 
     content: Any = pilot() if kind == "events" else clips()
-    return Upload(kind, "the example", 0, content)
+    return Upload(kind, "the example", content)
 
 
 class Plans:
     """The last few plans, for the labels of other segment lengths on the same events."""
 
-    def __init__(self, most: int = 24) -> None:
-        self._most, self._kept, self._lock = most, OrderedDict[str, Any](), threading.Lock()
+    def __init__(self, most: int = 8) -> None:
+        self._most, self._kept = most, OrderedDict[str, Any]()
 
-    def get(self, question: models.PlanQuestion, shelf: Shelf) -> Any:
+    def get(self, question: models.PlanQuestion, shelf: Files) -> Any:
         """The plan that answers the question."""
-        key = question.model_dump_json(include=set(models.PlanQuestion.model_fields))
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
-        made = _plan(question, shelf)
-        with self._lock:
-            self._kept[key] = made
+        key = plan_key(question)
+        if key not in self._kept:
+            self._kept[key] = _plan(question, shelf)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        return made
+        self._kept.move_to_end(key)
+        return self._kept[key]
 
 
 @dataclass(frozen=True)
@@ -78,11 +86,11 @@ class State:
     """All that the server remembers between two requests; each part has its limits."""
 
     limits: Limits
-    shelf: Shelf
+    shelf: Files
     plans: Plans = field(default_factory=Plans)
 
 
-def _plan(question: models.PlanQuestion, shelf: Shelf) -> Any:
+def _plan(question: models.PlanQuestion, shelf: Files) -> Any:
     from ..cost import Cost
     from ..planning import plan
     from ..planning.criteria import Criteria
@@ -118,19 +126,19 @@ def _plan(question: models.PlanQuestion, shelf: Shelf) -> Any:
     )
 
 
-def plan(question: models.PlanQuestion, state: State, job: Job) -> Any:
+def plan(question: models.PlanQuestion, state: State, job: Progress) -> Any:
     """How to label, how good the labels will be and what they cost."""
     return state.plans.get(question, state.shelf)
 
 
-def labels(question: models.LabelsQuestion, state: State, job: Job) -> Any:
+def labels(question: models.LabelsQuestion, state: State, job: Progress) -> Any:
     """What fixed segments of one length make of the plan's events: labels on a timeline, and all the words."""
     from .timeline import at_length
 
     return at_length(state.plans.get(question, state.shelf), question.segment_length)
 
 
-def evaluate(question: models.EvaluateQuestion, state: State, job: Job) -> Any:
+def evaluate(question: models.EvaluateQuestion, state: State, job: Progress) -> Any:
     """What labels of fixed segments make of real annotations."""
     from ..annotator import PresenceRule
     from ..evaluation import evaluate as call
@@ -149,7 +157,7 @@ def evaluate(question: models.EvaluateQuestion, state: State, job: Job) -> Any:
     )
 
 
-def simulate(question: models.SimulateQuestion, state: State, job: Job) -> Any:
+def simulate(question: models.SimulateQuestion, state: State, job: Progress) -> Any:
     """What labels of fixed segments make of random recordings, with standard errors."""
     from ..annotator import Annotator
     from ..lengths import Lengths
@@ -175,7 +183,7 @@ def simulate(question: models.SimulateQuestion, state: State, job: Job) -> Any:
     )
 
 
-def audit(question: models.AuditQuestion, state: State, job: Job) -> Any:
+def audit(question: models.AuditQuestion, state: State, job: Progress) -> Any:
     """How sensitive the annotators were, how wrong the labels are, what a perfect model can reach on them."""
     from ..auditing import audit as call
 
@@ -192,17 +200,17 @@ def audit(question: models.AuditQuestion, state: State, job: Job) -> Any:
     )
 
 
-def plan_report(question: models.PlanQuestion, state: State, job: Job) -> bytes:
+def plan_report(question: models.PlanQuestion, state: State, job: Progress) -> bytes:
     """The report of a plan: one HTML file for a colleague or a grant."""
     return _written(state.plans.get(question, state.shelf), command=_command(question))
 
 
-def audit_report(question: models.AuditQuestion, state: State, job: Job) -> bytes:
+def audit_report(question: models.AuditQuestion, state: State, job: Progress) -> bytes:
     """The report of an audit: one HTML file."""
     return _written(audit(question, state, job))
 
 
-def query_files(question: models.QueriesQuestion, state: State, job: Job) -> bytes:
+def query_files(question: models.QueriesQuestion, state: State, job: Progress) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
     from ..adaptive import queries
 

@@ -8,7 +8,7 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal
 from ..errors import MissingExtra, WeaklyError, optional
 from ..symbols import SYMBOLS
 from . import answers, models
-from .jobs import PATIENCE, Busy, Cancelled, Job, Workers, finish, stream, within
+from .jobs import PATIENCE, Busy, Cancelled, Workers, finish, stream, within
 from .limits import Guard, Limits
-from .uploads import Shelf, parse
+from .uploads import EXAMPLE, Sent, Shelf
 
 optional("fastapi", extra="web")
 optional("python_multipart", extra="web")
@@ -62,24 +62,24 @@ class Kept:
     def __init__(self, most: int, most_bytes: int = 64_000_000) -> None:
         self._most, self._most_bytes, self._bytes = most, most_bytes, 0
         self._kept: OrderedDict[str, tuple[bytes, list[str]]] = OrderedDict()
-        self._lock = threading.Lock()
 
     def get(self, key: str) -> tuple[bytes, list[str]] | None:
         """The answer and its notes, if they are still here."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
 
-    def put(self, key: str, body: bytes, notes: list[str]) -> None:
-        """Keep an answer; the oldest ones go."""
-        with self._lock:
-            if key in self._kept or len(body) > self._most_bytes // 4:
-                return
-            self._kept[key] = (body, notes)
-            self._bytes += len(body)
-            while len(self._kept) > self._most or self._bytes > self._most_bytes:
-                self._bytes -= len(self._kept.popitem(last=False)[1][0])
+    def put_done(self, key: str, done: Any, notes: list[str]) -> None:
+        """Keep the answer of work that ended well; the oldest ones go."""
+        if done.cancelled() or done.exception() is not None:
+            return
+        body = done.result()
+        if key in self._kept or len(body) > self._most_bytes // 4:
+            return
+        self._kept[key] = (body, notes)
+        self._bytes += len(body)
+        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= len(self._kept.popitem(last=False)[1][0])
 
 
 def _said(body: bytes, notes: list[str]) -> Response:
@@ -88,7 +88,12 @@ def _said(body: bytes, notes: list[str]) -> Response:
 
 
 def create_app(
-    *, limits: Limits | None = None, host: str = "127.0.0.1", names: Iterable[str] = (), warm: bool = True
+    *,
+    limits: Limits | None = None,
+    host: str = "127.0.0.1",
+    names: Iterable[str] = (),
+    token: str | None = None,
+    warm: bool = True,
 ) -> FastAPI:
     """The application, to be run by any ASGI server.
 
@@ -96,16 +101,17 @@ def create_app(
     ----------
     limits : how much one request may ask for.
     host, names : where the server listens, and further names by which it may be called.
+    token : what everybody must bring along, in the link or as a bearer's; None lets everybody in.
     warm : whether to compile and load what the first question needs, in the background.
     """
     limits = limits or Limits()
-    state = answers.State(limits, Shelf(limits))
-    kept, workers = Kept(limits.answers), Workers(limits)
+    kept, workers = Kept(limits.answers), Workers(limits, warm=warm)
+    shelf = Shelf(Path(workers.folder), limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> Any:
         if warm:
-            threading.Thread(target=answers.warm_up, daemon=True).start()
+            threading.Thread(target=workers.prepare, daemon=True).start()
         yield
         workers.close()
 
@@ -117,23 +123,24 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(Guard, limits=limits, host=host, names=names)
+    app.add_middleware(Guard, limits=limits, host=host, names=names, token=token)
     handle_errors(app)
     _add_page(app)
 
-    async def respond(request: Request, name: str, question: models.Question, work: Callable[[Job], Any]) -> Response:
+    def start(work: Any, question: models.Question) -> Any:
+        from .worker import Task
+
+        shelf.touch(question.model_dump().values())
+        return workers.start(Task(work, question, answers.plan_key(question)))
+
+    async def respond(request: Request, name: str, question: models.Question, work: Any) -> Response:
         key = hashlib.sha256(f"{name} {question.model_dump_json()}".encode()).hexdigest()
         hit = kept.get(key)
         if hit is not None:
             return _said(*hit)
-
-        def run(job: Job) -> bytes:
-            body = answers.to_bytes(work(job))
-            kept.put(key, body, job.notes)
-            return body
-
         fields = type(question).model_fields
-        job, future = workers.start(run)
+        job, future = start(work, question)
+        future.add_done_callback(lambda done: kept.put_done(key, done, job.notes))
         if not await within(future, PATIENCE) and "application/x-ndjson" in request.headers.get("accept", ""):
             lines = stream(job, future, lambda error: problem(error, fields))
             return StreamingResponse(lines, media_type="application/x-ndjson")
@@ -143,10 +150,8 @@ def create_app(
             status, words = problem(error, fields)
             return JSONResponse(words, status)
 
-    async def to_file(
-        request: Request, question: models.Question, work: Callable[[Job], bytes], name: str, kind: str
-    ) -> Response:
-        job, future = workers.start(work)
+    async def to_file(request: Request, question: models.Question, work: Any, name: str, kind: str) -> Response:
+        job, future = start(work, question)
         try:
             body = await finish(job, future, request.is_disconnected)
         except Exception as error:
@@ -176,6 +181,7 @@ def create_app(
 
     @app.post("/api/upload", responses=refused)
     async def upload(
+        request: Request,
         file: Annotated[UploadFile, File(description="annotations in any format that weakly reads")],
         kind: Annotated[Literal["events", "answers"], Form()] = "events",
         recording_length: Annotated[models.RecordingLength | None, Form()] = None,
@@ -189,28 +195,35 @@ def create_app(
             "columns": models.column_names(columns),
             "on_error": on_error,
         }
-        read: Any = lambda job: parse(data, name=file.filename, kind=kind, limits=limits, options=options)  # noqa: E731
-        found: Any = await workers.start(read)[1]
-        return answers.received(state.shelf.put(found), found)
+        return await kept_file(request, data, (file.filename or "file").strip("/") or "file", kind, options)
 
     @app.post("/api/example", responses=refused)
-    async def example(kind: Literal["events", "answers"] = "events") -> models.Received:
+    async def example(request: Request, kind: Literal["events", "answers"] = "events") -> models.Received:
         """The bundled example, kept as if it had been sent: birds in forty one-minute recordings."""
-        found: Any = await workers.start(lambda job: answers.example(kind))[1]  # type: ignore[arg-type,return-value]
-        return answers.received(state.shelf.put(found), found)
+        return await kept_file(request, b"", EXAMPLE, kind, {})
+
+    async def kept_file(request: Request, data: bytes, name: str, kind: str, options: Any) -> models.Received:
+        from .worker import Task
+
+        key = shelf.put(data)
+        job, future = workers.start(Task(answers.received, Sent(key, name, kind, options)))
+        try:
+            found = await finish(job, future, request.is_disconnected)
+        except Exception:
+            shelf.drop(key)
+            raise
+        return models.Received.model_validate_json(found)
 
     for name, question, work in answers.QUESTIONS:
-        _add_question(app, name, question, work, respond, state, asked)
+        _add_question(app, name, question, work, respond, asked)
     for name, question, work, filename, media in answers.FILES:
-        _add_file(app, name, question, work, to_file, state, refused, filename, media)
+        _add_file(app, name, question, work, to_file, refused, filename, media)
     return app
 
 
-def _add_question(
-    app: FastAPI, name: str, model: Any, work: Any, respond: Any, state: answers.State, responses: Any
-) -> None:
+def _add_question(app: FastAPI, name: str, model: Any, work: Any, respond: Any, responses: Any) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        found: Response = await respond(request, name, question, lambda job: work(question, state, job))
+        found: Response = await respond(request, name, question, work)
         return found
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
@@ -219,18 +232,10 @@ def _add_question(
 
 
 def _add_file(
-    app: FastAPI,
-    name: str,
-    model: Any,
-    work: Any,
-    to_file: Any,
-    state: answers.State,
-    responses: Any,
-    filename: str,
-    media: str,
+    app: FastAPI, name: str, model: Any, work: Any, to_file: Any, responses: Any, filename: str, media: str
 ) -> None:
     async def endpoint(question: Any, request: Request) -> Response:
-        found: Response = await to_file(request, question, lambda job: work(question, state, job), filename, media)
+        found: Response = await to_file(request, question, work, filename, media)
         return found
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}

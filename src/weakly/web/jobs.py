@@ -1,24 +1,32 @@
-"""Work on threads, a bounded amount of it: it tells how far it is, hears that nobody waits any more, and keeps time."""
+"""Work in processes, a bounded amount of it: it tells how far it is, and is stopped when nobody waits any more, when it
+takes too long or too much memory. Short questions never wait for long ones."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
+import atexit
+import contextlib
 import json
+import multiprocessing
+import os
+import shutil
+import tempfile
 import threading
 import time
-import warnings
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AssumptionWarning, WeaklyError
-from ..parallel import watched
+from ..errors import WeaklyError
 from .limits import Limits
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
-_notes: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("notes", default=None)
+SHORT = 2.0  # seconds after which a question counts as a long one
+SLOW = 5.0  # seconds after which it leaves the processors to others
+GRACE = 0.5  # seconds in which stopped work may end by itself, which keeps its process
+SPARE = 2  # processes beyond those for long questions
 
 
 class Cancelled(WeaklyError):
@@ -29,13 +37,17 @@ class TooLong(WeaklyError):
     """The work was stopped because it took more time than the server gives one request."""
 
 
+class TooMuch(WeaklyError):
+    """The work was stopped because it took more memory than the server gives."""
+
+
 class Busy(WeaklyError):
     """More work is waiting than the server will queue."""
 
 
 @dataclass
 class Job:
-    """One piece of work, as the thread that does it and the request that waits for it see it."""
+    """One piece of work, as the thread that follows it and the request that waits for it see it."""
 
     seconds: float
     began: float = field(default_factory=time.monotonic)
@@ -45,80 +57,186 @@ class Job:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
-        """Ask the work to end at its next step."""
+        """Ask for the work to end."""
         self._stop.set()
 
     def check(self) -> None:
-        """Ends the work from inside if nobody waits, or if it takes too long."""
+        """Raises if nobody waits, or if the work takes too long."""
         if self._stop.is_set():
             raise Cancelled("cancelled")
         if time.monotonic() - self.began > self.seconds:
             raise TooLong(f"this took more than {self.seconds:g} seconds and was stopped; ask for less at once")
-
-    def advance(self, done: int, total: int | None) -> None:
-        """What the work calls after each chunk."""
-        self.done, self.total = done, total
-        self.check()
 
     def state(self) -> dict[str, Any]:
         """How far the work is."""
         return {"done": self.done, "total": self.total, "seconds": round(time.monotonic() - self.began, 2)}
 
 
-def _hear(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    notes = _notes.get()
-    if notes is None or not issubclass(category, AssumptionWarning):
-        return
-    if str(message) not in notes and len(notes) < 20:
-        notes.append(str(message))
+class Process:
+    """A process that works, its pipe, and what it did last (whose results it may still hold)."""
 
+    def __init__(self, limits: Limits, folder: str, warm: bool) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        if "forkserver" in methods:
+            context.set_forkserver_preload([f"{__package__}.{'warm' if warm else 'worker'}"])
+        self.pipe, theirs = context.Pipe()
+        self.keys: deque[str] = deque(maxlen=16)
+        self.is_slow = False
+        from . import worker
 
-def _listen() -> None:
-    # A filter of one thread is a filter of all, so the messages are told apart by context instead.
-    warnings.simplefilter("always", AssumptionWarning)
-    warnings.showwarning = _hear
+        self.process = context.Process(target=worker.main, args=(theirs, limits, folder), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def slow_down(self) -> None:
+        """Others first, from now on; there is no way back, so the process ends with this work."""
+        self.is_slow = True
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, 5)
+
+    def ends_by_itself(self) -> bool:
+        """Whether the work that is told to stop does so in a moment."""
+        until = time.monotonic() + GRACE
+        with contextlib.suppress(EOFError, OSError):
+            self.pipe.send(None)
+            while self.pipe.poll(max(0.0, until - time.monotonic())):
+                if self.pipe.recv()[0] != "progress":
+                    return True
+        return False
+
+    def kill(self) -> None:
+        """Let go of it at once."""
+        self.process.kill()
+        self.process.join(5)
+        self.pipe.close()
 
 
 class Workers:
-    """A few threads and a queue with an end."""
+    """A few processes and a queue with an end."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._pool: ThreadPoolExecutor | None = None
+    def __init__(self, limits: Limits, *, warm: bool = False) -> None:
+        self.limits, self._warm = limits, warm
+        self.folder = tempfile.mkdtemp(prefix="weakly-")  # the files that were sent
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self._threads: ThreadPoolExecutor | None = None
         self._waiting = 0
+        self._idle: list[Process] = []
+        self._all: set[Process] = set()
+        self._lock = threading.Lock()
+        self._long = threading.BoundedSemaphore(max(1, limits.workers))
 
     def close(self) -> None:
-        """Let go of the threads; what has not begun never will."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool = None
+        """Let go of the processes; what has not begun never will."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads = None
+        for each in list(self._all):
+            each.kill()
+        self._all.clear()
+        self._idle.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(self, work: Callable[[Job], bytes]) -> tuple[Job, asyncio.Future[bytes]]:
+    def start(self, task: Any) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""
         if self._waiting >= self.limits.waiting:
             raise Busy("too many questions at once; try again in a moment")
         job = Job(self.limits.seconds)
-        context = contextvars.copy_context()
-        context.run(_notes.set, job.notes)
-
-        def run() -> bytes:
-            job.began = time.monotonic()
-            job.check()
-            _listen()
-            with watched(job.check):
-                return work(job)
-
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.limits.workers, thread_name_prefix="weakly")
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.limits.workers + SPARE, thread_name_prefix="weakly")
         self._waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, run)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, self._run, job, task)
         future.add_done_callback(self._ended)
         return job, future
+
+    def prepare(self) -> None:
+        """Start a process, so that it is warm when the first question comes."""
+        self._put_back(self._take(""), keep=True)
 
     def _ended(self, future: asyncio.Future[bytes]) -> None:
         self._waiting -= 1
         if not future.cancelled():
             future.exception()  # it is looked at here, even if nobody waits any more
+
+    def _take(self, key: str) -> Process:
+        """An idle process, best the one that answered about the same before; else a new one."""
+        with self._lock:
+            if self._idle:
+                known = [each for each in self._idle if key and key in each.keys]
+                found = known[0] if known else self._idle[-1]
+                self._idle.remove(found)
+                return found
+        made = Process(self.limits, self.folder, self._warm)
+        with self._lock:
+            self._all.add(made)
+        return made
+
+    def _run(self, job: Job, task: Any) -> bytes:
+        job.began = time.monotonic()
+        job.check()
+        process = self._take(task.key)
+        is_long, keep = False, False
+        try:
+            process.pipe.send(task)
+            while True:
+                if process.pipe.poll(0.02):
+                    kind, value = process.pipe.recv()
+                    if kind == "progress":
+                        job.done, job.total = value
+                        continue
+                    keep = not process.is_slow
+                    process.keys.append(task.key)
+                    return self._answer(job, kind, value)
+                job.check()
+                self._weigh(process)
+                spent = time.monotonic() - job.began
+                if spent > SHORT and not is_long:
+                    is_long = self._long.acquire(blocking=False)
+                    if not is_long:
+                        raise Busy(f"{self.limits.workers} long questions are being worked on; try again in a moment")
+                if spent > SLOW and not process.is_slow:
+                    process.slow_down()
+        except (Cancelled, Busy, TooLong):
+            keep = process.ends_by_itself() and not process.is_slow
+            raise
+        except (EOFError, OSError) as error:
+            job.check()
+            raise self._too_much() from error
+        finally:
+            if is_long:
+                self._long.release()
+            self._put_back(process, keep)
+
+    def _put_back(self, process: Process, keep: bool) -> None:
+        with self._lock:
+            if keep and process in self._all:
+                self._idle.append(process)
+                return
+            self._all.discard(process)
+        process.kill()
+
+    def _answer(self, job: Job, kind: str, value: Any) -> bytes:
+        if kind == "done":
+            body, job.notes[:] = value
+            return bytes(body)
+        if kind == "refused":
+            raise self._too_much() if isinstance(value, TooMuch) else value
+        raise RuntimeError(value)
+
+    def _too_much(self) -> TooMuch:
+        return TooMuch(
+            f"this needs more memory than the server gives ({self.limits.memory_mb:,.0f} MB for all questions); ask "
+            "for less at once, or start the server with --max-memory-mb"
+        )
+
+    def _weigh(self, process: Process) -> None:
+        """The largest process ends when all of them together use too much memory."""
+        from .worker import private_bytes
+
+        with self._lock:
+            used = {each: private_bytes(each.process.pid) for each in self._all}
+        if sum(used.values()) > self.limits.memory_mb * 1e6 and used.get(process, 0) == max(used.values()):
+            raise self._too_much()
 
 
 async def within(future: asyncio.Future[bytes], seconds: float) -> bool:

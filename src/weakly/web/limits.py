@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import ipaddress
 import json
 import time
@@ -23,6 +25,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+COOKIE = b"weakly_token"
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -41,7 +44,9 @@ class Limits:
     rows: int = 2_000_000
     body_kb: float = 256.0  # a JSON question
     seconds: float = 120.0  # of one piece of work
-    workers: int = 4  # pieces of work at once
+    pause: float = 10.0  # seconds in which a sender must go on
+    memory_mb: float = 1500.0  # of all pieces of work together
+    workers: int = 4  # long pieces of work at once
     waiting: int = 256  # pieces of work in the queue
     uploads: int = 32  # parsed files kept
     uploads_mb: float = 512.0  # their size on the wire, together
@@ -90,8 +95,10 @@ class Guard:
     rebinding); its requests still carry that name in the Host header, which is not one of ours.
     """
 
-    def __init__(self, app: Any, *, limits: Limits, host: str = "127.0.0.1", names: Iterable[str] = ()) -> None:
-        self.app, self.limits = app, limits
+    def __init__(
+        self, app: Any, *, limits: Limits, host: str = "127.0.0.1", names: Iterable[str] = (), token: str | None = None
+    ) -> None:
+        self.app, self.limits, self.token = app, limits, token
         self.names = {"localhost", "127.0.0.1", "::1", host, *(name.lower() for name in names)}
         self.any_address = not is_loopback(host)  # an address is no name that could be rebound
 
@@ -104,12 +111,22 @@ class Guard:
             site = origin.decode("latin-1").partition("://")[2]
             if site != headers.get(b"host", b"").decode("latin-1"):
                 return 403, "this server answers only its own page"
+        if self.token is not None and not self._lets_in(headers):
+            return 401, "this server asks for its token: open the link that it printed when it started"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
             return 400, "content-length must be a whole number"
         if int(length) > self.limits.body(scope["path"]):
             return 413, self._too_large(scope["path"])
         return None
+
+    def _lets_in(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether the request carries the token, in a cookie or as a bearer's."""
+        given = [headers.get(b"authorization", b"").partition(b" ")[2].strip()]
+        for part in headers.get(b"cookie", b"").split(b";"):
+            name, _, value = part.strip().partition(b"=")
+            given += [value] if name == COOKIE else []
+        return any(hmac.compare_digest(each, (self.token or "").encode()) for each in given)
 
     def _too_large(self, path: str) -> str:
         if path == "/api/upload":
@@ -134,15 +151,34 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
 
+        if self.token is not None and scope["path"] == "/" and b"token=" in scope["query_string"]:
+            given = scope["query_string"].partition(b"token=")[2]
+            if hmac.compare_digest(given, self.token.encode()):  # the link, once: then the cookie carries it
+                cookie = COOKIE + b"=" + given + b"; HttpOnly; SameSite=Strict; Path=/"
+                start = {
+                    "type": "http.response.start",
+                    "status": 303,
+                    "headers": [(b"location", b"/"), (b"set-cookie", cookie)],
+                }
+                await signed(start)
+                await signed({"type": "http.response.body", "body": b""})
+                return
         refusal = self._refusal(scope, dict(scope["headers"]))
         if refusal is not None:
             await _refuse(signed, *refusal)
             return
-        left, refused = self.limits.body(scope["path"]), False
+        left, refused, complete = self.limits.body(scope["path"]), False, False
 
         async def bounded() -> Any:
-            nonlocal left, refused
-            message = await receive()
+            nonlocal left, refused, complete
+            try:  # whoever sends half a question does not keep it open
+                message = await asyncio.wait_for(receive(), None if complete else self.limits.pause)
+            except TimeoutError:
+                message = {"type": "http.disconnect"}
+                if not started:
+                    refused = True
+                    await _refuse(signed, 408, f"nothing more came for {self.limits.pause:g} seconds")
+            complete = complete or not message.get("more_body", False)
             left -= len(message.get("body", b""))
             if left < 0 and not refused:  # whatever the Content-Length said
                 refused = True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,11 +26,14 @@ def serve(
     """Run the page until it is interrupted; port 0 takes any free one."""
     from .app import create_app
 
+    token = None if is_loopback(host) else secrets.token_urlsafe(18)
+
     def at(address: str) -> Any:
-        print(f"weakly is at {address} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-        if not is_loopback(host):
-            print("weakly: note: other machines can reach this page, and it asks for no password", file=sys.stderr)
-        return create_app(limits=limits, host=host, names=names), address
+        page = address if token is None else f"{address}?token={token}"
+        print(f"weakly is at {page} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+        if token is not None:
+            print("weakly: note: other machines can reach this page; whoever has the link may ask", file=sys.stderr)
+        return create_app(limits=limits, host=host, names=names, token=token), page
 
     listen(at, host=host, port=port, open_browser=open_browser)
 
@@ -47,5 +52,47 @@ def listen(at: Callable[[str], tuple[Any, str]], *, host: str, port: int, open_b
         app, page = at(f"http://{shown}:{listener.getsockname()[1]}/")
         if open_browser:
             threading.Timer(0.8, webbrowser.open, (page,)).start()
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="on")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, lifespan="on", http=_impatient()
+        )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _impatient(seconds: float = 10.0, most: int = 256) -> Any:
+    """uvicorn's protocol, which lets go of whoever connects and does not ask: after a while, or when there are many."""
+    base = optional("uvicorn.protocols.http.h11_impl", extra="web").H11Protocol
+    silent: OrderedDict[Any, Any] = OrderedDict()  # connections in the middle of a head, with their timers
+
+    class Impatient(base):  # type: ignore[misc, valid-type]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            is_answering = self.cycle is not None and not self.cycle.response_complete
+            if is_answering:
+                self._heard()
+            elif self not in silent:
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._heard()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            silent[self] = self.loop.call_later(seconds, self._drop)
+            if len(silent) > most:
+                next(iter(silent))._drop()
+
+        def _heard(self) -> None:
+            timer = silent.pop(self, None)
+            if timer is not None:
+                timer.cancel()
+
+        def _drop(self) -> None:
+            self._heard()
+            if self.transport is not None and not self.transport.is_closing():
+                self.transport.abort()
+
+    return Impatient

@@ -5,16 +5,18 @@ A file's name as the sender gave it is shown back in messages and is never part 
 
 from __future__ import annotations
 
+import pickle
 import re
 import secrets
 import tempfile
-import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import InvalidInput, WeaklyError
+from ..files import atomic_write
 from .limits import Limits
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
@@ -23,46 +25,85 @@ ENDINGS = frozenset(
 )
 
 
+EXAMPLE = "/"  # no file is called so: the name of the bundled example
+
+
 @dataclass(frozen=True)
 class Upload:
     """A file that was read: events or answers, with the sender's name of it for people to read."""
 
     kind: str
     name: str
-    size: int
     content: Any
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()  # what `check` found
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A file as it came, under its key in the folder of files, and how to read it."""
+
+    key: str
+    name: str | None
+    kind: str
+    options: dict[str, Any]
+
+
 class Shelf:
     """The uploads of everybody, each under a key that only its sender knows; the oldest make room for new ones."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._kept: OrderedDict[str, Upload] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.folder, self.limits = folder, limits
+        self._sizes: OrderedDict[str, int] = OrderedDict()
 
-    def put(self, upload: Upload) -> str:
-        """The key under which the upload is found for a while."""
+    def put(self, data: bytes) -> str:
+        """The key under which the bytes are found for a while."""
         key = secrets.token_urlsafe(18)
-        with self._lock:
-            self._kept[key] = upload
-            while len(self._kept) > 1 and (
-                len(self._kept) > self.limits.uploads
-                or sum(kept.size for kept in self._kept.values()) > self.limits.uploads_mb * 1e6
-            ):
-                self._kept.popitem(last=False)
+        (self.folder / key).write_bytes(data)
+        self._sizes[key] = len(data)
+        while len(self._sizes) > 1 and (
+            len(self._sizes) > self.limits.uploads or sum(self._sizes.values()) > self.limits.uploads_mb * 1e6
+        ):
+            self.drop(next(iter(self._sizes)))
         return key
+
+    def touch(self, keys: Iterable[Any]) -> None:
+        """These are in use: others go first."""
+        for key in keys:
+            if isinstance(key, str) and key in self._sizes:
+                self._sizes.move_to_end(key)
+
+    def drop(self, key: str) -> None:
+        """Forget a file."""
+        self._sizes.pop(key, None)
+        for path in (self.folder / key, self.folder / f"{key}.read"):
+            path.unlink(missing_ok=True)
+
+
+class Files:
+    """The files that were read, as one process sees them: by key, the last few held in memory."""
+
+    def __init__(self, folder: Path, most: int = 4) -> None:
+        self.folder, self._most = folder, most
+        self._kept: OrderedDict[str, Upload] = OrderedDict()
+
+    def put(self, key: str, upload: Upload) -> None:
+        """Keep what was read for every process; written whole or not at all."""
+        with atomic_write(self.folder / f"{key}.read", "wb") as file:
+            pickle.dump(upload, file, pickle.HIGHEST_PROTOCOL)
 
     def get(self, key: str, *, kind: str, field: str) -> Any:
         """The events or answers behind a key."""
-        with self._lock:
-            upload = self._kept.get(key)
-            if upload is not None:
-                self._kept.move_to_end(key)
-        if upload is None:
+        path = self.folder / f"{key}.read"
+        if not re.fullmatch(r"[\w-]+", key) or not path.exists():
             raise InvalidInput(f"{field}: the file is no longer on the server; send it again")
+        if key not in self._kept:
+            with path.open("rb") as file:
+                self._kept[key] = pickle.load(file)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        upload = self._kept[key]
         if upload.kind != kind:
             raise InvalidInput(f"{field} must be a file of {kind}, got one of {upload.kind}")
         return upload.content
@@ -115,7 +156,7 @@ def parse(data: bytes, *, name: str | None, kind: str, limits: Limits, options: 
     if len(content) > limits.rows:
         raise InvalidInput(f"file {shown!r} has {len(content):,} rows; at most {limits.rows:,} are read here")
     told = [tuple(_public(text, folder, path, shown) for text in each) for each in (content.notes, findings)]
-    return Upload(kind, shown, len(data), content, *told)
+    return Upload(kind, shown, content, *told)
 
 
 def _public(message: str, folder: str, path: Path, shown: str) -> str:
