@@ -170,12 +170,13 @@ class Task:
     def _halved(self, leaf: float, level: int | None = None) -> tuple[Design, Sums]:
         """The design and the sums of halving to a leaf, from so many levels above it or from where it is cheapest."""
         depth = depth_of(self.model, leaf)
-        lines, raw, base = [], [], []
+        lines, raw, base, errors = [], [], [], []
         for model in self.models.values():
-            each, measured = model.halved(leaf, depth, self.criteria)
+            each, measured, error = model.halved(leaf, depth, self.criteria)
             lines.append(np.tensordot(measured.weight, each, axes=1))
             raw.append(measured.sums[0])
             base.append(measured.sums[1])
+            errors.append(error)
         line = np.stack(lines)
         heard, asked = (line[:, :, FIELDS.index(word)] for word in ("listened", "n_queries"))
         if level is None:
@@ -186,7 +187,7 @@ class Task:
             made[0][:, R[name]] = line[:, level, FIELDS.index(name)]
         made[1][:, B["n_segments"]] = asked[:, level]
         design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
-        return design, (*made, float(heard[:, level].sum()), 0.0)
+        return design, (*made, float(heard[:, level].sum()), float(np.hypot.reduce([each[level] for each in errors])))
 
     def _rows(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
         """Rows from sums over the classes, by the one tally of the house."""
@@ -208,6 +209,7 @@ class Task:
                 listened=listened,
                 cost=float(self.cost.of(listened=listened, n_queries=queries)),
                 wrong_time_se=error,
+                heard=listened / self.total,
             )
             made.append(replace(row, note="; ".join(self._notes(row))))
         return made
@@ -223,6 +225,8 @@ class Task:
         if made.method == "windows":
             times = {2: "twice", 4: "four times"}
             notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
+        if not made.doable:
+            notes.append(f"hears everything {made.heard:.0f} times: marking the events by hand is less work")
         if made.method == "boundary":
             notes.append("every question follows from the last answer: for weakly label, not for a list of clips")
         if made.passes and len(made.passes) < 13:

@@ -103,6 +103,7 @@ def contenders(rows: list[Row], most: int) -> list[Row]:
     """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
     this pilot. Only the good ones would let the recordings that are held back have a say."""
     made: list[Row] = []
+    rows = [row for row in rows if row.doable] or rows
     for method in WAYS[:3]:
         own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
         centre = (own[0].segment_length or 0.0) if own else 0.0
