@@ -178,6 +178,10 @@ def show(made: Any, *, verbose: bool = False) -> None:
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
     screen.print(_table(made, rows, width))
+    if made.recommended.passes:
+        screen.print(Text("\nThe passes:"))
+    for labels, own in made.recommended.passes:
+        screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
     if made.posterior:
         from ..planning.inverse import table
 

@@ -133,7 +133,8 @@ def _decide(rows: list[Row], meeting: list[Row], wanted: tuple[Target, ...], noi
     if not finding:
         most = max(row.event_recall for row in meeting)
         finding, limit = [row for row in meeting if row.event_recall >= 0.95 * most], "found"
-    finding = [row for row in finding if row.doable] or finding
+    hard = [row for row in meeting if not row.doable]  # what these dominate is not recommended either
+    finding = [row for row in finding if row.doable and not any(each.dominates(row) for each in hard)] or finding
     nothing = next(row for row in rows if row.method == "nothing")
     worth = [row for row in finding if row.wrong_time < nothing.wrong_time * (1 - 1e-9)]
     if any(each.word in _BOUNDS for each in wanted):

@@ -37,7 +37,7 @@ _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _NOISY = 16  # events on which noisy searches are simulated
 _GAUSS = np.polynomial.legendre.leggauss(3)
-_DRAFT = 4_000  # events of a class on which windows are searched where there are many more
+_DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ class Recordings:
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
-    def draft(self) -> Recordings:
-        """Itself, or so few of its recordings that many ways can be tried on them."""
-        step = len(self.full.bounds) // _DRAFT
+    def draft(self, events: float) -> Recordings:
+        """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
+        step = int(events // _DRAFT)
         return self.part(step) if step > 1 else self
 
     def part(self, step: int) -> Recordings:
@@ -260,7 +260,7 @@ class OneEvent:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
-    def draft(self) -> OneEvent:
+    def draft(self, events: float) -> OneEvent:
         """Itself, or with so few lengths that many ways can be tried on them."""
         if self.lengths.values is not None and self.lengths.values.size <= _FEW:
             return self

@@ -365,22 +365,27 @@ class Task:
             for width in widths
             if (tolerance := _round(0.06 * short)) < width
         ]
-        few = {label: model.draft() for label, model in self.models.items()}
-        part = replace(self, models=few)
+        part = self._few
         if not self.criteria.certain:
             part = replace(part, criteria=self.criteria.only(self.criteria.middle).sure())
-        elif all(few[label] is model for label, model in self.models.items()):
+        elif part is self:
             return self.rows(designs)
         draft = sorted(part.rows(designs), key=_order)
         many = self._busy >= _WORTH_THREADS or not self.criteria.certain
         return self.rows([row.design for row in draft[: 1 if many else 2]])
 
+    @cached_property
+    def _few(self) -> Task:
+        """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
+        events = float(self._ground[B["n_events"]])
+        few = {label: model.draft(events) for label, model in self.models.items()}
+        return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
+
     def window_rows(self) -> list[Row]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
         look; what is shown is worked out on all of them."""
-        few = {label: model.draft() for label, model in self.models.items()}
-        draft = _best_votes(replace(self, models=few).rows(self.window_designs()))
-        if all(few[label] is model for label, model in self.models.items()):
+        draft = _best_votes(self._few.rows(self.window_designs()))
+        if self._few is self:
             return draft
         draft.sort(key=_order)
         return self.rows([row.design for row in draft[: _FULL if self._busy < _WORTH_THREADS else _FULL // 2]])

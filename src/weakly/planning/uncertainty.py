@@ -205,9 +205,10 @@ def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
 def _said(made: dict[str, Any]) -> str:
     low, high = made["wrong_time_ci"]
     worse, better = made["event_recall_ci"]
+    found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
     said = (
         f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each ({seconds(low)} to "
-        f"{seconds(high)}), with {percent(worse)} to {percent(better)} of events found (90 % bands)"
+        f"{seconds(high)}), with {found} of events found (90 % bands)"
     )
     if made["more"] <= 0:
         return f"{said}; the {made['n_events']:,} pilot events settle the choice."
