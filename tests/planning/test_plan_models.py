@@ -21,7 +21,7 @@ from weakly.planning.halving import FIELDS, halved, levels
 from weakly.planning.model import B, OneEvent, R, Recordings
 from weakly.planning.rows import Design
 from weakly.planning.searching import searched
-from weakly.planning.task import round_lengths
+from weakly.planning.task import Task, round_lengths
 from weakly.tally import of_labels
 
 
@@ -186,6 +186,21 @@ def test_who_answers():
 def test_random_tasks(seed):
     """Extremes included: no crash, nothing outside [0, 1], nothing dominated, targets met, and done again it agrees."""
     check(seed)
+
+
+def test_halving_on_drawn_recordings_says_its_error():
+    """The mean over fewer events strays by about what the row says of itself."""
+    rows = []
+    for shift in range(12):
+        lengths = Lengths.parse("lognorm:s=1,scale=1")
+        line = [np.sort(np.random.default_rng([shift, k]).uniform(0, 40, 3)) for k in range(60)]
+        d = lengths.draw(180, np.random.default_rng([shift, 99])).reshape(60, 3)
+        bounds = [np.column_stack((on, np.minimum(on + each, 40.0))) for on, each in zip(line, d)]
+        where = Recordings.of(Timelines.of(bounds, 40.0), "", drawn=True)
+        task = Task({"x": where}, Criteria.of(0.3), wk.Cost(), lengths)
+        rows.append(task.row(Design("bisection", 0.5, start_length=4.0)))
+    spread, said = np.std([row.wrong_time for row in rows], ddof=1), np.mean([row.wrong_time_se for row in rows])
+    assert 0.5 < spread / said < 2.0
 
 
 def test_a_long_segment_that_a_rule_calls_absent_is_not_halved():

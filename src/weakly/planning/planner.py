@@ -74,8 +74,8 @@ def plan(
     methods : some of fixed, windows, bisection, boundary, passes, oracle; left out, all, but boundary only where
         answers hold no noise (with noise it is simulated on a few recordings, if named).
     objective : ``wrong_time``: the least wrong time among ways that find 90 % of events, and the cheapest of those that
-        are practically as good; ``overlap``: the best accuracy near events (Theorem 2); ``recording``: the least wrong
-        time whatever it finds or costs (E7).
+        are practically as good (nobody hears everything more than 5 times); ``overlap``: the best accuracy near events
+        (Theorem 2); ``recording``: the least wrong time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
     posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
@@ -111,7 +111,7 @@ def plan(
     warned: list[str] = []
     task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
     best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
-    pool = _pool(task, used)
+    pool = [best if row.design == best.design else row for row in _pool(task, used)]
     if "fixed" in used and objective == "overlap":
         pool.append(best)
     pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)

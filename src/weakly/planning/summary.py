@@ -10,7 +10,7 @@ from ..cost import hours
 from ..symbols import plain_name
 from .decision import FOUND, Choice, Target
 from .pilot import Pilot
-from .rows import Row, digits, percent, seconds, size
+from .rows import PATIENCE, Row, digits, percent, seconds, size
 from .task import Task
 
 if TYPE_CHECKING:
@@ -308,8 +308,9 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
         "rule": f"A segment is present by the rule {criteria.name}.",
     }[criteria.kind]
     chosen = {
-        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events, and of "
-        "those within 5 % of it (or within what the pilot can tell) the cheapest.",
+        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
+        f"everything at most {PATIENCE} times, and of those within 5 % of it (or within what the pilot can tell) the "
+        "cheapest.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]
