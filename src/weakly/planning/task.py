@@ -388,7 +388,8 @@ class Task:
         if self._few is self:
             return draft
         draft.sort(key=_order)
-        return self.rows([row.design for row in draft[: _FULL if self._busy < _WORTH_THREADS else _FULL // 2]])
+        slow = (self._busy >= _WORTH_THREADS) + self.criteria.smooth + (self.lengths.values is None)
+        return self.rows([row.design for row in draft[: _FULL >> slow]])
 
     def _leaves(self) -> list[float]:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""
