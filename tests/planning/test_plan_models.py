@@ -141,6 +141,15 @@ def test_boundary_search_is_what_the_method_does(rule):
             assert base[r, B["n_events"]] == len(events)
 
 
+def test_a_search_that_ends_on_its_tolerance_asks_no_more():
+    """12.8 s halved six times are 0.2 s, however that rounds: one query more was asked than planned."""
+    line = Timelines.of([[(7.697733143688776, 10.987344744623105)]], 172.91221468022346)
+    rule, way = PresenceRule.fraction(0.35687547490249666), Boundary(tolerance=0.2, segment_length=3.2)
+    done = run(way, Recording("a", line.lengths[0], events=line.bounds), SimulatedAnnotator(rule=rule))
+    assert searched(line, 3.2, 0.2, rule)[1][0, B["n_segments"]] == done.n_queries
+    assert done.n_queries == 72
+
+
 def test_what_lies_between_events_is_only_counted():
     """Windows on recordings with long silences: shortened for speed, the same as evaluate on all of them."""
     rng = np.random.default_rng(1)
