@@ -289,7 +289,7 @@ def agrees(made, given, kw, rng):
         if word == "event_recall" and row.wrong_time_se:
             spread = math.hypot(spread, 0.005)
         if row.method == "boundary" and row.wrong_time_se:  # few live runs meet what goes wrong rarely
-            spread = math.hypot(spread, row.wrong_time_se * math.sqrt(made.task._few.model.count / 25))
+            spread = math.hypot(spread, row.wrong_time_se * math.sqrt(made.task.few.model.count / 25))
         if error and word == "wrong_time":  # events that are lost are rare and long: few draws hold one
             lost = max(0.0, 1 - row.event_recall) * row.event_recall / 1500
             spread = math.hypot(spread, math.sqrt(lost) * float(made.task.lengths.quantile(0.999)))

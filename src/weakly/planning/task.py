@@ -365,7 +365,7 @@ class Task:
             for width in widths
             if (tolerance := _round(0.06 * short)) < width
         ]
-        part = self._few
+        part = self.few
         if not self.criteria.certain:
             part = replace(part, criteria=self.criteria.only(self.criteria.middle).sure())
         elif part is self:
@@ -375,7 +375,7 @@ class Task:
         return self.rows([row.design for row in draft[: 1 if many else 2]])
 
     @cached_property
-    def _few(self) -> Task:
+    def few(self) -> Task:
         """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
         events = float(self._ground[B["n_events"]])
         few = {label: model.draft(events) for label, model in self.models.items()}
@@ -384,8 +384,8 @@ class Task:
     def window_rows(self) -> list[Row]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
         look; what is shown is worked out on all of them."""
-        draft = _best_votes(self._few.rows(self.window_designs()))
-        if self._few is self:
+        draft = _best_votes(self.few.rows(self.window_designs()))
+        if self.few is self:
             return draft
         draft.sort(key=_order)
         slow = (self._busy >= _WORTH_THREADS) + self.criteria.smooth + (self.lengths.values is None)
