@@ -105,6 +105,7 @@ class Field {
       this.state.textContent = text;
       this.error(broken);
       forget.hidden = received === null && broken === "";
+      this.node.classList.toggle("filled", received !== null);
       spec.onreceived?.(received);
       onchange();
       this.state.append(...(received ? [received.reading, ...received.findings] : []).flatMap((said) => [el("br"), said]));
@@ -159,7 +160,7 @@ class Field {
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
     const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
-    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it anywhere here" })), this.state, forget, more);
+    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, forget, more);
   }
 
   /** The options of a select; a choice that came with a link is kept until they hold it. */
