@@ -17,7 +17,7 @@ from .symbols import SYMBOLS, definition, plain_name
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
 @media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
-  figure svg { background: #fff; border-radius: 6px; } }
+  figure :is(svg, img) { background: #fff; border-radius: 6px; } }
 body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
   overflow-wrap: anywhere; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
@@ -30,7 +30,7 @@ th:first-child, td:first-child, .words { text-align: left; } td.words { white-sp
 td:first-child { min-width: 8rem; }
 .scroll { overflow-x: auto; }
 tr.chosen { font-weight: 600; background: var(--soft); }
-figure { margin: 1.2rem 0; } figure svg { max-width: 100%; height: auto; } h3 { font-size: 1rem; margin: 0 0 .3rem; }
+figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; } h3 { font-size: 1rem; margin: 0 0 .3rem; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } figure { flex: var(--wide, 1) 1 24rem; min-width: 0; }
 .figures .wide { flex-basis: 100%; }
 figcaption { font-size: .9rem; opacity: .85; }
@@ -46,7 +46,7 @@ code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
   th, td { padding: 1pt 3pt; white-space: normal; } tr, li, figure, .answer { break-inside: avoid; }
   .figures { gap: 0 4mm; } figure { flex-basis: 34%; margin: .3rem 0; }
   .figures:not(:has(figure + figure)) { display: block; } h2 + .figures { break-before: avoid; }
-  figure svg { max-height: 66mm; width: auto; max-width: 100%; } .wide svg { max-height: 85mm; }
+  figure :is(svg, img) { max-height: 66mm; width: auto; max-width: 100%; } .wide svg { max-height: 85mm; }
   h3 { font-size: 10pt; margin: .3rem 0 .1rem; } figcaption, .small { font-size: 8pt; }
 }
 """
