@@ -7,6 +7,7 @@ import math
 import re
 from html import escape
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from .files import atomic_write
@@ -30,7 +31,8 @@ th:first-child, td:first-child, .words { text-align: left; } td.words { white-sp
 td:first-child { min-width: 8rem; }
 .scroll { overflow-x: auto; }
 tr.chosen { font-weight: 600; background: var(--soft); }
-figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; } h3 { font-size: 1rem; margin: 0 0 .3rem; }
+figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; }
+h3 { font-size: 1rem; margin: 0 0 .3rem; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } figure { flex: var(--wide, 1) 1 24rem; min-width: 0; }
 .figures .wide { flex-basis: 100%; }
 figcaption { font-size: .9rem; opacity: .85; }
@@ -73,7 +75,7 @@ def _places(name: str, values: list[float]) -> int | None:
     """The decimals that all numbers of a column share; None if they are counts, or words."""
     said = [show(name, value) for value in values]
     needed = max((len(text.partition(".")[2]) for text in said), default=0)
-    return min(needed, 2 if any(abs(value) >= 2 for value in values) else 3) or None
+    return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None if values else None
 
 
 class _Column:

@@ -54,12 +54,13 @@ export const words = (name) => vocabulary[name]?.plain ?? name.replace(/^n_/, ""
 /** The head of a column: a word and the unit of the numbers under it. */
 const headed = (name) => `${{ label: "class", wrong_time: "wrong time" }[name] ?? words(name)}${(vocabulary[name]?.unit && name !== "listened") || ["onset", "offset"].includes(name) ? " (s)" : ""}`;
 
-/** The decimals that all numbers of a column share: as many as any of them needs, two beside larger ones, three at most. */
+/** The decimals that all numbers of a column share: as many as any of them needs, two if most are larger than 1, three at most. */
 function decimals(name, rows) {
   const values = rows.map((row) => row[name]).filter((value) => typeof value === "number" && !Number.isNaN(value));
   if (name === "listened" || values.length < 2 || values.every((value) => Number.isInteger(value) || Math.abs(value) >= 100)) return null;
   const needed = values.map((value) => (show(name, value).split(".")[1] ?? "").length);
-  return Math.min(Math.max(...needed), values.some((value) => Math.abs(value) >= 2) ? 2 : 3);
+  const middle = values.map(Math.abs).sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  return Math.min(Math.max(...needed), SHARES.some((word) => name.includes(word)) || middle < 1 ? 3 : 2);
 }
 
 /** A cell: its value and, as a part that narrow tables leave out, its standard error. */

@@ -43,7 +43,7 @@ function draw(node, make) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
     margin: { l: 55, r: 15, t: 10, b: 45 }, legend: legend(node), hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
   };
-  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: Math.max(280, 0.8 * (parseInt(node.style.height, 10) || 0)) } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
+  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: parseInt(node.style.height, 10) || 280 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
 function redraw(which = () => true) {
@@ -88,7 +88,7 @@ export function bars(node, { names, values, title, chosen = null, texts = null }
   rowed(node, names);
   return draw(node, (colours) => ({
     data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "outside", cliponaxis: false, customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(title)} %{x:,.3~g}<extra></extra>`, marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
-    layout: { hovermode: "closest", xaxis: { ...axis(title), range: [0, 1.15 * Math.max(...values)] }, yaxis: { automargin: true, range: [names.length - 0.4, -0.6], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    layout: { hovermode: "closest", xaxis: { ...axis(title), range: [0, (paper || isNarrow(node) ? 1.4 : 1.15) * Math.max(...values)] }, yaxis: { automargin: true, range: [names.length - 0.4, -0.6], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
 
@@ -98,7 +98,7 @@ export function dots(node, { names, series }) {
   rowed(node, names);
   return draw(node, (colours) => ({
     data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(each.name)} %{x:.1%}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
-    layout: { hovermode: "closest", xaxis: { ...axis("share", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    layout: { hovermode: "closest", xaxis: { ...axis("", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
 

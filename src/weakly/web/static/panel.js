@@ -1,7 +1,7 @@
 // One tab: a form on the left, the answer on the right. What is shown always belongs to the form beside it: while a new
 // answer is on its way the old one is dimmed, and where there is none, because of an error or a cancelled question, the
 // page says so in its place.
-import { el, save, toast, unbroken } from "./dom.js";
+import { el, save, toast, unbroken, vocabulary, words } from "./dom.js";
 import { Form } from "./fields.js";
 import { Place, Problem, ask, fetchFile } from "./server.js";
 
@@ -49,7 +49,7 @@ export class Panel {
     this.node.addEventListener("drop", (event) => this.drop(event));
     // On paper nothing waits behind a click.
     for (const [when, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(when, () => { for (const each of this.more.querySelectorAll("details")) each.open = open; });
-    this.say("empty", spec.invitation);
+    this.say("empty", spec.invitation, spec.promise);
   }
 
   /** What the card says, and how it stands to the form: empty, waiting, answered, problem or cancelled. */
@@ -115,7 +115,7 @@ export class Panel {
     const broken = this.form.fields.find((field) => field.broken);
     if (broken) { this.say("problem", `No answer: ${broken.broken}`); return; }
     const question = this.spec.question(this.form.values(), this);
-    if (question === null) { this.place.cancel(); this.say("empty", this.spec.invitation); return; }
+    if (question === null) { this.place.cancel(); this.say("empty", this.spec.invitation, this.spec.promise); return; }
     this.await();
     try {
       await this.place.run(async (signal) => {
@@ -136,7 +136,7 @@ export class Panel {
   async show(signal) {
     const { result, notes } = this.last;
     this.below.hidden = false; // figures need a size to be drawn
-    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text })));
+    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: text[0].toUpperCase() + text.slice(1) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;
     const [first, ...more] = this.spec.words(result);
     await this.spec.render(this, result);
@@ -150,8 +150,9 @@ export class Panel {
       await field.resend();
       return;
     }
-    this.form.showError(problem.field, problem.message);
-    this.say("problem", `No answer: ${problem.message}`);
+    const message = problem.message.replace(/\b[a-z]+(_[a-z]+)+\b/g, (name) => (vocabulary[name] || this.form.field(name) ? words(name) : name));
+    this.form.showError(problem.field, message);
+    this.say("problem", `No answer: ${message}`);
   }
 
   example() {

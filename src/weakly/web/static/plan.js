@@ -11,7 +11,7 @@ const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wro
 const groups = (panel) => [
   { legend: "Events", fields: [
     { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4) or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
-    { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
+    { name: "pilot", label: "Or a pilot: annotations of a few recordings", asked: "pilot", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
     { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
     { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
     { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0.1, 100], log: true, when: (values) => !values.pilot },
@@ -28,7 +28,7 @@ const groups = (panel) => [
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
   { legend: "Aim", fields: [
-    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % of events found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
+    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
     { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
@@ -158,7 +158,7 @@ async function render(panel, result) {
   await Promise.all([
     drawCurve(view.accuracy, result, Number(view.drag.box.value)), drawFrontier(view.frontier, result),
     bars(view.costs, { names: asked.map((row) => row.name), values: asked.map((row) => row.cost), title: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}`, chosen: result.recommended.name, texts: asked.map((row) => show("cost", row.cost)) }),
-    bars(view.wrong, { names: asked.map((row) => row.name), values: asked.map((row) => row.wrong_time), title: "wrong time per recording (s)", chosen: result.recommended.name, texts: asked.map((row) => show("wrong_time", row.wrong_time)) }), labels,
+    bars(view.wrong, { names: asked.map((row) => row.name), values: asked.map((row) => row.wrong_time), title: "wrong time (s)", chosen: result.recommended.name, texts: asked.map((row) => show("wrong_time", row.wrong_time)) }), labels,
   ]);
 }
 

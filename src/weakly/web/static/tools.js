@@ -2,7 +2,7 @@
 import { chosenColumns, el, numbers, table, words } from "./dom.js";
 import { curves, dots, figure } from "./figures.js";
 
-const RULES = [["", "share of the event (presence criterion)"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
+const RULES = [["", "a share of the event"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
 const FIRST = ["label", "segment_length", "rule", "annotator", "presence_criterion", "overlap_accuracy", "event_recall", "wrong_time", "n_queries"];
 const known = (value) => value !== undefined && value !== null && value !== "";
 
@@ -76,6 +76,7 @@ const fileField = (panel, name, label, more = {}) => ({
 export const evaluate = {
   name: "evaluate", title: "Evaluate", endpoint: "api/evaluate", words: (result) => sentences(result.answer), example: { file: true },
   invitation: "Send strong annotations and see what fixed segments make of them: how right the labels are, and which events vanish.",
+  promise: ["The best segment length, for all classes together and for each", "Accuracy near events and events found over segment length", "A table of every class and length, and a report to keep"],
   groups: (panel) => [
     { legend: "Annotations", fields: [fileField(panel, "file", "Events with onsets and offsets"), { name: "label", label: "Class", kind: "select", options: [["", "all, each by itself"]] }] },
     { legend: "Segments", fields: [
@@ -174,6 +175,7 @@ function auditTables(result) {
 export const audit = {
   name: "audit", title: "Audit", endpoint: "api/audit", words: (result) => (result.findings.length ? result.findings.map((finding) => finding.text) : ["Nothing was found."]),
   example: { strong: true, weak: true },
+  promise: ["From how much of an event on annotators said present", "Labels with no event under them, and events that no label covers", "The score of a perfect model on these labels, and a report to keep"],
   invitation: "Send strong and weak labels of the same recordings: how sensitive were the annotators, how wrong are the weak labels, what can a perfect model reach on them?",
   groups: (panel) => [
     { legend: "Labels of the same recordings", fields: [
