@@ -220,7 +220,8 @@ def write(
         "Every figure and table of the paper, drawn anew, and every claim measured. A claim is judged by the tolerance "
         "of its kind, the same for all of that kind. E1 to E35 are the errata at the end of this page."
     )
-    parts: dict[str, Any] = {"claims": checked, "figures": pictures, "tables": tables, "errata": errata() if checked else {}}
+    parts: dict[str, Any] = {"claims": checked, "figures": pictures, "tables": tables}
+    parts |= {"errata": errata()} if checked else {}
     jump = " ".join(f'<a href="#{name}">{len(held)} {name}</a>' for name, held in parts.items() if held)
     page.raw(f'<nav class="parts">{jump}</nav>')
     changed = [row for row in checked if row.changed]
