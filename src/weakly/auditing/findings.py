@@ -230,7 +230,8 @@ def _curve(audit: Audit) -> list[Finding]:
         f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
     )
     text += f"those with {_range(high)} in {_percent(high['present'])}"
-    weight = float(np.clip(high["present"] - low["present"], 0.06, 1))
+    # That more of an event is noticed more often surprises nobody: other findings come first.
+    weight = 0.25 * float(np.clip(high["present"] - low["present"], 0.24, 1))
     return [Finding(weight, "detection", text + ".")]
 
 

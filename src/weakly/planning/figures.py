@@ -11,7 +11,7 @@ from ..report import Report
 from ..symbols import plain_name
 from .decision import FOUND
 from .inverse import table as posterior_table
-from .rows import COLUMNS, WAY_NAMES, WAYS, Row, digits, percent, seconds
+from .rows import WAY_NAMES, WAYS, Row, digits, percent, seconds
 from .summary import notes
 from .task import COMMON
 
@@ -198,6 +198,13 @@ def draw(plan: Plan) -> dict[str, Any]:
         }
 
 
+#: The columns that people read; the rest is in the JSON.
+_SHOWN = (
+    *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
+    *("n_queries", "listened", "cost"),
+)
+
+
 def page(plan: Plan, *, command: str | None = None) -> Report:
     """The report, ready to be written."""
     import pandas as pd
@@ -208,25 +215,23 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.answer(plan.answer)
     if plan.warnings:
         report.items(list(plan.warnings))
-    for name, heading in (
-        ("timeline", ""),
+    for name, title in (
         ("lengths", "How long a segment should be"),
         ("frontier", "What more cost buys"),
-        ("cost", "The ways to label on the same work"),
+        ("timeline", "What the labels look like"),
     ):
-        if heading:
-            report.heading(heading)
-        report.figure(figures[name], CAPTIONS[name], name=name)
-    table, work = plan.to_frame(), ["name", "n_queries", "listened", "cost"]
-    report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
-    report.table(table[work])
-    report.text("Wrong time in seconds per recording; the second table is for the whole work, listening in seconds.")
+        report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
+    report.heading("The ways to label on the same work").figure(figures["cost"], CAPTIONS["cost"], name="cost")
+    unit = plan.task.cost.currency
+    heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
+    report.table(plan.to_frame()[list(_SHOWN)], heads=heads, chosen=0)
+    report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
     if plan.posterior:
         report.heading("What inference makes of the same answers").table(posterior_table(plan))
         report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
     if said := notes(plan.rows):
         report.heading("Where a way stops making sense").items(said)
-    if plan.uncertainty:
+    if plan.uncertainty and plan.uncertainty["words"] not in plan.answer:
         report.heading("What new recordings will give").text(plan.uncertainty["words"])
     if plan.by_criterion:
         report.heading("What an unknown criterion changes").table(pd.DataFrame(plan.by_criterion)[
