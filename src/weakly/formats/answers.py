@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from .columns import normal, roles_of, sentence, suited
+from .columns import roles_of, sentence
+from .names import normal, suited
 from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
 from .plain import recordings_of, rows_of, times_of
 from .registry import Format

@@ -91,9 +91,9 @@ def parse(
     *,
     format: str | None,
     label: str | None,
-    columns: Mapping[str, str] | None,
-    on_error: str,
-    progress: bool,
+    columns: Mapping[str, str] | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
     answers: bool = False,
 ) -> tuple[list[Rows], list[str], int]:
     """What each file holds, what was noted, and how many broken rows were left out."""
@@ -121,14 +121,23 @@ def parse(
                 continue
             sums = found[-1].account
             skipped += sums["skipped"]
-            notes += source.notes
             lost = sums["rows"] - sum(sums[name] for name in FATES)
             if lost:
                 notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
+    notes += _noted(found)
     _tell_apart(found, notes)
     if not found:
         raise InvalidInput(f"none of the {len(files)} files could be read; the first: {notes[0] if notes else ''}")
     return found, notes, skipped
+
+
+def _noted(found: Sequence[Rows]) -> list[str]:
+    """What readers noted; what they say of several files alike stands once."""
+    alike: dict[str, list[str]] = {}
+    for source in (rows.source for rows in found):
+        for note in source.notes:
+            alike.setdefault(note.removeprefix(f"{source.name}: "), []).append(note)
+    return [many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike.values()]
 
 
 def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:

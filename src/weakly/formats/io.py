@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -80,19 +80,25 @@ def _tell(notes: Iterable[str], skipped: int) -> None:
         warnings.warn(f"{counted(skipped, 'broken row')} skipped", AssumptionWarning, stacklevel=4)
 
 
+class Options(TypedDict, total=False):
+    """What reading events and reading answers are told alike; :func:`read` says what each means."""
+
+    columns: Mapping[str, str] | None
+    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None
+    on_error: str
+    where: Mapping[str, str] | None
+    annotator: str | Sequence[str] | None
+    merge: Mapping[str, Sequence[str]] | None
+    progress: bool
+
+
 def read(
     path: Paths,
     format: str | None = None,
     label: str | None = None,
     *,
-    columns: Mapping[str, str] | None = None,
-    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
-    on_error: str = "raise",
-    where: Mapping[str, str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    merge: Mapping[str, Sequence[str]] | None = None,
     examined: pd.DataFrame | str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    **options: Unpack[Options],
 ) -> Events:
     """The events of annotation files, whatever tool wrote them; recordings without events are kept.
 
@@ -128,10 +134,9 @@ def read(
     ...     read(path)
     <Events: 1 events, 1 labels, 2 recordings>
     """
-    found, notes, skipped = parse(
-        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress
-    )
-    lengths, empty, idle = _known(found, recording_length, notes, on_error)
+    found, notes, skipped = parse(path, format=format, label=label, **_parsing(options))
+    where, on_error = options.get("where"), options.get("on_error", "raise")
+    lengths, empty, idle = _known(found, options.get("recording_length"), notes, on_error)
     account = account_of(found)
     for rows in found:
         if rows.weak:
@@ -155,7 +160,7 @@ def read(
     if examined is not None:
         events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
     _tell(notes, skipped)
-    chosen: Events = _selected(events, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Events = _selected(events, label, found, options)
     return chosen
 
 
@@ -193,11 +198,21 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
         )
 
 
-def _selected(result: Any, label: str | None, found: Sequence[Rows], **more: Any) -> Any:
+def _parsing(options: Options) -> dict[str, Any]:
+    """What of the options files are parsed by; refused, as Python does, where there is no option of such a name."""
+    unknown = next((name for name in options if name not in Options.__annotations__), None)
+    if unknown is not None:
+        known = ", ".join(Options.__annotations__)
+        raise TypeError(f"reading got an unexpected keyword argument {unknown!r}; there are {known}")
+    return {name: value for name, value in options.items() if name in ("columns", "on_error", "progress")}
+
+
+def _selected(result: Any, label: str | None, found: Sequence[Rows], options: Options) -> Any:
     """Only what was asked for; where the files name no class, all of them are of the one that was."""
     if label is not None and not len(result) and not result.labels:
         label = None
-    chosen = {name: value for name, value in more.items() if value}
+    asked = {name: options.get(name) for name in ("annotator", "where", "merge")}
+    chosen: dict[str, Any] = {name: value for name, value in asked.items() if value}
     if "where" in chosen:  # by the file's own names too
         there = result.to_frame().columns
         known = {old: new for rows in found for old, new in rows.aliases.items()}
@@ -234,17 +249,7 @@ def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None
 
 
 def read_answers(
-    path: Paths,
-    format: str | None = None,
-    label: str | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
-    on_error: str = "raise",
-    where: Mapping[str, str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    merge: Mapping[str, Sequence[str]] | None = None,
-    progress: bool = False,
+    path: Paths, format: str | None = None, label: str | None = None, **options: Unpack[Options]
 ) -> Answers:
     """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, how fast.
 
@@ -261,10 +266,9 @@ def read_answers(
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
     [1.0, nan]
     """
-    found, notes, skipped = parse(
-        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress, answers=True
-    )
-    lengths, empty, _ = _known(found, recording_length, notes, on_error)
+    found, notes, skipped = parse(path, format=format, label=label, answers=True, **_parsing(options))
+    where, length = options.get("where"), options.get("recording_length")
+    lengths, empty, _ = _known(found, length, notes, options.get("on_error", "raise"))
     for rows in found:
         if (
             not rows.weak
@@ -286,7 +290,7 @@ def read_answers(
     merged = merged_columns(found)
     names = merged["recording"]
     onset, offset = merged["onset"], merged["offset"]
-    if recording_length is not None:
+    if length is not None:
         known = [float(lengths.get(n, np.nan)) if isinstance(lengths, Mapping) else float(lengths) for n in names]
         merged["onset"] = np.where(np.isnan(offset) & ~np.isnan(known), 0.0, onset)
         merged["offset"] = np.where(np.isnan(offset), known, offset)
@@ -296,7 +300,7 @@ def read_answers(
     answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
     answers.source = Reading(sentences_of(found), tuple(notes), skipped, account_of(found))
     _tell(notes, skipped)
-    chosen: Answers = _selected(answers, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Answers = _selected(answers, label, found, options)
     return chosen
 
 

@@ -34,8 +34,8 @@ _SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
 FINDINGS = (
     "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
     "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
-    "unused column", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula", "almost the same",
-    "missing recording", "missing annotation", "not examined", "not annotated",
+    "unused column", "unknown columns", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula",
+    "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
 )  # fmt: skip
 
 
