@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ def save(path: Path, pieces: Iterable[str]) -> None:
     """Write the text, whole or not at all."""
     try:
         with atomic_write(path) as file:
-            for piece in pieces:
-                file.write(piece)
+            rest = iter(pieces)
+            while some := list(islice(rest, 200)):
+                file.write("".join(some))
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{path}: a name or label holds half a character ({error.object[error.start]!r})") from error
     except FileNotFoundError as error:
