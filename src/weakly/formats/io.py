@@ -20,6 +20,7 @@ from .output import as_answers, as_events
 from .registry import FORMATS, Format, named
 from .source import quoted
 from .table import Rows
+from .vocabulary import opposites
 
 
 def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -> tuple[Any, list[str], list[str]]:
@@ -109,7 +110,8 @@ def read(
     label : only the events of this class; in files that name no class, the class they are of.
     columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``; the
         recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``); ``rate`` is a column
-        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
+        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates;
+        ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings that it lists.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
         and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them;
@@ -159,9 +161,17 @@ def read(
     events.source = Reading(sentences_of(found), tuple(notes), skipped + late.get("late", 0), {**account, **late})
     if examined is not None:
         events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
+    elif (options.get("columns") or {}).get("annotator") == "@file":
+        events.examined = _listed_by(found)
     _tell(notes, skipped)
     chosen: Events = _selected(events, label, found, options)
     return chosen
+
+
+def _listed_by(found: Sequence[Rows]) -> pd.DataFrame:
+    """Who examined what, where each file is an annotator's: the recordings that it lists, empty ones too."""
+    pairs = [(n, rows.source.stem()) for rows in found for n in dict.fromkeys([*rows.data["recording"], *rows.empty])]
+    return pd.DataFrame(pairs, columns=["recording", "annotator"]).assign(onset=np.nan, offset=np.nan)
 
 
 def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
@@ -283,6 +293,8 @@ def read_answers(
             rows.keep(weak, why="boxes")
             rows.data["present"] = np.ones(len(rows))
         if not rows.weak:
+            _opposed(rows, notes)
+        if not rows.weak:
             raise InvalidInput(
                 f"{rows.source.name}: holds events with bounds and no answers about segments; they are strong labels "
                 "(read in Python, --strong of audit)"
@@ -302,6 +314,17 @@ def read_answers(
     _tell(notes, skipped)
     chosen: Answers = _selected(answers, label, found, options)
     return chosen
+
+
+def _opposed(rows: Rows, notes: list[str]) -> None:
+    """Make answers of spans whose labels are a class and its absence (crack, no_crack)."""
+    said = opposites(rows.data["label"])
+    if said:
+        pairs = sorted({name for name, _ in said.values()})
+        which = ", ".join(quoted(label) for label, (name, _) in sorted(said.items()) if name == pairs[0])
+        notes.append(f"{rows.source.name}: {which} are taken as answers about their spans: present and absent")
+        rows.data["present"] = np.array([said[label][1] for label in rows.data["label"]], dtype=np.float64)
+        rows.data["label"] = [said[label][0] for label in rows.data["label"]]
 
 
 def format_for(path: Path, *, answers: bool) -> Format:

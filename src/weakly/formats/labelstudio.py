@@ -27,7 +27,7 @@ from .output import count, losses, texts_of
 from .registry import Format
 from .source import Source
 from .table import Rows, lengths_agree
-from .vocabulary import answer_of, is_vocabulary, person_of
+from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
@@ -228,6 +228,8 @@ def answers(source: Source) -> Rows:
             offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
+    elif opposites(offered.get(_REGIONS, ())):
+        return read(source)  # each region is an answer about itself
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
     columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
                "answered")  # fmt: skip

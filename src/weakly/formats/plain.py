@@ -229,7 +229,7 @@ def _texts(values: Any) -> list[str]:
 def shared(values: list[str]) -> list[str]:
     """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
     known: dict[str, str] = {}
-    return [known.setdefault(value, value) for value in values]
+    return list(map(known.setdefault, values, values))
 
 
 def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
