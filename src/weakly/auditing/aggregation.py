@@ -178,7 +178,7 @@ def _expectation_maximisation(
     def maximise(present: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How often each annotator said what where the truth is absent and present; and their rates."""
         yes = np.bincount(cell, weights=present[task], minlength=2 * n_workers)
-        sums = np.stack((counts - yes, yes), axis=-1)
+        sums: NDArray[np.float64] = np.stack((counts - yes, yes), axis=-1, dtype=np.float64)
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
         errors = np.where(observed, np.maximum(sums.reshape(n_workers, 2, 2), _TINY), 0.0)
         found: NDArray[np.float64] = errors / errors.sum(axis=1, keepdims=True)
