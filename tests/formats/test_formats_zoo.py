@@ -4,6 +4,7 @@
 The files in ``data/zoo`` are ours, made after real ones of many authors.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -560,6 +561,22 @@ def test_whatever_the_recording_is_called_no_number_changes(tmp_path, name):
         return evaluate(read(path), segment_length=1.0, presence_criterion=0.5).to_frame()
 
     assert results(name).equals(results("recording"))
+
+
+def test_votes_for_each_choice_beside_all_votes(tmp_path):
+    path = tmp_path / "z.csv"
+    path.write_text("subject_id,workflow_id,choice,votes,total\n1,2,dog,3,5\n1,2,none,2,5\n7,2,dog,0,4\n")
+    found = read_answers(path)
+    assert found.reading.startswith("recording = subject_id (2), label = choice (2)")
+    said = found.to_frame().groupby(["recording", "label"])["present"].agg(["sum", "size"])
+    assert said.to_numpy().tolist() == [[3.0, 5], [2.0, 5], [0.0, 4]]
+
+
+def test_a_video_with_an_empty_list_and_no_subset_is_empty(tmp_path):
+    path = tmp_path / "v.json"
+    one = {"duration": 10, "subset": "val", "annotations": [{"segment": [1, 2], "label": "cut"}]}
+    path.write_text(json.dumps({"database": {"v1": one, "v2": {"duration": 5, "annotations": []}}}))
+    assert read(path).recordings["annotated"].tolist() == [True, True]
 
 
 ROWS = [("0.5", "1.0", "song"), ("1.5", "2.0", "call"), ("3.0", "3.5", "song"), ("4.0", "4.5", "call")]

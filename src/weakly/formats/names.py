@@ -57,7 +57,7 @@ NAMES: dict[str, str] = {
         action_label activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags
         category category_name kind description species_code ebird_code primary_label scientific_name speaker
         speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
-        espèce especie étiquette etiqueta bezeichnung soort value text sound name
+        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name
     """,
     "annotator": """
         annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller

@@ -109,7 +109,7 @@ def read_videos(source: Source) -> Rows:
         raise InvalidInput(f"{source.name}: JSON of no known kind: no videos with annotations")
     if not any(found.extra.get("subset", ())):
         found.extra.pop("subset", None)
-    held = {name for name, some in subsets.items() if not some} if any(subsets.values()) else set()
+    held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
     idle = [name for name, subset in empty.items() if subset in held]
     if idle:
         which = ", ".join(sorted(quoted(name) for name in held))
