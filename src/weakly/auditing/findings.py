@@ -239,6 +239,8 @@ def _rules(audit: Audit) -> list[Finding]:
     if len(table) == 0:
         return []
     best = table.iloc[0]
+    if np.isnan(best["present_if_met"] + best["present_if_not"]):
+        return []  # every segment satisfies it, or none
     like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
     tools = f" (the rule of {best['tools']})" if best["tools"] else ""
     if not explains(best):
