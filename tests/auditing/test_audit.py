@@ -636,6 +636,29 @@ def test_a_rule_that_most_labels_ignore_explains_nothing():
     assert "better than any share" not in words
 
 
+def test_clips_that_are_named_after_their_place_are_those_of_the_recording():
+    """What ``weakly answers`` writes as weak.tsv: a clip per segment, its times in its name."""
+    frame = pd.DataFrame({"recording": ["day"], "onset": [4.0], "offset": [5.0], "label": "dog"})
+    strong = wk.Events.from_frame(frame, recording_length={"day": 9.0})
+    said = pd.DataFrame({"recording": ["day_0.0_3.0.wav", "day_3.0_6.0.wav"], "label": "dog", "present": [0, 1]})
+    found = wk.audit(strong=strong, weak=wk.Answers.from_frame(said))
+    assert (found.metrics["dog"]["precision"], found.metrics["dog"]["event_recall"]) == (pytest.approx(1 / 3), 1.0)
+    assert any("clips whose names tell" in note for note in found.notes)
+
+
+def test_classes_are_joined_in_the_file_that_has_them(tmp_path, capsys):
+    from weakly.cli import main
+
+    strong, weak = tmp_path / "s.csv", tmp_path / "w.csv"
+    strong.write_text("recording,onset,offset,label,recording_length\na,1,2,wren,9\na,4,5,robin,9\n")
+    weak.write_text("recording,onset,offset,label,present\na,0,3,bird,1\na,3,6,bird,0\n")
+    command = ["audit", "--strong", str(strong), "--weak", str(weak), "--json", "--merge"]
+    assert main([*command, "bird=wren,robin"]) == 0
+    assert json.loads(capsys.readouterr().out)["quality"]["table"][0]["n_events"] == 2
+    assert main([*command, "bird=wren,owl"]) == 2
+    assert "no file has the class 'owl'; there are bird, robin, wren" in capsys.readouterr().err
+
+
 def test_estimates_do_not_need_an_audit():
     assert estimate_criterion([0.2, 0.4, 0.6, 0.8] * 5, present=[0, 0, 1, 1] * 5).presence_criterion == pytest.approx(
         0.5
