@@ -654,7 +654,7 @@ def test_classes_are_joined_in_the_file_that_has_them(tmp_path, capsys):
     weak.write_text("recording,onset,offset,label,present\na,0,3,bird,1\na,3,6,bird,0\n")
     command = ["audit", "--strong", str(strong), "--weak", str(weak), "--json", "--merge"]
     assert main([*command, "bird=wren,robin"]) == 0
-    assert json.loads(capsys.readouterr().out)["quality"]["table"][0]["n_events"] == 2
+    assert json.loads(capsys.readouterr().out)["card"]["labels"]["n_all_events"] == 2
     assert main([*command, "bird=wren,owl"]) == 2
     assert "no file has the class 'owl'; there are bird, robin, wren" in capsys.readouterr().err
 
