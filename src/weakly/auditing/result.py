@@ -302,10 +302,15 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
     words = {"event_seconds": "seconds of event in the segment", "coverage": "share of the segment that is event"}
     ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="P(present)")
     if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
-        ax.set_xscale("symlog", linthresh=float(x[x > 0].min()))
+        least = float(x[x > 0].min())
+        ax.set_xscale("symlog", linthresh=least)
+        ax.set_xlim(-0.2 * least, 1.3 * float(x.max()))
+        steps = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(x.max())) + 1)
+        ax.set_xticks([0.0, *steps], [f"{step:g}" for step in (0, *steps)])
     name = label.replace("$", r"\$")
     ax.set_title("all classes" if label == "all" else name if len(name) < 50 else name[:47] + "...", fontsize=10)
-    ax.legend(loc="lower right", fontsize=8)
+    low = len(met) > 0 and float(met["present"].iloc[-1]) < 0.5
+    ax.legend(loc="upper left" if low else "lower right", fontsize=8)
 
 
 def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
