@@ -153,12 +153,55 @@ def test_events_frames_and_samples_agree(world):
     frame = events.to_frame()
     assert len(frame) > 3
     assert (frame["confidence"] > 0.5).all()
-    assert (frame["onset_low"] <= frame["onset"]).all()
-    assert (frame["offset_high"] >= frame["offset"]).all()
+    assert (frame["onset_low"] <= frame["onset_high"]).all()
+    assert (frame["offset_low"] <= frame["offset_high"]).all()
     assert len(events.recordings) == 6
     drawn = found.sample(400, rng=1)
     assert len(drawn) / 400 == pytest.approx(found.summary["n_events"].sum(), rel=0.05)
     assert json.loads(json.dumps(found.to_dict()))["overall"][0]["n_recordings"] == 6
+
+
+def test_ends_of_posterior_events_hold_the_true_ones(world):
+    """The event under way at the peak: its true onset and offset lie in their intervals as often as they should."""
+    rng, made = world
+    said = answers(rng, made, widths=(0.5,), length=60.0, noise=0.03)
+    who = wk.Annotator(guess_rate=0.03, lapse_rate=0.03)
+    found = wk.infer(said, lengths=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
+    inside, widths = [], []
+    frame = found.events(rng=1).to_frame()
+    for row in frame.itertuples():
+        middle = (row.onset_high + row.offset_low) / 2 if row.onset_high < row.offset_low else row.onset
+        for a, b in made[int(row.recording[1:])]:
+            if a <= middle < b:
+                inside.append([row.onset_low - 0.05 <= a <= row.onset_high + 0.05,
+                               row.offset_low - 0.05 <= b <= row.offset_high + 0.05])  # fmt: skip
+                widths.append(row.onset_high - row.onset_low)
+    assert len(inside) > 80
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.04)
+    assert np.median(widths) < 1.5  # and they tell something
+
+
+def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
+    """Events that end with a recording of 6 s are cut, though the pilot does not say that it ends there."""
+    rows = [("a", 1.0, 2.0), ("a", 4.0, 6.0), ("b", 3.0, 5.0)]
+    pilot = pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="owl")
+    two = pd.concat([BASE, BASE.assign(recording="b")])
+    how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
+    told = wk.infer(two, lengths=wk.Events.from_frame(pilot, recording_length=6.0), **how)
+    untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)
+    whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 2.0, 2.0]), **how)
+    pd.testing.assert_frame_equal(told.summary, untold.summary)
+    assert told.parts["owl"].renewal.lengths.mean != whole.parts["owl"].renewal.lengths.mean
+
+
+def test_an_estimate_lies_in_its_interval():
+    """Recordings in which hardly anything can be: all drawn timelines are empty, and the expected time is not none."""
+    quiet = answers(np.random.default_rng(0), [np.empty((0, 2))] * 3, widths=(3.0,), length=60.0)
+    found = wk.infer(quiet, lengths=1.0, presence_criterion=0.5, event_rate=0.001, rng=0).summary
+    for word in ("n_events", "event_seconds", "event_rate"):
+        low, high = zip(*found[f"{word}_ci"])
+        assert (np.array(low) <= found[word]).all()
+        assert (found[word] <= np.array(high)).all()
 
 
 def test_training_rates_match_the_truth(world, tmp_path):
@@ -210,6 +253,7 @@ BASE = pd.DataFrame(
         ({}, {"rule": "seconds:1", "presence_criterion": 0.5}, "give one of presence_criterion, rule"),
         ({"onset": [0.0, 0.0], "offset": [3.0, 3.0]}, {"presence_criterion": 0.5}, r"owl, recording 'a': no timeline"),
         ({}, {"step": -1.0}, "step must be > 0"),
+        ({}, {"step": 100.0}, "step must be at most the shortest segment, 3 s"),
         ({}, {"unlisted": "no"}, "unlisted must be one of"),
         ({}, {"label": "dog"}, "label must be one of 'owl'"),
     ],

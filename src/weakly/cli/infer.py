@@ -73,7 +73,9 @@ def infer(
     from ..inference import infer as make
     from ..inference.result import flat
     from ..lengths import Lengths
+    from ..symbols import check
 
+    check("event_fraction", threshold, called="threshold")
     if event_length is not None and pilot:
         raise InvalidInput("give --event-length or --pilot, not both")
     # Seconds stand in where the answers give no length; a file's lengths are the recordings' own.
@@ -119,17 +121,17 @@ def infer(
         say("")
         print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
         if len(made.summary) > len(made.overall):
-            say("\nPer recording (all of them in --out, --json or --report):")
-            print_table(flat(made.summary).head(10))
+            say("\nThe recordings with the most event seconds (all of them in --out, --json or --report):")
+            print_table(flat(made.summary).nlargest(10, "event_seconds"))
     if training is not None:
         wrote(*made.training().write(training))
     if out is not None:
-        _save(made, out, threshold)
+        _save(made, out, threshold, seed)
     if report is not None:
         wrote(made.report(report, command=command_line()))
 
 
-def _save(made: Any, out: Path, threshold: float) -> None:
+def _save(made: Any, out: Path, threshold: float, seed: int) -> None:
     from .. import plot
     from ..files import atomic_write
     from ..inference.result import flat
@@ -138,7 +140,7 @@ def _save(made: Any, out: Path, threshold: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     paths = plot.save(made.plot().figure, out / "timeline")
     tables = {"recordings": flat(made.summary), "overall": flat(made.overall), "estimates": flat(made.estimates)}
-    tables |= {"active": made.active, "events": made.events(threshold).to_frame()}
+    tables |= {"active": made.active, "events": made.events(threshold, rng=seed).to_frame()}
     for name, table in tables.items():
         with atomic_write(out / f"{name}.csv") as file:
             file.write(table.to_csv(index=False))

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,13 +89,14 @@ def infer(
     generator = np.random.default_rng(rng)
     patterns, notes = _patterns(given, label, unlisted, recording_length)
     every = np.concatenate([p.segments for part in patterns.values() for p in part])
-    laws = {name: _law(lengths, name) for name in patterns}
+    heard = {name: p.length for part in patterns.values() for p in part for name in p.recordings}
+    laws = {name: _law(lengths, name, heard) for name in patterns}
     seconds = _seconds(who)
     if step is None:
         step = min(choose_step(every, law, seconds) for law in laws.values())
     step = float(check("event_length", step, called="step"))
     for law in laws.values():
-        _warn_coarse(step, every, law, seconds)
+        _check_step(step, every, law, seconds)
     order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
     found: dict[float | None, dict[str, Part]] = {}
     with threads(executor) as pool:
@@ -128,11 +129,13 @@ def infer(
     return Inference(found[best], settings, best, weights, others, interval, tuple(notes))
 
 
-def _law(lengths: Any, label: str) -> Lengths | None:
-    """The law of one class."""
+def _law(lengths: Any, label: str, heard: Mapping[str, float]) -> Lengths | None:
+    """The law of one class; ``heard`` are lengths of recordings, for strong annotations that do not tell them."""
     if isinstance(lengths, Events):
-        known = lengths.recordings["length"].notna()[lengths.known_extents.index].to_numpy()
-        return heard_lengths(lengths.timelines(label), ends_known=known)
+        lines, names = lengths.timelines(label), lengths.known_extents.index
+        ends = lengths.recordings["length"][names].fillna(names.to_series().map(heard)).to_numpy(np.float64)
+        known = ~np.isnan(ends)
+        return heard_lengths(replace(lines, lengths=np.where(known, ends, lines.lengths)), ends_known=known)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
@@ -178,8 +181,13 @@ def _seconds(who: Any) -> float | None:
     return min((value for one in people if isinstance(one, Hearing) for value in one.seconds), default=None)
 
 
-def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
+def _check_step(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
+    """Refuse a step that is longer than a segment; warn of a coarse one."""
     shortest = float((segments[:, 1] - segments[:, 0]).min())
+    if step > shortest * (1 + 1e-9):
+        raise InvalidInput(
+            f"step must be at most the shortest segment, {shortest:g} s, and better a fifth; got {step:g} s"
+        )
     limits = [("segment", shortest / 2)]
     if law is not None:
         limits.append(("event (the shorter half)", float(law.quantile(0.5)) / 2))
@@ -218,11 +226,11 @@ def _patterns(
     if unlisted == "absent":
         frame = _fill(frame, answers, lengths)
     found: dict[str, list[_Pattern]] = {}
+    only: list[str] = []  # classes without an absent answer
     for name in names:
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
-            text = f"{name}: every answer is present; if files list only what was heard, say unlisted='absent'"
-            warnings.warn(text, AssumptionWarning, stacklevel=3)
+            only.append(name)
         groups: dict[Any, list[str]] = {}
         content: dict[Any, Any] = {}
         for recording, part in rows.groupby("recording", sort=False):
@@ -238,6 +246,10 @@ def _patterns(
         ]
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
+    if only:
+        words = only[0] if len(only) == 1 else f"{len(only)} classes ({', '.join(only[:3])}, ...)"
+        text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
+        warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
     return found, notes
 
 

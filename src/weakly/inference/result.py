@@ -17,7 +17,7 @@ from ..intervals import duration, merge
 from ..results import counted, plain
 from ..symbols import check, choice
 from .estimate import Fit
-from .posterior import prepare
+from .posterior import Posterior, prepare
 from .renewal import Array, Mixed, Renewal
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _row(n_events: float, seconds: float, events: Array, times: Array, length: f
     draws = {"n_events": events, "event_seconds": times, "event_rate": events / length}
     made: dict[str, Any] = {}
     for word in _WORDS:
-        low, high = np.quantile(draws[word], [0.025, 0.975], method="weibull")
-        made |= {word: float(found[word]), f"{word}_ci": (float(low), float(high))}
+        low, high = np.quantile(draws[word], [0.025, 0.975], method="weibull")  # of few events, all may be none
+        made |= {word: float(found[word]), f"{word}_ci": (float(min(low, found[word])), float(max(high, found[word])))}
     return made
 
 
@@ -279,24 +279,34 @@ class Inference:
                 )
         return said
 
-    def events(self, threshold: float = 0.5) -> Events:
+    def events(self, threshold: float = 0.5, *, draws: int = 400, rng: Any = None) -> Events:
         """The time above a threshold as events: the labels with the least expected wrong time at .5.
 
-        Columns beside the usual: confidence (mean P(active)), and onset_low, onset_high, offset_low, offset_high, where
-        P(active) passes 5 and 95 % of its peak on either side. Segments much longer than events leave no step above .5.
+        Columns beside the usual: confidence (mean P(active)), and onset_low, onset_high, offset_low, offset_high: 95 %
+        intervals of both ends of the event that is under way where P(active) is highest, from timelines drawn.
+        Segments much longer than events leave no step above .5.
         """
-        cut = float(check("event_fraction", threshold, called="threshold"))
+        cut, generator = float(check("event_fraction", threshold, called="threshold")), np.random.default_rng(rng)
         rows, lengths = [], {}
         for part in self.parts.values():
             for one in part.heard:
                 lengths[one.recording] = one.length
-                edges = one.edges(part.renewal.step)
                 above = np.concatenate(([False], one.active > cut, [False]))
                 starts, stops = np.flatnonzero(above[1:] & ~above[:-1]), np.flatnonzero(above[:-1] & ~above[1:])
-                for a, b in zip(starts.tolist(), stops.tolist()):
-                    rows.append({"recording": one.recording, "label": part.label, **_event(one.active, edges, a, b)})
+                if len(starts):
+                    edges, drawn = one.edges(part.renewal.step), self._posterior(part, one).draw(draws, generator)[1:]
+                    for a, b in zip(starts.tolist(), stops.tolist()):
+                        found = _event(one.active, edges, a, b, *drawn)
+                        rows.append({"recording": one.recording, "label": part.label, **found})
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *_ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
+
+    def _posterior(self, part: Part, one: Heard) -> Posterior:
+        ready = prepare(
+            one.segments, one.present, renewal=part.renewal, recording_length=one.length,
+            annotator=part.annotator, annotators=one.annotators,
+        )  # fmt: skip
+        return ready.posterior(part.renewal)
 
     def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
         """n whole timelines of every recording: recording, label, sample, onset, offset."""
@@ -304,11 +314,7 @@ class Inference:
         tables = []
         for part in self.parts.values():
             for one in part.heard:
-                ready = prepare(
-                    one.segments, one.present, renewal=part.renewal, recording_length=one.length,
-                    annotator=part.annotator, annotators=one.annotators,
-                )  # fmt: skip
-                drawn = ready.posterior(part.renewal).sample(n, rng=generator)
+                drawn = self._posterior(part, one).sample(n, rng=generator)
                 drawn.insert(0, "recording", one.recording)
                 drawn.insert(1, "label", part.label)
                 tables.append(drawn)
@@ -327,11 +333,11 @@ class Inference:
         return dict(plain({"settings": settings, "sentences": self.sentences(), **tables}))
 
     def find(self, recording: str | None = None, label: str | None = None) -> tuple[Part, Heard]:
-        """One recording of one class; left out, the first class, and its recording with the most present answers."""
+        """One recording of one class; left out, the first class, and the recording in which most answers differ."""
         name = next(iter(self.parts)) if label is None else choice("label", label, tuple(self.parts))
         part = self.parts[name]
         if recording is None:
-            return part, max(part.heard, key=lambda one: float((one.present == 1).sum()))
+            return part, max(part.heard, key=lambda one: (min(_said(one)), _said(one)[0]))
         found = [one for one in part.heard if one.recording == recording]
         if not found:
             raise InvalidInput(f"there are no answers about {name} in recording {recording!r}")
@@ -384,6 +390,11 @@ class Inference:
         return page.write(path)
 
 
+def _said(one: Heard) -> tuple[int, int]:
+    """How many answers are present and absent."""
+    return int((one.present == 1).sum()), int((one.present == 0).sum())
+
+
 def _apart(one: Heard) -> int:
     """How many segments of a recording lie side by side."""
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
@@ -392,26 +403,14 @@ def _apart(one: Heard) -> int:
 _ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 
-def _event(active: Array, edges: Array, a: int, b: int) -> dict[str, float]:
-    """One stretch above the threshold, with where P(active) passes 5 and 95 % of its peak on either side."""
+def _event(active: Array, edges: Array, a: int, b: int, onset: Array, offset: Array) -> dict[str, float]:
+    """One stretch above the threshold, with the ends of the drawn events that are under way at its peak."""
     peak = a + int(np.argmax(active[a:b]))
-    top = float(active[peak])
-
-    def passes(share: float, way: int) -> float:
-        k = peak
-        while 0 <= k + way < len(active) and active[k + way] > share * top:
-            k += way
-        return float(edges[k] if way < 0 else edges[k + 1])
-
-    return {
-        "onset": float(edges[a]),
-        "offset": float(edges[b]),
-        "confidence": float(active[a:b].mean()),
-        "onset_low": passes(0.05, -1),
-        "onset_high": passes(0.95, -1),
-        "offset_low": passes(0.95, 1),
-        "offset_high": passes(0.05, 1),
-    }
+    middle = (edges[peak] + edges[peak + 1]) / 2
+    there = (onset <= middle) & (offset > middle)
+    ends = [np.quantile(x[there], [0.025, 0.975]) if there.any() else edges[[a, b]] for x in (onset, offset)]
+    found = {"onset": edges[a], "offset": edges[b], "confidence": active[a:b].mean()}
+    return {name: float(x) for name, x in (found | dict(zip(_ENDS, np.concatenate(ends)))).items()}
 
 
 def _layers(segments: Array) -> list[list[int]]:
