@@ -10,6 +10,7 @@ import typer
 from ..errors import InvalidInput
 from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, print_json, print_table, say, wrote
+from .common import columns as line_width
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
 
@@ -71,7 +72,7 @@ def infer(
     from ..annotator import Annotator
     from ..formats import read, read_answers
     from ..inference import infer as make
-    from ..inference.result import flat
+    from ..inference.result import flat, worded
     from ..lengths import Lengths
     from ..symbols import check
 
@@ -119,10 +120,11 @@ def infer(
         for text in made.sentences():
             say(text)
         say("")
-        print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
+        words = flat if line_width() is None else worded
+        print_table(words(made.overall).drop(columns="log_likelihood", errors="ignore").head(_MOST))
         if len(made.summary) > len(made.overall):
             say("\nThe recordings with the most event seconds (all of them in --out, --json or --report):")
-            print_table(flat(made.summary).nlargest(10, "event_seconds"))
+            print_table(words(made.summary).nlargest(10, "event_seconds"))
     if training is not None:
         wrote(*made.training().write(training))
     if out is not None:

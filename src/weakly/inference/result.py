@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 #: The criteria that stand for an unknown one.
 CRITERIA = (0.3, 0.5, 0.7)
 _WORDS = ("n_events", "event_seconds", "event_rate")
+#: Words of a result's tables as people read them: totals of recordings, and rates of what is heard or starts.
+_COLUMNS = {"n_recordings": "recordings", "n_events": "events", "event_rate": "events_per_second"}
+_QUANTITIES = {
+    "event_rate": "events that start per second",
+    "mean_length": "mean length (s)",
+    "median_length": "median length (s)",
+    "rate_variation": "variation of rates (sd / mean)",
+    "presence_criterion": "presence criterion",
+}
 _SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
 
 
@@ -53,7 +62,7 @@ class Heard:
 
     def edges(self, step: float) -> Array:
         """The ends of the steps in seconds."""
-        ends: Array = step * np.arange(len(self.active) + 1, dtype=np.float64)
+        ends: Array = np.round(step * np.arange(len(self.active) + 1, dtype=np.float64), 9)
         ends[-1] = self.length
         return ends
 
@@ -361,7 +370,7 @@ class Inference:
         for k, layer in enumerate(_layers(one.segments)):
             rows["answers" if k == 0 else f"answers {k + 1}"] = (one.segments[layer], [colours[j] for j in layer])
         rows["painted"] = (one.painted, plot.PRESENT)
-        rows["P(active)"] = (np.empty((0, 2)), plot.EVENT)
+        rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
         edges = one.edges(part.renewal.step)
         ax.fill_between(
@@ -377,12 +386,16 @@ class Inference:
         page = Report("From answers back to events")
         for k, text in enumerate(self.sentences()):
             page = page.answer(text) if k < len(self.parts) else page.text(text)
-        page.heading("Overall").table(flat(self.overall)).heading("Given and estimated").table(flat(self.estimates))
-        page.heading("A timeline")
+        page.heading("Overall").table(worded(self.overall)).heading("Given and estimated")
+        page.table(flat(self.estimates).replace({"quantity": _QUANTITIES}))
+        page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
             ax = self.plot(label=label)
-            page.figure(ax.figure, f"{label}: answers, the painted label and P(active)")
-        page.heading("Recordings").table(flat(self.summary.head(500)))
+            page.figure(
+                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they paint, and P(active)"
+            )
+        page.heading("Recordings, those with the most event seconds first")
+        page.table(worded(self.summary.sort_values("event_seconds", ascending=False, kind="stable").head(500)))
         if len(self.summary) > 500:
             page.text(f"{counted(len(self.summary) - 500, 'row')} more are in --out and --json", small=True)
         if command:
@@ -424,6 +437,12 @@ def _layers(segments: Array) -> list[list[int]]:
         else:
             layers.append([j])
     return layers[:4]
+
+
+def worded(frame: pd.DataFrame) -> pd.DataFrame:
+    """The flat table with the words that people read: these are totals, no events per recording."""
+    names = {f"{a}{end}": f"{b}{end}" for a, b in _COLUMNS.items() for end in ("", "_low", "_high")}
+    return flat(frame).drop(columns="log_likelihood", errors="ignore").rename(columns=names)
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
