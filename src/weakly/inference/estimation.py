@@ -144,21 +144,37 @@ def _law(lengths: Any, label: str, heard: Mapping[str, float]) -> Lengths | None
 
 
 def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
-    """The law of lengths of annotated events, of which the ends of recordings cut some: Kaplan and Meier's law of
-    those whose beginning is heard; as they are where no event is heard whole."""
+    r"""The law of lengths of annotated events of which the ends of recordings cut some, by maximum likelihood.
+
+    A recording is a window into a process that has gone on for long: an event that began before it is met in proportion
+    to its length, and its heard part has the density :math:`S(l) / \mu` (Vardi 1989); one that the end cuts,
+    :math:`S(l)`; one that fills a recording of w seconds, :math:`\int_w^\infty S / \mu`. With :math:`c_j` the expected
+    number of events of length :math:`x_j` (the E step), n events that begin inside and m before,
+    :math:`p_j \propto c_j / (n + m x_j / \mu)`. What fills a recording is taken to last half as long again at most.
+    """
     lengths = np.ptp(lines.bounds, axis=1)
     known = np.broadcast_to(ends_known, (len(lines),))[lines.owner]
-    cut = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
-    begun = lines.bounds[:, 0] > 1e-6
-    if not (begun & ~cut).any() or not (cut | ~begun).any():
+    late = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
+    early = lines.bounds[:, 0] <= 1e-6
+    if not (early | late).any() or not (~early & ~late).any():
         return Lengths.sample(lengths)
-    values, place = np.unique(lengths[begun], return_inverse=True)
-    ended = np.bincount(place, weights=~cut[begun], minlength=len(values))
-    at_risk = np.cumsum(np.bincount(place, minlength=len(values))[::-1])[::-1]
-    left = np.cumprod(1 - ended / at_risk)
-    weights = -np.diff(left, prepend=1.0)
-    weights[-1] += left[-1]  # what is cut beyond the longest is taken to end there
-    return Lengths.sample(values, weights=weights, name=f"sample of {len(lengths)}")
+    part, through = lengths[early ^ late], lengths[early & late]
+    x = np.unique(np.concatenate((lengths[~(early & late)], 1.5 * through)))
+    ended = np.bincount(np.searchsorted(x, lengths[~early & ~late]), minlength=len(x))
+    at, past = np.searchsorted(x, part), np.searchsorted(x, through, side="right")
+    p = np.full(len(x), 1 / len(x))
+    for _ in range(1000):
+        tail, first = (np.cumsum(values[::-1])[::-1] for values in (p, p * x))
+        counts = ended + p * np.cumsum(np.bincount(at, 1 / tail[at], minlength=len(x)))
+        share = 1 / (first[past] - through * tail[past])
+        sums = [np.cumsum(np.bincount(past, weights, minlength=len(x))) for weights in (share, share * through)]
+        counts += p * (x * sums[0] - sums[1])
+        new = counts / ((~early).sum() + early.sum() * x / first[0])
+        new /= new.sum()
+        moved, p = float(np.abs(new - p).sum()), new
+        if moved < 1e-7:
+            break
+    return Lengths.sample(x[p > 0], weights=p[p > 0], name=f"sample of {len(lengths)}")
 
 
 def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
