@@ -163,9 +163,9 @@ def test_events_frames_and_samples_agree(world):
 
 def test_ends_of_posterior_events_hold_the_true_ones(world):
     """The event under way at the peak: its true onset and offset lie in their intervals as often as they should."""
-    rng, made = world
-    said = answers(rng, made, widths=(0.5,), length=60.0, noise=0.03)
-    who = wk.Annotator(guess_rate=0.03, lapse_rate=0.03)
+    _, made = world
+    said = answers(np.random.default_rng(8), made, widths=(0.5,), length=60.0, criterion=0.2, noise=0.03)
+    who = wk.Annotator(presence_criterion=0.2, guess_rate=0.03, lapse_rate=0.03)
     found = wk.infer(said, lengths=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
     inside, widths = [], []
     frame = found.events(rng=1).to_frame()
@@ -183,13 +183,13 @@ def test_ends_of_posterior_events_hold_the_true_ones(world):
 
 def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
     """Events that end with a recording of 6 s are cut, though the pilot does not say that it ends there."""
-    rows = [("a", 1.0, 2.0), ("a", 4.0, 6.0), ("b", 3.0, 5.0)]
+    rows = [("a", 1.0, 2.0), ("a", 4.5, 6.0), ("b", 3.0, 5.5)]
     pilot = pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="owl")
     two = pd.concat([BASE, BASE.assign(recording="b")])
     how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
     told = wk.infer(two, lengths=wk.Events.from_frame(pilot, recording_length=6.0), **how)
     untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)
-    whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 2.0, 2.0]), **how)
+    whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 1.5, 2.5]), **how)
     pd.testing.assert_frame_equal(told.summary, untold.summary)
     assert told.parts["owl"].renewal.lengths.mean != whole.parts["owl"].renewal.lengths.mean
 
@@ -261,6 +261,16 @@ BASE = pd.DataFrame(
 def test_what_is_refused(change, how, message):
     with pytest.raises(InvalidInput, match=message):
         wk.infer(BASE.assign(**change), **{"lengths": 1.0, "recording_length": None, **how})
+
+
+def test_a_sliver_at_the_end_does_not_set_the_step():
+    """A recording of 6.01 s in clips of 3 s: the last one of 10 ms asks for no steps of 2 ms."""
+    sliver = BASE.iloc[:1].assign(onset=6.0, offset=6.01, present=0.0)
+    how = {"lengths": 1.0, "presence_criterion": 0.5, "event_rate": 0.1, "rng": 0}
+    found = wk.infer(pd.concat([BASE, sliver]), **how)
+    plain = wk.infer(BASE, **how)
+    assert found.settings["step"] == plain.settings["step"]
+    assert found.overall["event_seconds"][0] == pytest.approx(plain.overall["event_seconds"][0], abs=0.05)
 
 
 def test_no_answers_at_all():

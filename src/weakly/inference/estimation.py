@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -88,7 +88,7 @@ def infer(
     who = _who(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
     patterns, notes = _patterns(given, label, unlisted, recording_length)
-    every = np.concatenate([p.segments for part in patterns.values() for p in part])
+    every = _whole(patterns.values())
     heard = {name: p.length for part in patterns.values() for p in part for name in p.recordings}
     laws = {name: _law(lengths, name, heard) for name in patterns}
     seconds = _seconds(who)
@@ -197,6 +197,16 @@ def _seconds(who: Any) -> float | None:
     return min((value for one in people if isinstance(one, Hearing) for value in one.seconds), default=None)
 
 
+def _whole(parts: Iterable[Sequence[_Pattern]]) -> Array:
+    """All segments but slivers: those that an end of the recording cuts to less than half of the usual length."""
+    patterns = [p for part in parts for p in part]
+    every = np.concatenate([p.segments for p in patterns])
+    ends = np.repeat([p.length for p in patterns], [len(p.segments) for p in patterns])
+    widths = every[:, 1] - every[:, 0]
+    outer = (every[:, 0] <= 1e-6) | (every[:, 1] >= ends - 1e-6)
+    return every[~(outer & (widths < np.median(widths) / 2))]
+
+
 def _check_step(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
     """Refuse a step that is longer than a segment; warn of a coarse one."""
     shortest = float((segments[:, 1] - segments[:, 0]).min())
@@ -247,19 +257,7 @@ def _patterns(
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
             only.append(name)
-        groups: dict[Any, list[str]] = {}
-        content: dict[Any, Any] = {}
-        for recording, part in rows.groupby("recording", sort=False):
-            part = part.sort_values(["onset", "offset", "annotator"], kind="stable")
-            spans, said = part[["onset", "offset"]].to_numpy(np.float64), part["present"].to_numpy(np.float64)
-            people, length = tuple(part["annotator"]), float(lengths[str(recording)])
-            key = (spans.tobytes(), said.tobytes(), people, length)
-            groups.setdefault(key, []).append(str(recording))
-            content[key] = (spans, said, people, length)
-        found[name] = [
-            _Pattern(spans, said, people, length, tuple(groups[key]))
-            for key, (spans, said, people, length) in content.items()
-        ]
+        found[name] = groups = _alike(rows, lengths)
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
@@ -267,6 +265,23 @@ def _patterns(
         text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
         warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
     return found, notes
+
+
+def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[_Pattern]:
+    """The answers of one class by recording, those with the same answers together."""
+    codes, names = pd.factorize(rows["recording"])
+    spans, said = rows[["onset", "offset"]].to_numpy(np.float64), rows["present"].to_numpy(np.float64)
+    people = rows["annotator"].to_numpy(object)
+    order = np.lexsort((pd.factorize(people, sort=True)[0], spans[:, 1], spans[:, 0], codes))
+    spans, said, people = spans[order], said[order], people[order]
+    ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
+    groups: dict[Any, list[str]] = {}
+    content: dict[Any, Any] = {}
+    for recording, a, b in zip(map(str, names), ends, ends[1:]):
+        key = (spans[a:b].tobytes(), said[a:b].tobytes(), tuple(people[a:b]), lengths[recording])
+        groups.setdefault(key, []).append(recording)
+        content.setdefault(key, (spans[a:b], said[a:b]))
+    return [_Pattern(*content[key], key[2], key[3], tuple(names)) for key, names in groups.items()]
 
 
 def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tuple[dict[str, float], list[str]]:

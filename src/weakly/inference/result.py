@@ -111,13 +111,31 @@ class Part:
 
 
 def _row(n_events: float, seconds: float, events: Array, times: Array, length: float) -> dict[str, Any]:
+    """Events, seconds and rate, each with its interval."""
+    return _rows(*(np.array([value]) for value in (n_events, seconds)), events[None], times[None], np.array([length]))[
+        0
+    ]
+
+
+def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: Array) -> list[dict[str, Any]]:
+    """The same for many recordings: what is expected, and what was drawn as (recordings, draws)."""
     found = {"n_events": n_events, "event_seconds": seconds, "event_rate": n_events / length}
-    draws = {"n_events": events, "event_seconds": times, "event_rate": events / length}
-    made: dict[str, Any] = {}
-    for word in _WORDS:
-        low, high = np.quantile(draws[word], [0.025, 0.975], method="weibull")  # of few events, all may be none
-        made |= {word: float(found[word]), f"{word}_ci": (float(min(low, found[word])), float(max(high, found[word])))}
-    return made
+    ends = {}
+    for word, drawn in (("n_events", events), ("event_seconds", times)):
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=1, method="weibull")  # of few events, all may be none
+        ends[word] = np.minimum(low, found[word]), np.maximum(high, found[word])
+    ends["event_rate"] = ends["n_events"][0] / length, ends["n_events"][1] / length
+    return [
+        {
+            name: value
+            for word in _WORDS
+            for name, value in (
+                (word, float(found[word][k])),
+                (f"{word}_ci", (float(ends[word][0][k]), float(ends[word][1][k]))),
+            )
+        }
+        for k in range(len(length))
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +169,11 @@ class Inference:
         """One row per recording and class: expected events, event seconds and rate, with intervals."""
         rows = []
         for part in self.parts.values():
-            for one in part.heard:
-                found = _row(one.n_events, one.event_seconds, one.n_events_draws, one.event_seconds_draws, one.length)
+            columns = zip(
+                *((one.n_events, one.event_seconds, one.n_events_draws, one.event_seconds_draws, one.length)
+                  for one in part.heard)
+            )  # fmt: skip
+            for one, found in zip(part.heard, _rows(*(np.array(column) for column in columns))):
                 painted = duration(one.painted)
                 rows.append({"recording": one.recording, "label": part.label, **found, "painted_seconds": painted})
         return pd.DataFrame(rows)
@@ -252,7 +273,7 @@ class Inference:
 
     def caveats(self) -> list[str]:
         """What these answers cannot tell."""
-        said = []
+        said, alone = [], []
         for label, part in self.parts.items():
             if part.fit is not None and part.fit.family.lengths is None:
                 rows = self.estimates[(self.estimates["label"] == label)].set_index("quantity")
@@ -270,10 +291,12 @@ class Inference:
                 spread = float(np.exp(part.fit.theta[-1]))
                 said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
             elif part.fit is not None and len(part.heard) > 1 and np.mean([_apart(one) for one in part.heard]) < 1.5:
-                said.append(
-                    f"{label}: with one segment per recording nothing tells whether recordings differ in their rate; "
-                    "if they do, those that are present hold more events than is said here"
-                )
+                alone.append(label)
+        if alone:
+            said.append(
+                f"{', '.join(alone)}: with one segment per recording nothing tells whether recordings differ in their "
+                "rate; if they do, those that are present hold more events than is said here"
+            )
         if self.criterion_weights:
             if self.criterion_ci is not None:
                 low, high = self.criterion_ci
