@@ -180,12 +180,6 @@ def damage(datasets: int = 3, *, seed: int = 0) -> pd.DataFrame:
 # --- real sets -----------------------------------------------------------------------------------------------------
 
 
-def _one_label(events: wk.Events, label: str) -> wk.Events:
-    return wk.Events.from_frame(
-        events.to_frame().assign(label=label), recording_length=events.extents.to_dict(), recordings=events.recordings
-    )
-
-
 def strong_sets(folder: Path) -> Any:
     """Name, events and label of each set."""
     desed = wk.read(folder / "desed/validation.tsv", recording_length=10.0, on_error="clip")
@@ -193,15 +187,13 @@ def strong_sets(folder: Path) -> Any:
     birds = wk.read(folder / "powdermill_raven", recording_length=300.0, on_error="clip")
     yield from (("powdermill", birds, label) for label in ("EATO", "BTNW"))
     voices = wk.read(folder / "voxconverse/dev.rttm")
-    table = voices.to_frame().assign(seconds=lambda t: t["offset"] - t["onset"])
+    ends = voices.extents[voices.extents < 180].to_dict()  # 81 of 216 recordings: long ones take long
+    table = voices.to_frame().query("recording in @ends").assign(seconds=lambda t: t["offset"] - t["onset"])
     total = table.groupby(["recording", "label"], as_index=False)["seconds"].sum().sort_values("seconds")
     main = total.groupby("recording").tail(1)[["recording", "label"]]
-    yield "voxconverse", _one_label(voices, "speech of anybody"), "speech of anybody"
-    kept = wk.Events.from_frame(
-        table.merge(main, on=["recording", "label"]).assign(label="main speaker").drop(columns="seconds"),
-        recording_length=voices.extents.to_dict(),
-    )
-    yield "voxconverse", kept, "main speaker"
+    for label, rows in (("anybody", table), ("main speaker", table.merge(main, on=["recording", "label"]))):
+        frame = rows.drop(columns="seconds").assign(label=label)
+        yield "voxconverse", wk.Events.from_frame(frame, recording_length=ends), label
     song = wk.read(folder / "audio_spinetail/spinetail.txt", recording_length=19.5, on_error="clip")
     yield "spinetail", song, song.labels[0]
 
