@@ -512,6 +512,20 @@ class TestClasses:
         widths = {row.label: row.segment_length for row in made.per_class}
         assert widths["call"] < widths["drum"] < widths["song"]
 
+    def test_passes_join_classes_of_a_kind_whatever_they_are_called(self):
+        spans = {"a": 6.0, "b": 0.3, "c": 5.0}
+        rows = [
+            (f"r{k}", 7.0 + 13 * j + 0.37 * k, 7.0 + 13 * j + 0.37 * k + spans[label], label)
+            for k in range(12)
+            for j, label in enumerate(spans)
+        ]
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+        events = wk.Events.from_frame(frame, recording_length=60)
+        made = wk.plan(events, presence_criterion=0.5, methods="fixed")
+        two = next(row for row in made.classes.passes if len(row.labels) == 2)
+        assert {frozenset(part) for part in two.labels} == {frozenset("b"), frozenset("ac")}
+        assert two.wrong_time < 0.8 * made.classes.passes[0].wrong_time
+
 
 class TestDrawn:
     def test_dense_recordings(self):
