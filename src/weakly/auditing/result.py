@@ -433,9 +433,7 @@ def _page(audit: Audit, *, command: str | None) -> Report:
     if audit.quality is not None:
         wrong = {
             "Labelled absent, but an event is there": audit.quality.missed,
-            "Labelled present, but no event is there": audit.quality.phantom.drop(
-                columns="event_seconds", errors="ignore"
-            ),
+            "Labelled present, but no event is there": audit.quality.phantom.drop(columns="event_seconds"),
         }
         tables |= {name: table[[each for each in _PLACE if each in table]] for name, table in wrong.items()}
     for name, table in tables.items():
