@@ -152,11 +152,14 @@ class Information(Method):
                     return found
                 mine = part.asked(asked if own else said)
                 sure = np.flatnonzero(~np.isnan(mine.present))
-                sure = sure[: len(sure) // MARK * MARK]
-                if len(sure):
-                    taught += 1
+                heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
+                               signal=self._signal(other))  # fmt: skip
+                if not self._met(heard, part, other):  # more answers will come: the others need not follow each of them
+                    sure = sure[: len(sure) // MARK * MARK]
                     heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
                                    signal=self._signal(other))  # fmt: skip
+                if len(sure):
+                    taught += 1
                     found = heard.learned()
             if own:
                 break
@@ -181,6 +184,19 @@ class Information(Method):
         first, last = np.flatnonzero(inside)[[0, -1]]
         return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
 
+    def _outlook(self, known: Belief, part: Stretch, recording: Recording) -> tuple[float, float, float]:
+        """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
+        edges, active = self._within(known, part)
+        step, length = np.diff(edges), part.end - part.start
+        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        if self.wrong_time is not None:
+            return wrong, self.wrong_time * length / recording.length, seconds
+        return wrong, max(_SHARE * seconds, _FLOOR * length), seconds
+
+    def _met(self, known: Belief, part: Stretch, recording: Recording) -> bool:
+        wrong, target, _ = self._outlook(known, part, recording)
+        return wrong <= target
+
     def state(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
 
@@ -189,14 +205,8 @@ class Information(Method):
         """
         part = part or self.stretches(recording)[0]
         known = self.belief(recording, asked, part)
-        edges, active = self._within(known, part)
-        step = np.diff(edges)
-        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
-        length = part.end - part.start
-        target = max(_SHARE * seconds, _FLOOR * length)
-        if self.wrong_time is not None:
-            target = self.wrong_time * length / recording.length
-        n_events = float(known.count.mean()) * length / (known.high - known.low)
+        wrong, target, seconds = self._outlook(known, part, recording)
+        n_events = float(known.count.mean()) * (part.end - part.start) / (known.high - known.low)
         slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
         told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
         left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
