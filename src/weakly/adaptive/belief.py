@@ -23,13 +23,13 @@ from .particles import MOST, NAMES, Prior, Signal
 
 Array = NDArray[np.float64]
 
-PARTICLES = 400
+PARTICLES = 1000
 _EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
 _STEPS = 3000  # of a stretch, for P(active)
-_COARSE = 400  # and where segments are compared
+_COARSE = 1500  # and where segments are compared: finer than edges are found
 _CUTS = 48  # onsets and offsets that the particles propose
 _COMPARED = 200  # segments
-_KEPT = 600  # beliefs in memory
+_KEPT = 240  # beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
 NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))

@@ -152,15 +152,15 @@ class Information(Method):
                     return found
                 mine = part.asked(asked if own else said)
                 sure = np.flatnonzero(~np.isnan(mine.present))
-                heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
-                               signal=self._signal(other))  # fmt: skip
-                if not self._met(heard, part, other):  # more answers will come: the others need not follow each of them
-                    sure = sure[: len(sure) // MARK * MARK]
-                    heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
+                # A stretch that is done teaches all it knows; before, the others need not follow every answer.
+                for n in (len(sure), len(sure) // MARK * MARK):
+                    if n == 0:
+                        break
+                    heard = belief(part.low, part.high, mine.segments[sure[:n]], mine.present[sure[:n]], expected=found,
                                    signal=self._signal(other))  # fmt: skip
-                if len(sure):
-                    taught += 1
-                    found = heard.learned()
+                    if n % MARK == 0 or self._met(heard, part, other):
+                        taught, found = taught + 1, heard.learned()
+                        break
             if own:
                 break
         return found
