@@ -43,6 +43,7 @@ CAMPAIGN, MOST = 6, 70  # recordings, and answers about each
 CRITERIA, FLIPS = (0.1, 0.5, 0.9), (0.0, 0.05)
 HEARD = ((0.5, 0.05), (0.1, 0.05), (0.9, 0.05), (0.5, 0.0))  # with sound: all noises and ratios, then 0 dB
 _EMPTY = np.empty((0, 2))
+MARKS = ("<!-- made by make bench -->", "<!-- until here -->")
 
 
 def timelines(n, *, n_events=3, length=LENGTH, seed=1):
@@ -173,20 +174,21 @@ def fewest(rows, f1=0.95):
 
 
 def verdict(rows):
-    """What the issue's promises come to in one condition."""
+    """What it comes to in one condition."""
     by = {name: [row for row in rows if row["method"] == name] for name in {row["method"] for row in rows}}
     flip = rows[0]["flip_rate"]
     end = by["information, stopped"][0]
     mine = answers_for(by["information"])
     theirs = fewest(by["boundary"])
-    best = min(
-        row["wrong_time"] for name in ("fixed", "bisection", "boundary") for row in by[name] if row["n_queries"] <= 200
-    )
+    rest = [row for name in ("fixed", "bisection", "boundary") for row in by[name] if row["n_queries"] <= 200]
+    best = min(rest, key=lambda row: row["wrong_time"])
     at40 = next((row["wrong_time"] for row in by["information"] if row["n_queries"] == 40), np.nan)
     d = 0.1 * 3 * MEAN  # the wrong time at which F1 is .95
-    return {"answers": mine, "boundary": theirs, "best_other": best, "at40": at40, "bound": bound(d, flip_rate=flip),
-            "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"],
-            "stated": end["stated"]}  # fmt: skip
+    return {
+        "answers": mine, "boundary": theirs, "bound": bound(d, flip_rate=flip), "at40": at40,
+        "best_other": best["wrong_time"], "best_name": best["method"], "best_n": best["n_queries"],
+        "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"], "stated": end["stated"],
+    }  # fmt: skip
 
 
 def run():
@@ -249,30 +251,27 @@ def waits(length, n_events, most):
     return found
 
 
-def page(found, folder):
-    """Write the page of the docs and its picture."""
+def picture(rows, place):
+    """Draw wrong time over answers, one panel per condition."""
     from matplotlib.figure import Figure
 
     from weakly.plot import COLOURS, style
 
-    lines = [found["words"]] if "words" in found else []
     with style():
         figure = Figure(figsize=(9.5, 5.6), layout="constrained")
         grid = figure.subplots(2, 3, sharex=True, sharey=True)
         for i, flip in enumerate(FLIPS):
             for j, criterion in enumerate(CRITERIA):
-                ax = grid[i, j]
-                rows = [r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip]
+                ax, mine = grid[i, j], [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
                 for k, name in enumerate(("information", "fixed", "bisection", "boundary")):
-                    mine = sorted((r for r in rows if r["method"] == name), key=lambda r: r["n_queries"])
+                    one = sorted((r for r in mine if r["method"] == name), key=lambda r: r["n_queries"])
                     line = "-" if name in ("information", "fixed") else ""
-                    xy = [r["n_queries"] for r in mine], [r["wrong_time"] for r in mine]
+                    xy = [r["n_queries"] for r in one], [r["wrong_time"] for r in one]
                     ax.plot(*xy, marker="osD^"[k], markersize=3, linestyle=line, color=COLOURS[k], label=name)
-                oracle = next(r["wrong_time"] for r in rows if r["method"] == "oracle")
+                oracle = next(r["wrong_time"] for r in mine if r["method"] == "oracle")
                 ax.plot([7], [max(oracle, 0.03)], marker="*", markersize=9, linestyle="", color="black", label="oracle")
                 d = np.geomspace(0.03, 0.6, 60)
-                least = [bound(x, flip_rate=flip) for x in d]
-                ax.plot(least, d, color="grey", linestyle=":", label="bits needed")
+                ax.plot([bound(x, flip_rate=flip) for x in d], d, color="grey", linestyle=":", label="bits needed")
                 ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
                 ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
                 if i:
@@ -281,24 +280,47 @@ def page(found, folder):
                     ax.set_ylabel("wrong seconds")
         handles, names = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-        figure.savefig(folder / "pictures" / "adaptive.png", dpi=110)
-    lines += ["| criterion | flipped | answers until it stops | F1 then | wrong s: stated, true | bound for F1 .95 | "
-              "boundary search, F1 .95 | wrong s at 40 | best of the others |", "|---" * 9 + "|"]  # fmt: skip
+        figure.savefig(place, dpi=110)
+
+
+def tables(kept):
+    """The tables of the page: every condition, then with sound."""
+    rows = gathered(kept)
+    lines = ["| criterion | flipped | recordings | answers to F1 .95 | bound | boundary search | wrong s at 40 | "
+             "best of the others | stops after | F1 then | wrong s: stated, true |", "|---" * 11 + "|"]  # fmt: skip
     for flip in FLIPS:
         for criterion in CRITERIA:
-            v = verdict([r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip])
-            other = "never" if np.isinf(v["boundary"]) else f"{v['boundary']:.0f}"
-            cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}",
-                     f"{v['stated']:.2f}, {v['true']:.2f}", f"{v['bound']:.0f}", other]  # fmt: skip
-            lines.append(f"| {' | '.join(cells)} | {v['at40']:.2f} | {v['best_other']:.2f} |")
-    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers |",
-              "|---|---|---|---|"]  # fmt: skip
+            v = verdict([r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip])
+            n = CAMPAIGN * sum(name.startswith(f"information {criterion} {flip} ") for name in kept)
+            answers, other = ("never" if np.isinf(v[x]) else f"{v[x]:.0f}" for x in ("answers", "boundary"))
+            cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
+                     f"{v['at40']:.2f}", f"{v['best_other']:.2f} ({v['best_name']}, {v['best_n']:.0f})",
+                     f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}", f"{v['stated']:.2f}, {v['true']:.2f}"]  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers | "
+              "at 0 dB: criterion 0.1 | 0.9 | no flips |", "|---" * 7 + "|"]  # fmt: skip
+
+    def over(kind, snr, gamma, flip, n):
+        one, none = (kept.get(f"noise {x} {gamma} {flip}", {}) for x in (f"{kind} {snr}", "None 0"))
+        return f"{one[n] / none[n]:.2f}" if one and none else "-"
+
     for kind in NOISES:
-        mine = [r for r in found["noises"] if r["noise"] == kind]
-        cells = [" / ".join(f"{r['change_points']:.2f}" for r in mine)]
-        cells += [" / ".join(f"{r['signal'][n] / r['plain'][n]:.2f}" for r in mine) for n in ("20.0", "40.0")]
+        full = HEARD[0]
+        found = [kept.get(f"noise {kind} {snr} {full[0]} {full[1]}") for snr in (20, 10, 0)]
+        cells = [" / ".join(f"{one['change_points']:.2f}" if one else "-" for one in found)]
+        cells += [" / ".join(over(kind, snr, *full, n) for snr in (20, 10, 0)) for n in ("20", "40")]
+        cells += [over(kind, 0, *how, "40") for how in HEARD[1:]]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
+
+
+def page(kept, folder):
+    """Draw the picture and write the tables between the marks of the page."""
+    picture(gathered(kept), folder / "pictures" / "adaptive.png")
+    place = folder / "explanation" / "adaptive.md"
+    before, rest = place.read_text().split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    place.write_text(f"{before}{MARKS[0]}\n\n{tables(kept)}\n\n{MARKS[1]}{after}")
 
 
 def pieces(campaigns, n):
@@ -359,7 +381,9 @@ def main(arguments):
         for gamma in CRITERIA:
             rows = [r for r in gathered(kept) if r["criterion"] == gamma and r["flip_rate"] == flip]
             if any(r["method"] == "oracle" for r in rows):
-                print(gamma, flip, {k: round(float(x), 3) for k, x in verdict(rows).items()})
+                print(
+                    gamma, flip, {k: x if isinstance(x, str) else round(float(x), 3) for k, x in verdict(rows).items()}
+                )
     if given.docs:
         page(kept, given.docs)
 

@@ -13,6 +13,15 @@ from weakly.audio import Features
 NONE = np.empty((0, 2))
 
 
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Few particles, where they need not be exact."""
+    monkeypatch.setattr(beliefs, "PARTICLES", 300)
+    beliefs._beliefs.clear()
+    yield
+    beliefs._beliefs.clear()
+
+
 def logit(p):
     return np.log(p / (1 - p))
 
@@ -129,6 +138,47 @@ def test_bits_and_gains_are_their_definitions():
         assert found == pytest.approx(p.mean() * (1 - p.mean()) * ((yes - no) ** 2).sum() * 0.02, rel=0.05)
 
 
+def test_the_prior_is_the_mixture_that_is_drawn_from():
+    """Against scipy's normal laws: the weight of a mixture that learned and doubts, and the draws of either part."""
+    from scipy.stats import multivariate_normal
+
+    taught = belief(0.0, 10.0, np.array([[0.0, 5.0]]), np.ones(1), expected=Expected.broad()).learned()
+    apart = np.outer(beliefs.SPREAD, beliefs.SPREAD)
+    alike = np.eye(9)
+    alike[2, 3] = alike[3, 2] = 0.9
+    far = multivariate_normal(beliefs.MEDIAN, apart * alike)
+    near = multivariate_normal(taught.mean, taught.covariance)
+    x = taught.draw(200, np.random.default_rng(0))
+    mine = np.array([particles._prior(row, taught.prior) for row in x])
+    theirs = np.log(0.95 * near.pdf(x) + 0.05 * far.pdf(x))
+    assert np.ptp(mine - theirs) < 1e-6  # but for a constant
+    drawn = Expected.broad(doubt=1e-9).draw(4000, np.random.default_rng(1))
+    assert np.corrcoef(drawn[:, 2], drawn[:, 3])[0, 1] == pytest.approx(0.9, abs=0.02)
+    assert drawn.std(axis=0) == pytest.approx(beliefs.SPREAD, rel=0.05)
+    told = Expected.broad({"guess_rate": (-3.0, 0.5)})
+    assert told.covariance[2, 3] == 0  # what is told of guesses says nothing of lapses
+
+
+def test_what_is_done_teaches_all_it_knows():
+    """A recording whose target is met teaches with every answer; before, with whole blocks of them."""
+    other, one = Recording("b", 12.0, events=np.array([[3.0, 4.2]])), Recording("a", 12.0)
+    method = Information(query_cost_share=1.0, wrong_time=0.3)
+    done = run(method, other, SimulatedAnnotator(0.5, rng=1), most_queries=100)
+    assert len(done.asked) % beliefs.MARK
+
+    def taught(n):
+        asked = Asked(done.asked.segments[:n], done.asked.present[:n])
+        return method.among({"b": (other, asked)}).expected(one, 0.0, Asked()).mean
+
+    def heard(n):
+        answers = done.asked.segments[:n], done.asked.present[:n]
+        return belief(0.0, 12.0, *answers, expected=method._expected).learned().mean
+
+    assert np.array_equal(taught(len(done.asked)), heard(len(done.asked)))
+    assert np.array_equal(taught(18), heard(16))
+    assert np.array_equal(taught(15), method._expected.mean)
+
+
 def test_the_next_query_follows_from_the_answers_alone():
     """A process that starts again with the same answers asks the same; so does one that undid some."""
     truth = Recording("a", 12.0, events=np.array([[3.0, 4.2], [8.0, 8.6]]))
@@ -203,6 +253,9 @@ def test_long_recordings_are_asked_in_stretches():
     assert labels.segments[0, 0] == 0
     assert labels.segments[-1, 1] == 200
     assert np.allclose(labels.segments[1:, 0], labels.segments[:-1, 1])
+    longer = Information(event_length="40").stretches(Recording("a", 1200.0))
+    assert [p.start for p in longer] == [0, 400, 800]
+    assert [p.start - p.low for p in longer] == pytest.approx([0, 400 / 6, 400 / 6])
 
 
 def test_a_signal_that_tells_is_trusted_and_noise_is_not():

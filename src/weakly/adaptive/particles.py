@@ -294,7 +294,7 @@ def move(
                 if many == 0:
                     continue
                 k = int(rng.random() * many)
-                by = rng.normal() * np.exp(-6.0 * rng.random())
+                by = rng.normal() * np.exp(mu - 6.0 * rng.random())  # from a length to a 400th of it
                 a, b = ta[k], tb[k]
                 if kind < 9:
                     kind, ta[k], tb[k] = 3, a + by, b + by
