@@ -161,22 +161,19 @@ def test_the_prior_is_the_mixture_that_is_drawn_from():
 
 def test_what_is_done_teaches_all_it_knows():
     """A recording whose target is met teaches with every answer; before, with whole blocks of them."""
-    other, one = Recording("b", 12.0, events=np.array([[3.0, 4.2]])), Recording("a", 12.0)
-    method = Information(query_cost_share=1.0, wrong_time=0.3)
-    done = run(method, other, SimulatedAnnotator(0.5, rng=1), most_queries=100)
-    assert len(done.asked) % beliefs.MARK
+    asked = Asked(np.tile([[2.0, 5.0], [6.0, 9.0], [0.0, 3.0]], (7, 1)), np.tile([1.0, 0.0, 0.0], 7))
 
-    def taught(n):
-        asked = Asked(done.asked.segments[:n], done.asked.present[:n])
-        return method.among({"b": (other, asked)}).expected(one, 0.0, Asked()).mean
+    def taught(wrong_time, n):
+        given = {"b": (Recording("b", 12.0), Asked(asked.segments[:n], asked.present[:n]))}
+        return Information(wrong_time=wrong_time).among(given).expected(Recording("a", 12.0), 0.0, Asked()).mean
 
     def heard(n):
-        answers = done.asked.segments[:n], done.asked.present[:n]
-        return belief(0.0, 12.0, *answers, expected=method._expected).learned().mean
+        return belief(0.0, 12.0, asked.segments[:n], asked.present[:n], expected=Expected.broad()).learned().mean
 
-    assert np.array_equal(taught(len(done.asked)), heard(len(done.asked)))
-    assert np.array_equal(taught(18), heard(16))
-    assert np.array_equal(taught(15), method._expected.mean)
+    assert np.array_equal(taught(12.0, 21), heard(21))  # any labels are good enough
+    assert np.array_equal(taught(1e-6, 21), heard(16))  # none are
+    assert np.array_equal(taught(1e-6, 15), Expected.broad().mean)
+    assert not np.array_equal(heard(21), heard(16))
 
 
 def test_the_next_query_follows_from_the_answers_alone():
