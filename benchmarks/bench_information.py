@@ -257,12 +257,15 @@ def picture(rows, place):
 
     from weakly.plot import COLOURS, style
 
+    flips = [flip for flip in FLIPS if any(r["flip_rate"] == flip for r in rows)]
     with style():
-        figure = Figure(figsize=(9.5, 5.6), layout="constrained")
-        grid = figure.subplots(2, 3, sharex=True, sharey=True)
-        for i, flip in enumerate(FLIPS):
+        figure = Figure(figsize=(9.5, 0.8 + 2.4 * len(flips)), layout="constrained")
+        grid = figure.subplots(len(flips), 3, sharex=True, sharey=True, squeeze=False)
+        for i, flip in enumerate(flips):
             for j, criterion in enumerate(CRITERIA):
                 ax, mine = grid[i, j], [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
+                if not mine:  # a run that was stopped
+                    continue
                 for k, name in enumerate(("information", "fixed", "bisection", "boundary")):
                     one = sorted((r for r in mine if r["method"] == name), key=lambda r: r["n_queries"])
                     line = "-" if name in ("information", "fixed") else ""
@@ -274,7 +277,7 @@ def picture(rows, place):
                 ax.plot([bound(x, flip_rate=flip) for x in d], d, color="grey", linestyle=":", label="bits needed")
                 ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
                 ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
-                if i:
+                if i == len(flips) - 1:
                     ax.set_xlabel("answers per recording")
                 if not j:
                     ax.set_ylabel("wrong seconds")
@@ -290,7 +293,10 @@ def tables(kept):
              "best of the others | stops after | F1 then | wrong s: stated, true |", "|---" * 11 + "|"]  # fmt: skip
     for flip in FLIPS:
         for criterion in CRITERIA:
-            v = verdict([r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip])
+            here = [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
+            if not here:
+                continue
+            v = verdict(here)
             n = CAMPAIGN * sum(name.startswith(f"information {criterion} {flip} ") for name in kept)
             answers, other = ("never" if np.isinf(v[x]) else f"{v[x]:.0f}" for x in ("answers", "boundary"))
             cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
@@ -354,7 +360,9 @@ def gathered(kept):
         for gamma in CRITERIA:
             mine = [value for name, value in kept.items() if name.startswith(f"information {gamma} {flip} ")]
             theirs = [value for name, value in kept.items() if name.startswith(f"others {gamma} {flip} ")]
-            rows = rows_of(mine) if mine else []
+            if not (mine and theirs):
+                continue
+            rows = rows_of(mine)
             for same in zip(*theirs):
                 row = {name: float(np.mean([one[name] for one in same])) for name in ("n_queries", "wrong_time", "f1")}
                 rows.append({"method": same[0]["method"], **row})
