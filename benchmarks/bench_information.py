@@ -303,8 +303,11 @@ def tables(kept):
                      f"{v['at40']:.2f}", f"{v['best_other']:.2f} ({v['best_name']}, {v['best_n']:.0f})",
                      f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}", f"{v['stated']:.2f}, {v['true']:.2f}"]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers | "
-              "at 0 dB: criterion 0.1 | 0.9 | no flips |", "|---" * 7 + "|"]  # fmt: skip
+    more = [how for how in HEARD[1:] if f"noise None 0 {how[0]} {how[1]}" in kept]
+    heads = "".join(f" criterion {gamma:g}, {100 * flip:g} % flipped: 40 answers, 0 dB |" for gamma, flip in more)
+    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers |"]
+    lines[-1] += heads
+    lines.append("|---" * (4 + len(more)) + "|")
 
     def over(kind, snr, gamma, flip, n):
         one, none = (kept.get(f"noise {x} {gamma} {flip}", {}) for x in (f"{kind} {snr}", "None 0"))
@@ -315,7 +318,7 @@ def tables(kept):
         found = [kept.get(f"noise {kind} {snr} {full[0]} {full[1]}") for snr in (20, 10, 0)]
         cells = [" / ".join(f"{one['change_points']:.2f}" if one else "-" for one in found)]
         cells += [" / ".join(over(kind, snr, *full, n) for snr in (20, 10, 0)) for n in ("20", "40")]
-        cells += [over(kind, 0, *how, "40") for how in HEARD[1:]]
+        cells += [over(kind, 0, *how, "40") for how in more]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
