@@ -181,8 +181,9 @@ class Belief:
             power = np.ones(len(given))
             power[-1] = 1 - left
             scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
+            effort = _EFFORT if left <= 1e-9 else _EFFORT / 2
             particles.move(rng, starts, ends, count, numbers, segments, given, power, yes, self.low, self.high, prior,
-                           self.signal, scale, _EFFORT)  # fmt: skip
+                           self.signal, scale, effort)  # fmt: skip
             if left > 1e-9:
                 log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
         used = max(1, int(count.max()))
