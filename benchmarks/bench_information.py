@@ -243,6 +243,7 @@ def waits(length, n_events, most):
     """The CPU seconds that each of so many next queries took, in one recording of this length."""
     (one,) = timelines(1, n_events=n_events, length=length)
     method, answer, asked, found = Information(query_cost_share=1.0), _asker(0.5, 0.05, 0), Asked(), []
+    method.next(Recording("first", 5.0), Asked(np.array([[0.0, 2.0]]), np.ones(1)))  # so that everything is loaded
     while len(asked) < most:
         begin = time.process_time()
         segments = method.next(one, asked)
