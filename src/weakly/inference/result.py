@@ -112,9 +112,7 @@ class Part:
 
 def _row(n_events: float, seconds: float, events: Array, times: Array, length: float) -> dict[str, Any]:
     """Events, seconds and rate, each with its interval."""
-    return _rows(*(np.array([value]) for value in (n_events, seconds)), events[None], times[None], np.array([length]))[
-        0
-    ]
+    return _rows(np.array([n_events]), np.array([seconds]), events[None], times[None], np.array([length]))[0]
 
 
 def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: Array) -> list[dict[str, Any]]:
