@@ -143,7 +143,7 @@ class TestSession:
         assert len(seen) == len(set(seen)) == 8
         assert said["progress"] == {
             "answered": 8, "left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
-            "follows_answers": False, "queries": 8,
+            "follows_answers": False, "queries": 8, "is_expected": False,
         }  # fmt: skip
         assert [row["query"] for row in rows(made, "answers")] == seen
         assert [row["present"] for row in rows(made, "answers")] == [1, 0] * 4

@@ -101,7 +101,7 @@ class Information(Method):
         if not 0 <= self.query_cost_share <= 1:
             raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
         whole("batch", self.batch)
-        _ = self._expected
+        _ = self.expected_first
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -111,7 +111,8 @@ class Information(Method):
         return found
 
     @cached_property
-    def _expected(self) -> Expected:
+    def expected_first(self) -> Expected:
+        """What is expected before any answer."""
         given: dict[str, tuple[float, float]] = {}
         if self.event_length is not None:
             law = Lengths.parse(self.event_length)
@@ -144,7 +145,7 @@ class Information(Method):
 
     def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
         """What the stretches before this one taught, those of the recordings before it first."""
-        found, taught = self._expected, 0
+        found, taught = self.expected_first, 0
         for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
             own = name == recording.name
             for part in self.stretches(other):
@@ -173,7 +174,7 @@ class Information(Method):
         return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
                       expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
 
-    def _within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
+    def within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
         """The edges of the steps of a stretch, and P(active) in each."""
         active = known.active
         edges = np.linspace(known.low, known.high, len(active) + 1)
@@ -189,7 +190,7 @@ class Information(Method):
         """
         part = part or self.stretches(recording)[0]
         known = self.belief(recording, asked, part)
-        edges, active = self._within(known, part)
+        edges, active = self.within(known, part)
         step = np.diff(edges)
         wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
         length = part.end - part.start
@@ -229,7 +230,7 @@ class Information(Method):
         """The likelier label of every moment."""
         edges, present = [np.zeros(1)], []
         for part in self.stretches(recording):
-            ends, active = self._within(self.belief(recording, asked, part), part)
+            ends, active = self.within(self.belief(recording, asked, part), part)
             edges.append(ends[1:])
             present.append(active > 0.5)
         at, said = np.concatenate(edges), np.concatenate(present)

@@ -294,8 +294,8 @@ class Inference:
                 above = np.concatenate(([False], one.active > cut, [False]))
                 starts, stops = np.flatnonzero(above[1:] & ~above[:-1]), np.flatnonzero(above[:-1] & ~above[1:])
                 for a, b in zip(starts.tolist(), stops.tolist()):
-                    rows.append({"recording": one.recording, "label": part.label, **_event(one.active, edges, a, b)})
-        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *_ENDS])
+                    rows.append({"recording": one.recording, "label": part.label, **event_at(one.active, edges, a, b)})
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
     def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
@@ -389,10 +389,10 @@ def _apart(one: Heard) -> int:
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 
 
-_ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
+ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 
-def _event(active: Array, edges: Array, a: int, b: int) -> dict[str, float]:
+def event_at(active: Array, edges: Array, a: int, b: int) -> dict[str, float]:
     """One stretch above the threshold, with where P(active) passes 5 and 95 % of its peak on either side."""
     peak = a + int(np.argmax(active[a:b]))
     top = float(active[peak])

@@ -125,7 +125,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         items = session.ask(who, refresh=refresh)
         said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
                 "has_targets": bool(labeling.live.goals)}  # fmt: skip
-        progress = session.progress(who)
+        progress = session.progress(who, ahead=labeling.live.answers_left(session))
         if labeling.measuring is not None:
             progress["left"] = max(0, labeling.measuring - progress["answered"])
             progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60

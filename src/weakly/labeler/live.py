@@ -16,9 +16,10 @@ from ..adaptive.base import Recording
 from ..annotator import Annotator
 from ..cost import Cost
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers
+from ..events import Answers, Events
 from ..lengths import Lengths
 from .card import interval, percent
+from .learned import Learned
 from .session import Session
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class Goal:
 class Live:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
 
-    A law of lengths that is left out is estimated where segments of many lengths are asked (``learns``); else answers,
-    seconds and costs are counted, and nothing is said of the events.
+    A method that learns (``learned``) says by itself what it believes. Else, without a law of lengths, answers, seconds
+    and costs are counted, and nothing is said of the events.
     """
 
     recordings: dict[str, Recording]
@@ -88,20 +89,20 @@ class Live:
     annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
     goals: tuple[Goal, ...] = ()
     cost: Cost | None = None
-    learns: bool = False
+    learned: Learned | None = None
     _last: tuple[int, Inference | None] = (-1, None)
     _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
     def __post_init__(self) -> None:
         words = {goal.word for goal in self.goals}
-        if self.lengths is None and not self.learns and words & {"wrong_time", "event_recall"}:
+        if self.lengths is None and self.learned is None and words & {"wrong_time", "event_recall"}:
             raise InvalidInput("a target of wrong_time or event_recall needs the law of event lengths: --event-length")
         if self.cost is None and "cost" in words:
             raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
 
     def inference(self, session: Session) -> Inference | None:
-        """What :func:`weakly.infer` makes of the answers; None while none of them is sure."""
+        """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
         mark = hash(tuple(given["answer"]))
         with self._lock:
@@ -109,16 +110,24 @@ class Live:
                 self._last = (mark, self._infer(given, self.annotator, draws=20))
             return self._last[1]
 
+    def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:
+        """The likely events with how sure they are, and P(an event is under way) over time; None without a law."""
+        if self.learned is not None:
+            with self._lock:
+                return self.learned.known(session)
+        found = self.inference(session)
+        return None if found is None else (found.events(), found.active)
+
     def _infer(self, given: pd.DataFrame, annotator: Annotator, *, draws: int) -> Inference | None:
         from ..inference import infer
 
-        if (self.lengths is None and not self.learns) or not given["present"].notna().any():
+        if self.lengths is None or not given["present"].notna().any():
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
                 Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=annotator,
-                event_rate=None if self.lengths is None else self.event_rate, draws=draws, rng=0,
+                event_rate=self.event_rate, draws=draws, rng=0,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
@@ -129,6 +138,9 @@ class Live:
         criterion alike beforehand; the rate of events is given, or the likeliest one under each criterion. Segments of
         one length hardly tell a high rate from a low criterion, and then the interval is wide.
         """
+        if self.learned is not None:  # it cannot tell one person from another
+            with self._lock:
+                return self.learned.hears(session) if len(session.people) == 1 else None
         if self.lengths is None:
             return None
         given = answers_of(session)
@@ -162,6 +174,9 @@ class Live:
         A recording without an answer counts with the share of event time and the rate that the others make likely. An
         event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
+        if self.learned is not None:
+            with self._lock:
+                return self.learned.labels(session)
         found = self.inference(session)
         if found is None:
             return None
@@ -179,6 +194,11 @@ class Live:
             "event_seconds": float(overall["event_seconds"].sum()) + share * unheard,
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
+
+    def answers_left(self, session: Session) -> float | None:
+        """How many answers may be left, where the method can tell."""
+        labels = None if self.learned is None else self.labels(session)
+        return None if labels is None else labels["answers_left"]
 
     def spent(self, session: Session) -> dict[str, Any]:
         """What the answers so far took: how many, seconds heard, minutes of work, and their price."""
@@ -245,16 +265,17 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
     said = []
     if card is not None:
         said.append(
-            f"You notice an event once {_percent(card)} of it is heard, from {card['n_items']} segments whose events "
-            f"are known; guesses {percent(card['guess_rate'])}, lapses {percent(card['lapse_rate'])}."
+            f"You notice an event once {_percent(card)} of it is heard, {_law(card)}, from {card['n_items']} segments "
+            "whose events are known."
         )
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
         hardly = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would."
         wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
+        law = _law(alone) if "spread" in alone else "if the law of lengths is right and both slips are rare"
         said.append(
             f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard"
-            + (hardly if wide else ", if the law of lengths is right.")
+            + (hardly if wide else f", {law}.")
         )
     if card is None and alone is None:
         said.append(
@@ -263,8 +284,9 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
         )
     if labels is not None:
         said.append(
-            f"Expected wrong time {labels['wrong_time']:.2f} s per recording; about {labels['n_events']:.1f} events, "
-            f"{labels['event_seconds']:.1f} s of them; {percent(labels['event_recall'])} of them found."
+            f"Expected wrong time of the inferred labels {labels['wrong_time']:.2f} s per recording; about "
+            f"{labels['n_events']:.1f} events, {labels['event_seconds']:.1f} s of them; "
+            f"{percent(labels['event_recall'])} of them found."
         )
     price = "" if spent["price"] is None else f", {spent['price']}"
     said.append(
@@ -282,6 +304,12 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
 def _percent(found: dict[str, Any]) -> str:
     middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
     return f"{percent(middle)} ({100 * low:.0f} to {percent(high)})"
+
+
+def _law(found: dict[str, Any]) -> str:
+    """How the criterion differs from event to event, and both slips."""
+    guess, lapse = (f"{percent(found[f'{name}_rate'])}" for name in ("guess", "lapse"))
+    return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
 def _mean(annotator: Annotator) -> float:

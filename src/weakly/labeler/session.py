@@ -272,18 +272,24 @@ class Session:
                                detail=note[:MOST_NOTE], acted=_now())  # fmt: skip
                 self._refresh(connection)
 
-    def progress(self, annotator: str) -> dict[str, Any]:
-        """How far this person is: answered, left, minutes left at their own pace, seconds per query."""
+    def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
+        """How far this person is: answered, left, minutes left at their own pace, seconds per query.
+
+        ``ahead``: how many answers of all people a method that follows them expects to need yet.
+        """
         with self._lock:
             mine, still = self._kept.by_person.get(annotator, {}), self._open(annotator)
             left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
             seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
-            ahead = (pace or FIRST_GUESS) * left
+            if left and ahead is not None:
+                left = max(left, round(ahead * self.votes / len(self.annotators)))
+            seconds_left = (pace or FIRST_GUESS) * left
             if pace is None:
-                ahead += sum(item.offset - item.onset for item in still.own.values())
+                seconds_left += sum(item.offset - item.onset for item in still.own.values())
             return {
-                "answered": len(mine), "left": left, "minutes_left": ahead / 60, "seconds_per_query": pace,
+                "answered": len(mine), "left": left, "minutes_left": seconds_left / 60, "seconds_per_query": pace,
+                "is_expected": ahead is not None,
                 "can_undo": any(one.source == "label" for one in reversed(mine.values())),
                 "follows_answers": self.more is not None, "queries": len(self._kept.items),
             }  # fmt: skip
@@ -424,13 +430,13 @@ class Following:
                 and session.is_settled(item.query)
             ]  # fmt: skip
             found = self._settled(session, asked)
-            method = self.method.among(self._others(session, label)) if self.method.learns else self.method
+            method = self.method.among(self.campaign(session, label)) if self.method.learns else self.method
             mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
 
-    def _others(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+    def campaign(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
         """What was answered of every recording."""
         by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
         for item in session.items.values():

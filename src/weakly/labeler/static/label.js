@@ -251,7 +251,7 @@ setInterval(() => playing() && document.hidden && follow(), 100); // a hidden pa
 function progress({ progress: at }) {
   const pace = at.seconds_per_query === null ? "" : `, ${at.seconds_per_query.toFixed(1)} s each`;
   const minutes = at.minutes_left < 1 ? "under a minute" : `about ${Math.round(at.minutes_left)} min`;
-  const left = at.left ? `${at.left}${at.follows_answers ? " or more" : ""} left, ${minutes}` : "none left";
+  const left = at.left ? `${at.is_expected ? "about " : ""}${at.left}${at.follows_answers && !at.is_expected ? " or more" : ""} left, ${minutes}` : "none left";
   $("progress").textContent = `${at.answered} answered${pace}; ${left}`;
   $("bar").max = Math.max(1, at.answered + at.left);
   $("bar").value = at.answered;
