@@ -30,7 +30,7 @@ from weakly.labeler import Client
 
 _HEARD = """const s = document.getElementById('sound');
     return s.src && (s.ended || s.currentTime > s.duration - 0.05) ? s.src : null"""
-MOST = 120  # answers
+MOST = 200  # answers
 FLAGS = "--headless=new --no-sandbox --disable-gpu --no-first-run --window-size=1100,760"
 
 

@@ -277,6 +277,9 @@ def test_a_telephone(label, recordings, desk, scheme):
     desk.until(lambda: desk.sound()[1] > 0.2)
     desk.tap("absent")
     desk.until(lambda: desk.answered() == 1)
+    desk.press("m")
+    desk.until(lambda: "answers" in desk.text("numbers"))
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
 
 
 def test_screen_readers_and_the_tab_key(label, recordings, desk):

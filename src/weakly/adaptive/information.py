@@ -101,7 +101,7 @@ class Information(Method):
         if not 0 <= self.query_cost_share <= 1:
             raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
         whole("batch", self.batch)
-        _ = self.expected_first
+        _ = self._expected
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -111,8 +111,7 @@ class Information(Method):
         return found
 
     @cached_property
-    def expected_first(self) -> Expected:
-        """What is expected before any answer."""
+    def _expected(self) -> Expected:
         given: dict[str, tuple[float, float]] = {}
         if self.event_length is not None:
             law = Lengths.parse(self.event_length)
@@ -145,7 +144,7 @@ class Information(Method):
 
     def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
         """What the stretches before this one taught, those of the recordings before it first."""
-        found, taught = self.expected_first, 0
+        found, taught = self._expected, 0
         for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
             own = name == recording.name
             for part in self.stretches(other):
@@ -174,7 +173,7 @@ class Information(Method):
         return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
                       expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
 
-    def within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
+    def _within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
         """The edges of the steps of a stretch, and P(active) in each."""
         active = known.active
         edges = np.linspace(known.low, known.high, len(active) + 1)
@@ -190,7 +189,7 @@ class Information(Method):
         """
         part = part or self.stretches(recording)[0]
         known = self.belief(recording, asked, part)
-        edges, active = self.within(known, part)
+        edges, active = self._within(known, part)
         step = np.diff(edges)
         wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
         length = part.end - part.start
@@ -209,13 +208,21 @@ class Information(Method):
         states = [self.state(recording, asked, part) for part in self.stretches(recording)]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
+    def is_content(self, now: dict[str, float], part: Stretch) -> bool:
+        """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
+
+        A generous target would else be met by having found nothing.
+        """
+        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
+        return now["wrong_time"] <= min(now["target"], least)
+
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
         for part in self.stretches(recording):
             now = self.state(recording, asked, part)
-            if now["wrong_time"] <= now["target"]:
+            if self.is_content(now, part):
                 continue
             mine = part.asked(asked)
             found = self.belief(recording, asked, part).best(
@@ -230,7 +237,7 @@ class Information(Method):
         """The likelier label of every moment."""
         edges, present = [np.zeros(1)], []
         for part in self.stretches(recording):
-            ends, active = self.within(self.belief(recording, asked, part), part)
+            ends, active = self._within(self.belief(recording, asked, part), part)
             edges.append(ends[1:])
             present.append(active > 0.5)
         at, said = np.concatenate(edges), np.concatenate(present)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,7 +64,11 @@ def label(
     segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
     hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
     queries_per_recording: int = typer.Option(None, "--queries-per-recording", help="Segments of each recording."),
-    shortest: float = typer.Option(0.3, "--shortest", help="Seconds; change points and boundary ask nothing shorter."),
+    shortest: float = typer.Option(
+        None,
+        "--shortest",
+        help="Seconds; information (else 0.1), change points and boundary (else 0.3) ask no shorter.",
+    ),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
     events: Path = _EVENTS,
@@ -120,6 +125,8 @@ def label(
     elif not given:
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:
+        if sys.stderr.isatty():
+            print("weakly: preparing the first questions; the first time this takes a moment", file=sys.stderr)
         made = _opened(given, told, common)
         kept = {word: getattr(told, word) for word in _KEPT}
         made.session.store.setting("label", kept | {"events": told.events and str(told.events.resolve())}, anew=True)
@@ -160,7 +167,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     method = told.method or ("information" if lengthless else plain)
     how: dict[str, Any] = {
         "method": "overlapping" if method == "windows" else method, "segment_length": told.segment_length,
-        "hop": told.hop, "queries_per_recording": told.queries_per_recording, "shortest": told.shortest,
+        "hop": told.hop, "queries_per_recording": told.queries_per_recording,
+        "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
         "tolerance": told.tolerance, "sample_rate": told.sample_rate,
     }  # fmt: skip
     if method == "information":

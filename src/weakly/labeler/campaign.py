@@ -86,7 +86,7 @@ def open_campaign(
         method = replace(method, wrong_time=goals["wrong_time"])
     more = Following(method, known) if method.follows_answers else None
     session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
-    learned = Learned(more) if more is not None and isinstance(method, Information) else None
+    learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
     asked = list(campaign.parameters["label"])
     made = Labeling(
         session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),

@@ -53,16 +53,16 @@ class _Part:
 class Learned:
     """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
 
-    def __init__(self, following: Following) -> None:
-        self._following, self._parts = following, dict[tuple[str, str, float], _Part]()
+    def __init__(self, following: Following, method: Information) -> None:
+        self._following, self._method = following, method
+        self._parts: dict[tuple[str, str, float], _Part] = {}
 
     def _look(self, session: Session) -> dict[tuple[str, str, float], _Part]:
         """The stretches that something was asked of, by label, recording and start."""
         found = {}
         for label in dict.fromkeys(item.label for item in session.items.values()):
             campaign = self._following.campaign(session, label)
-            method = self._following.method.among(campaign)
-            assert isinstance(method, Information)
+            method = self._method.among(campaign)
             for name, (recording, asked) in campaign.items():
                 for part in method.stretches(recording) if len(asked) else ():
                     place, mine = (label, name, part.start), part.asked(asked)
@@ -95,6 +95,7 @@ class Learned:
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
             "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
             "answers_left": left + (sum(len(one.asked) for one in parts) + left) * rest / asked,
+            "shortest": self._method.shortest,
         }  # fmt: skip
 
     def hears(self, session: Session) -> dict[str, Any] | None:
@@ -104,15 +105,13 @@ class Learned:
         On the scale of the particles each stretch adds what its answers told beyond what was expected of it: precisions
         add up, :math:`1/v = 1/v_0 + \\sum_i (1/v_i - 1/v_{0i})`.
         """
-        parts = self._look(session).values()
+        parts = list(self._look(session).values())
         if not parts:
             return None
         found: dict[str, Any] = {"n_items": sum(int((~np.isnan(one.known.present)).sum()) for one in parts)}
-        first = self._following.method
-        assert isinstance(first, Information)
+        expected = parts[0].known.expected  # nothing came before the first one
         for name, scaled in _HEARS.items():
             k = NAMES.index(name)
-            expected = first.expected_first
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
             for one in parts:
                 x, before = one.known.numbers[:, k], one.known.expected
@@ -150,7 +149,9 @@ def _mark(asked: Asked) -> bytes:
 
 def _part(method: Information, recording: Recording, asked: Asked, part: Stretch) -> _Part:
     known, now = method.belief(recording, asked, part), method.state(recording, asked, part)
-    edges, active = method.within(known, part)
+    edges = np.linspace(known.low, known.high, len(known.active) + 1)
+    within = (edges[1:] > part.start + 1e-9) & (edges[:-1] < part.end - 1e-9)
+    edges = np.clip(np.append(edges[:-1][within], edges[1:][within][-1]), part.start, part.end)
     starts, ends = known.starts, known.ends
     middle = (starts + ends) / 2
     mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
@@ -159,5 +160,14 @@ def _part(method: Information, recording: Recording, asked: Asked, part: Stretch
     enough = known.value("presence_criterion")[:, None] * (ends - starts) - 1e-9
     found = (shared.max(axis=-1, initial=-1.0) >= enough) & mine
     n = len(known.count)
-    left = now["answers_left"] if now["wrong_time"] > now["target"] else 0.0
-    return _Part(known, edges, active, now["wrong_time"], mine.sum() / n, found.sum() / n, part.asked(asked), left)
+    left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
+    return _Part(
+        known,
+        edges,
+        known.active[within],
+        now["wrong_time"],
+        float(mine.sum() / n),
+        float(found.sum() / n),
+        part.asked(asked),
+        left,
+    )

@@ -211,15 +211,17 @@ class Live:
             "price": None if cost is None or self.cost is None else self.cost.words(cost),
         }  # fmt: skip
 
-    def state(self, session: Session, annotator: str, card: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Everything: the criterion from the answers alone, the labels, what was spent, and each target."""
-        labels, spent, alone = self.labels(session), self.spent(session), self.criterion(session, annotator)
+    def state(self, session: Session, annotator: str | None, card: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Everything: a person's criterion from the answers alone, the labels, what was spent, and each target."""
+        labels, spent = self.labels(session), self.spent(session)
+        alone = None if annotator is None else self.criterion(session, annotator)
         measured = card or alone
         width = None if measured is None else measured["presence_criterion_high"] - measured["presence_criterion_low"]
         numbers = {**spent, **(labels or {}), "presence_criterion_width": width}
+        is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
         goals = [
             {"goal": str(goal), "now": numbers.get(goal.word), "is_budget": goal.is_budget,
-             "is_reached": goal.is_reached(numbers.get(goal.word))}
+             "is_reached": goal.is_reached(numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
             for goal in self.goals
         ]  # fmt: skip
         aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
@@ -260,8 +262,8 @@ def answers_of(session: Session) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[str]:
-    """What is measured so far, in words for the person at work."""
+def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str | None) -> Sequence[str]:
+    """What is measured so far, in words for the person at work, or (None) for the owner."""
     said = []
     if card is not None:
         said.append(
@@ -270,14 +272,17 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
         )
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
-        hardly = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would."
-        wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
-        law = _law(alone) if "spread" in alone else "if the law of lengths is right and both slips are rare"
+        is_wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
+        if "spread" in alone:  # segments of all lengths
+            rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
+        elif is_wide:
+            rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
+        else:
+            rest = ", if the law of lengths is right and both slips are rare"
         said.append(
-            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard"
-            + (hardly if wide else f", {law}.")
+            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard{rest}."
         )
-    if card is None and alone is None:
+    elif card is None and annotator is not None:
         said.append(
             "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
             "(--event-length) would tell it."
@@ -288,6 +293,11 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
             f"{labels['n_events']:.1f} events, {labels['event_seconds']:.1f} s of them; "
             f"{percent(labels['event_recall'])} of them found."
         )
+        if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
+            said.append(
+                f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
+                "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
+            )
     price = "" if spent["price"] is None else f", {spent['price']}"
     said.append(
         f"{spent['n_queries']} answers, {spent['listened']:.0f} s heard, {spent['minutes']:.1f} min of work{price}."

@@ -360,7 +360,9 @@ async function finish(said) {
   $("thanks").textContent = said.measuring ? "Measured. Thank you." : "Everything is answered. Thank you.";
   $("thanks").focus();
   document.title = "done · weakly label";
-  if (me.is_owner) await owner();
+  if (!me.is_owner) return;
+  await owner();
+  if (said.measuring) await write();
 }
 
 async function owner() {
@@ -371,18 +373,25 @@ async function owner() {
   $("agreement").textContent = `${team.settled} of ${team.queries} segments are answered. ${agree}`;
   $("team").replaceChildren(table(team.annotators, { caption: "Who answered what" }));
   if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks" }));
+  if (now.told !== team.answers && team.answers && !me.measuring) {
+    now.told = team.answers;
+    const { sentences } = await json("live");
+    $("quality").replaceChildren(...sentences.map((text) => el("p", { text })));
+  }
 }
 
-$("export").addEventListener("click", async () => {
+async function write() {
   $("export").disabled = true;
   try {
     const { folder, files } = await json("export", {});
-    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}`;
+    const plan = me.measuring && files.length === 1 ? `; weakly plan --annotator ${folder}/${files[0]} plans for you` : "";
+    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}${plan}.`;
   } catch (error) {
     complain(error);
   }
   $("export").disabled = false;
-});
+}
+$("export").addEventListener("click", write);
 
 const buttons = {
   present: () => answer(1, "present"), absent: () => answer(0, "absent"), unsure: () => answer(null, "unsure"),
@@ -417,6 +426,7 @@ document.addEventListener("keydown", (event) => {
 let me = {};
 try {
   me = await json("me");
+  if (me.measuring) $("export").textContent = "Write the card";
   $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
   if (me.annotator === null) {
     await owner();
