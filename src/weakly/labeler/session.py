@@ -164,6 +164,10 @@ class Session:
         """Whether enough people have answered."""
         return len(self._kept.given.get(query, ())) >= self.votes
 
+    def was_taken_back(self, query: str) -> bool:
+        """Whether an answer to it was taken back."""
+        return any(name in self._kept.undone for name in self._kept.by_query.get(query, ()))
+
     def bookmarks(self) -> list[dict[str, str]]:
         """The bookmarks with their notes: query, annotator, note."""
         with self._lock:
@@ -409,6 +413,7 @@ class Following:
     def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
         self.method, self.recordings = method, recordings
         self._wanted: dict[tuple[str, str], set[str]] = {}
+        self._marks: dict[tuple[str, str], bytes] = {}  # the answers that they follow from
 
     @property
     def wanted(self) -> set[str]:
@@ -430,11 +435,36 @@ class Following:
                 and session.is_settled(item.query)
             ]  # fmt: skip
             found = self._settled(session, asked)
-            method = self.method.among(self.campaign(session, label)) if self.method.learns else self.method
+            method = self.method
+            if method.learns:
+                mark, before = found.segments.tobytes() + found.present.tobytes(), self._marks.get((name, label))
+                self._marks[(name, label)] = mark
+                waits = self._waits(session, name, label, asked, is_new=before is None)
+                if waits is not None:
+                    self._wanted[(name, label)] = {waits}
+                if waits is not None or (mark == before and self._wanted[(name, label)] <= session.items.keys()):
+                    continue
+                method = method.among(self.campaign(session, label))
             mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
+
+    def _waits(self, session: Session, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
+        """The query that a recording goes on waiting for: one taken back, or asked before a restart.
+
+        A method that learns might ask another one by now, because of what other recordings taught since.
+        """
+        last = max((item.number for item in asked), default=-1)
+        waiting = [
+            item.query for item in session.items.values()
+            if (item.recording, item.label) == (name, label) and not item.calibration and item.number > last
+            and not session.is_settled(item.query)
+        ]  # fmt: skip
+        back = [query for query in waiting if session.was_taken_back(query)]
+        if back:
+            return back[0]
+        return waiting[-1] if waiting and is_new else None
 
     def campaign(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
         """What was answered of every recording."""

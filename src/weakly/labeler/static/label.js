@@ -174,6 +174,7 @@ async function show(said, done = "") {
   progress(said);
   $("finished").hidden = Boolean(item);
   $("labeling").hidden = !item;
+  $("help").hidden = !item;
   if (!item) return finish(said);
   Object.assign(now, { item, plays: 0, context: false, usedContext: false });
   $("context").setAttribute("aria-pressed", "false");
@@ -251,7 +252,8 @@ setInterval(() => playing() && document.hidden && follow(), 100); // a hidden pa
 function progress({ progress: at }) {
   const pace = at.seconds_per_query === null ? "" : `, ${at.seconds_per_query.toFixed(1)} s each`;
   const minutes = at.minutes_left < 1 ? "under a minute" : `about ${Math.round(at.minutes_left)} min`;
-  const left = at.left ? `${at.is_expected ? "about " : ""}${at.left}${at.follows_answers && !at.is_expected ? " or more" : ""} left, ${minutes}` : "none left";
+  const ahead = at.is_expected ? `about ${at.left} left, ${minutes}` : at.follows_answers ? `${at.left} or more left` : `${at.left} left, ${minutes}`;
+  const left = at.left ? ahead : "none left";
   $("progress").textContent = `${at.answered} answered${pace}; ${left}`;
   $("bar").max = Math.max(1, at.answered + at.left);
   $("bar").value = at.answered;
@@ -429,6 +431,7 @@ try {
   if (me.measuring) $("export").textContent = "Write the card";
   $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
   if (me.annotator === null) {
+    $("help").hidden = true;
     await owner();
     setInterval(() => owner().catch(complain), 5000);
   } else {
