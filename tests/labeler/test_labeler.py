@@ -597,6 +597,7 @@ class TestVideo:
         folder = tmp_path / "films"
         folder.mkdir()
         (folder / "nest.mp4").write_bytes(mp4(7.5, version))
+        assert open_campaign([folder], out=tmp_path / "i", method="information").session.ask("annotator")
         made = open_campaign([folder], out=tmp_path / "c", segment_length=3.0, annotators=["ana", "ben"])
         assert [(item.onset, item.offset) for item in made.session.items.values()] == [(0, 3), (3, 6), (6, 7.5)]
         page, nobody = web(made, made.access.token("ana")), web(made)

@@ -266,12 +266,14 @@ function progress({ progress: at }) {
 async function once(work) {
   if (now.busy) return;
   now.busy = true;
+  $("labeling").setAttribute("aria-busy", "true");
   try {
     await work();
   } catch (error) {
     complain(error);
   } finally {
     now.busy = false;
+    $("labeling").removeAttribute("aria-busy");
   }
 }
 
