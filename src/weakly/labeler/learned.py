@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..adaptive.base import Asked, Recording
+from ..adaptive.base import Asked, Recording, verdict
 from ..adaptive.belief import Belief
 from ..adaptive.information import Information, Stretch
 from ..adaptive.particles import NAMES
@@ -108,7 +108,10 @@ class Learned:
         parts = list(self._look(session).values())
         if not parts:
             return None
-        found: dict[str, Any] = {"n_items": sum(int((~np.isnan(one.known.present)).sum()) for one in parts)}
+        sure = [item for item in session.items.values() if not item.calibration and session.is_settled(item.query)]
+        found: dict[str, Any] = {
+            "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
+        }
         expected = parts[0].known.expected  # nothing came before the first one
         for name, scaled in _HEARS.items():
             k = NAMES.index(name)
