@@ -115,7 +115,11 @@ def test_on_a_terminal(monkeypatch, folder, name, columns):
     shown = re.sub(r"\x1b\[[0-9;]*m", "", run(monkeypatch, folder, Terminal(), columns, *arguments))
     lines = shown.splitlines()
     assert [line for line in lines if len(line) > columns and not line.startswith("The report: ")] == []
-    if first is None:
+    if first is None:  # a help, whose paragraphs are folded once: each line holds all the words that fit
+        words = shown[: shown.index("╭")].splitlines()
+        pairs = [(one, two) for one, two in pairwise(words) if one.strip() and two.strip()]
+        assert pairs
+        assert [one for one, two in pairs if len(one.rstrip()) + 1 + len(two.split()[0]) < columns - 1] == []
         return
     assert re.search(first, lines[0])
     # A number and its unit or its thousands are never on two lines, and no cell is folded into the next line.

@@ -38,11 +38,16 @@ class _Part:
     known: Belief
     edges: NDArray[np.float64]
     active: NDArray[np.float64]
+    drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
     wrong_time: float
-    n_events: float
     found: float
     asked: Asked
     answers_left: float
+
+    @property
+    def n_events(self) -> float:
+        """How many events a particle has there."""
+        return len(self.drawn[0]) / len(self.known.count)
 
     @property
     def seconds(self) -> float:
@@ -128,22 +133,26 @@ class Learned:
 
     def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:
         """The likely events with how sure they and their ends are, and P(active) over time, as in ``weakly.infer``."""
-        tables = [
-            pd.DataFrame({"recording": name, "label": label, "onset": one.edges[:-1], "offset": one.edges[1:],
-                          "active": one.active})
-            for (label, name, _), one in self._look(session).items()
-        ]  # fmt: skip
-        if not tables:
+        parts = self._look(session)
+        if not parts:
             return None
-        active, rows = pd.concat(tables, ignore_index=True), []
-        for (name, label), mine in active.groupby(["recording", "label"], sort=False):
-            p, onsets, offsets = (mine[word].to_numpy() for word in ("active", "onset", "offset"))
+        tables, rows = [], []
+        for label, name in dict.fromkeys(place[:2] for place in parts):
+            mine = [one for place, one in parts.items() if place[:2] == (label, name)]
+            each = [
+                pd.DataFrame({"onset": one.edges[:-1], "offset": one.edges[1:], "active": one.active}) for one in mine
+            ]
+            table = pd.concat(each, ignore_index=True)
+            tables.append(table.assign(recording=name, label=label)[["recording", "label", *table.columns]])
+            p, edges = table["active"].to_numpy(), np.append(table["onset"], table["offset"].iloc[-1])
+            drawn = [np.concatenate(ends) for ends in zip(*(one.drawn for one in mine))]
             above = np.concatenate(([False], p > 0.5, [False])).astype(int)
             for a, b in np.flatnonzero(np.diff(above)).reshape(-1, 2).tolist():
-                rows.append({"recording": name, "label": label, **event_at(p, np.append(onsets, offsets[-1]), a, b)})
+                rows.append({"recording": name, "label": label, **event_at(p, edges, a, b, *drawn)})
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         lengths = {name: one.length for name, one in self._following.recordings.items()}
-        return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths)), active
+        events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
+        return events, pd.concat(tables, ignore_index=True)
 
 
 def _mark(asked: Asked) -> bytes:
@@ -161,16 +170,7 @@ def _part(method: Information, recording: Recording, asked: Asked, part: Stretch
     marks = known.segments[known.present == 1]
     shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
     enough = known.value("presence_criterion")[:, None] * (ends - starts) - 1e-9
-    found = (shared.max(axis=-1, initial=-1.0) >= enough) & mine
-    n = len(known.count)
+    found = float(((shared.max(axis=-1, initial=-1.0) >= enough) & mine).sum() / len(known.count))
     left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
-    return _Part(
-        known,
-        edges,
-        known.active[within],
-        now["wrong_time"],
-        float(mine.sum() / n),
-        float(found.sum() / n),
-        part.asked(asked),
-        left,
-    )
+    drawn = starts[mine], ends[mine]
+    return _Part(known, edges, known.active[within], drawn, now["wrong_time"], found, part.asked(asked), left)
