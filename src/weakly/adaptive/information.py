@@ -221,13 +221,21 @@ class Information(Method):
         states = [self.state(recording, asked, part) for part in self.stretches(recording)]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
+    def is_content(self, now: dict[str, float], part: Stretch) -> bool:
+        """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
+
+        A generous target would else be met by having found nothing.
+        """
+        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
+        return now["wrong_time"] <= min(now["target"], least)
+
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
         for part in self.stretches(recording):
             now = self.state(recording, asked, part)
-            if now["wrong_time"] <= now["target"]:
+            if self.is_content(now, part):
                 continue
             mine = part.asked(asked)
             found = self.belief(recording, asked, part).best(

@@ -93,4 +93,4 @@ def main(arguments: list[str] | None = None) -> None:
 from . import answers, audit, check, convert, demo, evaluate, infer, label, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
 
 for _command in app.registered_commands:
-    _command.help = _paragraphs((_command.callback and _command.callback.__doc__) or "")
+    _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

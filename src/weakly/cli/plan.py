@@ -56,13 +56,13 @@ def plan(
         None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
     ),
     budget: float = typer.Option(None, "--budget", help="The most that the whole work may cost."),
-    target: str = typer.Option(None, "--target", help="Such as 'overlap_accuracy>=0.7,event_recall>=0.9'."),
+    target: str = typer.Option(None, "--target", help="Such as event_recall>=0.9; several with commas."),
     objective: str = typer.Option(
         "wrong_time",
         "--objective",
         help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,boundary,passes,oracle."),
+    methods: str = typer.Option(None, "--methods", help="Some of fixed, windows, bisection, boundary, passes, oracle."),
     query_cost_share: float = typer.Option(
         None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
     ),
