@@ -250,7 +250,7 @@ def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Re
     some = 1.0 if steady else 1 - np.exp(-count)
     if count > _MOST_DRAWN:
         raise InvalidInput(
-            f"n_events must be at most {_MOST_DRAWN:,} in one recording, got {count:.3g}; describe a shorter recording, "
+            f"n_events must be at most {_MOST_DRAWN:,} in one recording, got {count:.3g}; describe shorter recordings, "
             "with total_hours for all of them"
         )
     least = np.clip(1e6 / count, 2, 100)  # of crowded recordings a few tell as much
