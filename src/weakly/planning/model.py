@@ -51,7 +51,8 @@ class Measured:
     @property
     def sums(self) -> tuple[Floats, Floats]:
         """Over all units."""
-        return self.weight @ self.raw, self.weight @ self.base
+        raw, base = (np.einsum("u,uk->k", self.weight, each) for each in (self.raw, self.base))
+        return raw, base
 
 
 def _placed(design: Design, phase: float = 0.0) -> Placement:
@@ -149,7 +150,7 @@ class Recordings:
     @property
     def time(self) -> float:
         """Their seconds."""
-        return float(np.concatenate((self.full.lengths, self.silent.lengths)) @ self.weight)
+        return float((np.concatenate((self.full.lengths, self.silent.lengths)) * self.weight).sum())
 
     @property
     def longest(self) -> float:
@@ -289,7 +290,7 @@ def _as_leaves(
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
     sums = [halved(each, leaf, depth, criteria) for each in (few.full, few.silent) if len(each)]
     raw, base = exact.sums
-    line = np.tensordot(few.weight, np.concatenate(sums), axes=1) * (base[B["n_recordings"]] / few.count)
+    line = np.einsum("u,u...->...", few.weight, np.concatenate(sums)) * (base[B["n_recordings"]] / few.count)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
