@@ -24,7 +24,7 @@ from weakly.annotator import Annotator, PresenceRule
 from weakly.evaluation.clips import clip_labels
 from weakly.events import Timelines
 from weakly.tally import of_labels
-from weakly.windows import window_counts
+from weakly.windows import window_counts, window_starts
 
 WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
 COUNTS = ("n_queries", "listened", "n_events", "n_recordings")
@@ -421,3 +421,10 @@ def test_the_contradictions_that_were():
     world = World((([(50.0, 55.0)], 100.0),), 0.5, panel)
     assert by_evaluate(world)["event_recall"] == pytest.approx(0.9194080961)
     assert by_theory(world)["event_recall"] == pytest.approx(0.9194080961)
+
+
+@given(st.integers(1, 500), st.integers(1, 5000))
+def test_a_whole_number_of_segments_is_that_number_however_it_rounds(k, thousandths):
+    width, length = thousandths / 1000, k * thousandths / 1000
+    assert len(window_starts(length, segment_length=width)) == k
+    assert window_counts(length, segment_length=width)[0] == k

@@ -254,6 +254,12 @@ class TestBudgetsAndTargets:
         found = choose(rows, objective="wrong_time", wanted=targets("wrong_time<=1"), budget=None)
         assert (found.row.name, found.reachable, found.limit) == ("near and cheap", False, "target")
 
+    def test_where_nothing_can_be_paid_the_cheapest_is_named(self):
+        rows = [Row(n, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, cost)
+                for n, cost in (("dear", 9.0), ("cheap", 5.0), ("dearer", 12.0))]  # fmt: skip
+        found = choose(rows, objective="wrong_time", wanted=(), budget=1.0)
+        assert (found.row.name, found.reachable, found.limit) == ("cheap", False, "budget")
+
     def test_frontier(self, paper):
         table = paper.frontier()
         front = table[table["on_frontier"]]
@@ -398,6 +404,19 @@ class TestUncertainty:
         ]
         assert alone["wrong_time"] == pytest.approx(np.mean(there), abs=1e-9)
         assert made.uncertainty["wrong_time"] > alone["wrong_time"] - 1e-9
+
+    def test_each_unit_is_scored_by_the_choice_of_the_others(self, paper):
+        """All together choose the first way (2 s wrong on average); without any of the first three, the second."""
+        from weakly.planning.uncertainty import how_sure
+
+        ways = [
+            Row(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
+            for n, width in (("first", 1.0), ("second", 2.0))
+        ]
+        parts = np.ones((4, 2, 5))
+        parts[:, 0, 0], parts[:, 1, 0] = [0, 0, 0, 8], [3, 3, 3, 0]
+        made = how_sure(paper.task, Spread(parts, tuple(ways), "event"), ways[0], n_events=4)
+        assert made["wrong_time"] == pytest.approx((3 + 3 + 3 + 8) / 4, abs=1e-12)
 
     def test_more_recordings_narrow_the_bands(self, pilot):
         widths = []
