@@ -1,4 +1,4 @@
-"""Names in files hold orders to terminals and spreadsheets; what weakly prints and tabulates holds none."""
+"""Names in files hold orders to terminals and spreadsheets, options have twenty digits: neither gets through."""
 
 import csv
 import json
@@ -12,6 +12,7 @@ from weakly import cli
 pytestmark = pytest.mark.filterwarnings("default")
 ORDERS = "\x1b]0;owned\x07\x1b[31m", "\x9b31m", "\u202egnp.exe"
 FORMULA = "=cmd|' /C calc'!A0"
+CROWD = ["--event-length", "1", "--events", "9" * 20, "--recording-length", "1e21", "--presence-criterion", "1"]
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
@@ -79,3 +80,41 @@ def test_json_keeps_names_and_gives_no_orders(files, capsys, monkeypatch):
     assert code == 0, err
     assert not UNSAFE.search(out)
     assert f"owl{ORDERS[1]}" in {row["label"] for row in json.loads(out)["rows"]}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["infer", "c.csv", "--event-length", "9" * 20, "--presence-criterion", "0.5"],
+        ["infer", "c.csv", "--event-length", "1", "--presence-criterion", "0.5", "--recording-length", "9" * 20],
+        [
+            "simulate",
+            "--event-length",
+            "1",
+            "--events",
+            "9" * 20,
+            "--recording-length",
+            "1e21",
+            "--presence-criterion",
+            "1",
+        ],
+        [
+            "plan",
+            "--event-length",
+            "1",
+            "--events",
+            "9" * 20,
+            "--recording-length",
+            "1e21",
+            "--presence-criterion",
+            "1",
+        ],
+    ],
+)
+def test_options_of_twenty_digits_are_refused(words, files, capsys, monkeypatch):
+    monkeypatch.chdir(files)
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(
+        r"(weakly: read:.*\n)?weakly: (n_events|event_length|recording_length) must be at most .*\n", err
+    ), err
