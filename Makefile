@@ -45,6 +45,7 @@ lint: $(EVERYTHING)
 
 bench: $(EVERYTHING)
 	$(BIN)/python -m benchmarks
+	mkdir -p build && $(BIN)/python -m benchmarks.bench_information --out build/information.json --docs docs
 
 docs: $(EVERYTHING)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from html import escape
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from .files import atomic_write
 from .plot import style
 from .results import show
-from .symbols import definition, plain_name
+from .symbols import SYMBOLS, definition, plain_name
 
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
 @media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
-  figure svg { background: #fff; border-radius: 6px; } }
-body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  figure :is(svg, img) { background: #fff; border-radius: 6px; } }
+body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
   overflow-wrap: anywhere; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 .answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
@@ -26,8 +28,13 @@ th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align
   overflow-wrap: break-word; }
 th { vertical-align: bottom; } td { white-space: nowrap; }
 th:first-child, td:first-child, .words { text-align: left; } td.words { white-space: normal; }
+td:first-child { min-width: 8rem; }
 .scroll { overflow-x: auto; }
-figure { margin: 1.2rem 0; } figure svg { max-width: 100%; height: auto; }
+tr.chosen { font-weight: 600; background: var(--soft); }
+figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; }
+h3 { font-size: 1rem; margin: 0 0 .3rem; }
+.figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } figure { flex: var(--wide, 1) 1 24rem; min-width: 0; }
+.figures .wide { flex-basis: 100%; }
 figcaption { font-size: .9rem; opacity: .85; }
 code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
 .small { font-size: .85rem; opacity: .8; }
@@ -39,8 +46,10 @@ code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
   h1, h2, figure + h2 { break-after: avoid; } p, ul { margin: .3rem 0; } .answer { font-size: 11pt; }
   .scroll { overflow: visible; } table { font-size: 7.5pt; width: 100%; } thead { display: table-header-group; }
   th, td { padding: 1pt 3pt; white-space: normal; } tr, li, figure, .answer { break-inside: avoid; }
-  figure { margin: .3rem 0; text-align: center; } figure svg { max-height: 62mm; width: auto; max-width: 100%; }
-  figcaption { font-size: 8pt; }
+  .figures { gap: 0 4mm; } figure { flex-basis: 34%; margin: .3rem 0; }
+  .figures:not(:has(figure + figure)) { display: block; } h2 + .figures { break-before: avoid; }
+  figure :is(svg, img) { max-height: 66mm; width: auto; max-width: 100%; } .wide svg { max-height: 85mm; }
+  h3 { font-size: 10pt; margin: .3rem 0 .1rem; } figcaption, .small { font-size: 8pt; }
 }
 """
 
@@ -52,12 +61,57 @@ def _joined(name: str, names: list[str]) -> bool:
     return name != value and value in names and ends
 
 
-def _cell(name: str, row: dict[str, Any]) -> str:
-    said = show(name, row[name])
-    error, low, high = (show(name, row.get(f"{name}_{end}")) for end in ("se", "low", "high"))
-    if error != "–" and row[f"{name}_se"] > 0:
-        return f"{said} ± {error}"
-    return f"{said} ({low} to {high})" if "–" not in (low, high) else said
+_CLASSES = {"all": "all\u00a0classes", "mean": "mean of classes"}
+_HEADS = {"label": "class", "wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
+
+
+def _head(name: str, scale: float) -> str:
+    """A word of results with the unit of the numbers under it."""
+    unit = "h" if scale != 1 else SYMBOLS[name].unit if name in SYMBOLS else ""
+    return _HEADS.get(name) or plain_name(name) + (f" ({unit})" if unit else "")
+
+
+def _places(name: str, values: list[float]) -> int | None:
+    """The decimals that all numbers of a column share; None if they are counts, or words."""
+    said = [show(name, value) for value in values]
+    needed = max((len(text.partition(".")[2]) for text in said), default=0)
+    return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None if values else None
+
+
+class _Column:
+    """One column of a table, in the house's words and number formats; long times in hours."""
+
+    def __init__(self, name: str, cells: list[dict[str, Any]], head: str | None) -> None:
+        values = [row[name] for row in cells]
+        numbers = [float(each) for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
+        numbers = [each for each in numbers if math.isfinite(each)]
+        self.name = name
+        self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
+        self.places = _places(name, [each / self.scale for each in numbers])
+        self.words = bool(values) and isinstance(values[0], str)
+        self.head = head or _head(name, self.scale)
+
+    def number(self, value: Any) -> str:
+        said = show(self.name, value)
+        if said in ("–", "yes", "no") or not isinstance(value, (int, float)):
+            kept = re.sub(r"(\d) (s|h|%)(?![a-z])", "\\1\u00a0\\2", said)  # a number and its unit on one line
+            return _CLASSES.get(said, said) if self.name == "label" else kept
+        value = value / self.scale
+        if self.places is None:
+            return show(self.name, value)
+        small = 0 < abs(value) < 0.5 / 10**self.places
+        return show(self.name, value) if small else f"{value:,.{self.places}f}"
+
+    def cell(self, row: dict[str, Any]) -> str:
+        said = self.number(row[self.name])
+        error, low, high = (row.get(f"{self.name}_{end}") for end in ("se", "low", "high"))
+        if error is not None and error > 0:
+            return f"{said}\u00a0±\u00a0{self.number(error)}"
+        low, high = self.number(low), self.number(high)
+        return f"{said} ({low} to {high})" if "–" not in (low, high) else said
+
+
+_END = "</div><!-- figures -->"
 
 
 class Report:
@@ -101,38 +155,54 @@ class Report:
         self._parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
         return self
 
-    def table(self, frame: Any) -> Report:
-        """A table with the house's number formats; headers are the house's words.
+    def table(self, frame: Any, *, heads: dict[str, str] | None = None, chosen: int | None = None) -> Report:
+        """A table with the house's number formats; headers are the house's words, or those of ``heads``.
 
-        A standard error stands behind its value, an interval too, and a column that says nothing is left out.
+        A standard error stands behind its value, an interval too; a column that says nothing, or of all classes
+        in every row, is left out. The ``chosen`` row is set apart.
         """
         names = [str(name) for name in frame.columns]
         rows = list(frame.itertuples(index=False, name=None))
         filled = {name for k, name in enumerate(names) if any(show(name, row[k]) not in ("–", "") for row in rows)}
         kept = [name for name in names if (name in filled or not rows) and not _joined(name, names)]
         cells = [dict(zip(names, row)) for row in rows]
-        words = {name for name in kept if rows and isinstance(cells[0][name], str)}
-        left = {name: " class=words" if name in words else "" for name in kept}
+        if len(rows) > 1 and "label" in kept and all(row["label"] == "all" for row in cells):
+            kept.remove("label")
+        columns = [_Column(name, cells, (heads or {}).get(name)) for name in kept]
+        left = {each.name: " class=words" if each.words else "" for each in columns}
         head = "".join(
-            f'<th{left[name]} title="{escape(definition(name))}">{escape(plain_name(name))}</th>' for name in kept
+            f'<th{left[each.name]} title="{escape(definition(each.name))}">{escape(each.head)}</th>' for each in columns
         )
         body = "".join(
-            "<tr>" + "".join(f"<td{left[name]}>{escape(_cell(name, row))}</td>" for name in kept) + "</tr>"
-            for row in cells
+            f"<tr{' class=chosen' if k == chosen else ''}>"
+            + "".join(f"<td{left[each.name]}>{escape(each.cell(row))}</td>" for each in columns)
+            + "</tr>"
+            for k, row in enumerate(cells)
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         self._parts.append(f'<div class="scroll" tabindex="0">{table}</div>')
         return self
 
-    def figure(self, figure: Any, caption: str, *, name: str | None = None) -> Report:
-        """A matplotlib figure, kept inside the file as SVG whose text is text, with its caption."""
+    def figure(
+        self, figure: Any, caption: str, *, name: str | None = None, title: str = "", wide: bool = False
+    ) -> Report:
+        """A matplotlib figure, kept inside the file as SVG whose text is text, with its caption.
+
+        Figures that follow each other stand in two columns, a ``wide`` one over both.
+        """
         buffer = io.StringIO()
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         drawn = re.sub(r"<metadata>.*?</metadata>", "", buffer.getvalue(), flags=re.S)
         drawn = drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
         anchor = f' id="{escape(name)}"' if name else ""
-        self._parts.append(f"<figure{anchor}>{drawn}<figcaption>{escape(caption)}</figcaption></figure>")
+        above = f"<h3>{escape(title)}</h3>" if title else ""
+        size = " class=wide" if wide else f' style="--wide: {figure.get_figwidth():g}"'
+        part = f"<figure{anchor}{size}>{above}{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+        if self._parts[-1].endswith(_END):
+            self._parts[-1] = self._parts[-1].removesuffix(_END) + part + _END
+        else:
+            self._parts.append(f'<div class="figures">{part}{_END}')
         return self
 
     def html(self) -> str:

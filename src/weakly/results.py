@@ -75,7 +75,7 @@ _COUNTS = ("n_", "rows", "count")
 
 
 def show(name: str, value: Any) -> str:
-    """The value as people read it: shares with three decimals, whole counts, other numbers with three digits that tell.
+    """The value as people read it: shares with three decimals, whole counts from 10 on, else three digits that tell.
 
     >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("cost", 0.80901)
     ('0.988', '2,140', '4,894', '0.809')
@@ -89,7 +89,8 @@ def show(name: str, value: Any) -> str:
     number = float(value)
     if any(word in str(name) for word in _SHARES):
         return f"{number:.3f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
-    if str(name).startswith(_COUNTS) or (number == round(number) and abs(number) < 1e15):
+    whole = number == round(number) and abs(number) < 1e15
+    if whole or (str(name).startswith(_COUNTS) and abs(number) >= 10):  # a few are expected numbers: 0.3 events
         return f"{number:,.0f}"
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 

@@ -43,12 +43,22 @@ def test_lines_break_between_words_and_keep_units():
     assert not any(line.split()[0] in ("s", "%", "s,", "%,", "s.") for line in lines)
 
 
-def test_the_table_fits_eighty_columns(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    options = ["--event-length", "0.5,1,4", "--recording-length", "600", "--total-hours", "1000", "--verbose"]
-    assert run("plan", *options) == 0
-    table = capsys.readouterr().out.split("way to label")[1].split("\n\n")[0]
-    assert all(len(line) <= 80 for line in table.splitlines())
+@pytest.mark.parametrize("width", [80, 100, None])
+def test_the_table_breaks_no_number_and_fits(width, monkeypatch, capsys):
+    """At 80 columns "90,49" was printed for 90,498 queries; a pipe has no width."""
+    from weakly.cli import plan as door
+
+    monkeypatch.setattr(door, "columns", lambda: width)
+    monkeypatch.setenv("COLUMNS", "60")
+    made = wk.plan([0.5, 1, 4], recording_length=600, total_hours=1000, methods="fixed,windows,bisection")
+    door.show(made, verbose=True)
+    table = capsys.readouterr().out.split("\n\n")[1]
+    assert all(len(line.rstrip()) <= (width or 1000) for line in table.splitlines())
+    for row in made.rows:
+        assert f"{row.n_queries:,.0f}" in table
+        assert f"{row.cost:,.0f}" in table
+    for head in ("wrong time", "(s per rec.)", "near events", "queries", "(units)"):
+        assert head in table
 
 
 def test_a_rule_and_no_criterion(capsys):

@@ -1,6 +1,9 @@
 """`weakly reproduce`: everything in one quick run, and its doors."""
 
+import contextlib
+import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -23,8 +26,30 @@ def everything(tmp_path_factory):
     """One quick run of all of it, on a machine that has none of the data; the numbers are tested elsewhere."""
     out = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
+        kept, run = [], paper.reproduce
+        patch.setattr(paper, "reproduce", lambda *a, **k: kept.append(run(*a, **k)) or kept[-1])
         patch.setattr(paper, "QUICK", Protocol(n_recordings=20, n_criteria=3, n_segment_lengths=8, n_drawn=200))
-        return out, reproduce("--quick", "--out", out)
+        code = reproduce("--quick", "--out", out)
+        everything_found.extend(kept)
+        return out, code
+
+
+everything_found = []
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_on_a_terminal(everything, monkeypatch, columns):
+    """The count first, nothing wider than the terminal, no number alone on a line."""
+    shown = io.StringIO()
+    shown.isatty = lambda: True
+    monkeypatch.setattr(paper, "reproduce", lambda *_, **__: everything_found[0])
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with contextlib.redirect_stdout(shown):
+        assert reproduce() == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()).splitlines()
+    assert lines[0] == everything_found[0].summary
+    assert [line for line in lines if len(line) > columns or re.fullmatch(r"\s*[\d.,]+\s*", line)] == []
 
 
 def test_a_quick_run_ends_well(everything):

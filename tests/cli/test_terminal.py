@@ -91,8 +91,7 @@ COMMANDS = {
         r"^call: 3 s clips say",
     ),
     "demo": (["demo", "--out", "demo"], r"^Label .* s "),
-    "label --help": (["label", "--help"], None),
-    "reproduce --help": (["reproduce", "--help"], None),
+    **{f"{name} --help": ([name, "--help"], None) for name in ("plan", "audit", "label", "reproduce", "serve")},
 }  # fmt: skip
 
 
@@ -115,7 +114,12 @@ def test_on_a_terminal(monkeypatch, folder, name, columns):
     shown = re.sub(r"\x1b\[[0-9;]*m", "", run(monkeypatch, folder, Terminal(), columns, *arguments))
     lines = shown.splitlines()
     assert [line for line in lines if len(line) > columns and not line.startswith("The report: ")] == []
-    if first is None:
+    if first is None:  # a help, whose paragraphs are folded once: each line holds all the words that fit
+        words = shown[: shown.index("╭")].splitlines()
+        pairs = [(one, two) for one, two in pairwise(words) if one.strip() and two.strip()]
+        assert "weakly " + arguments[0] in shown[shown.index("Examples") :]
+        assert "…" not in shown or arguments[0] == "label"  # its long names need 90 columns
+        assert [one for one, two in pairs if len(one.rstrip()) + 1 + len(two.split()[0]) < columns - 1] == []
         return
     assert re.search(first, lines[0])
     # A number and its unit or its thousands are never on two lines, and no cell is folded into the next line.

@@ -427,3 +427,50 @@ def test_infer_chooses_answers_as_other_commands_do(capsys, tmp_path):
     assert code == 0
     assert json.loads(out)["overall"] == json.loads(to_json(made))["overall"]
     assert set(made.summary["label"]) == {"bird"}
+
+
+def region(onset, offset, label):
+    value = {"start": onset, "end": offset, "labels": [label]}
+    return {"id": f"{onset}", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
+
+
+def test_regions_of_a_class_and_of_its_absence_are_answers(tmp_path):
+    """Windows drawn in Label Studio and called crack or no_crack; beside another class they are events as ever."""
+    windows = [region(0, 5, "no_crack"), region(4, 9, "no_crack"), region(9, 12, "crack")]
+    task = {"id": 1, "data": {"audio": "a.wav"}, "annotations": [{"id": 1, "completed_by": 1, "result": windows}]}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([task]))
+    with pytest.warns(AssumptionWarning, match="'crack', 'no_crack' are taken as answers about their spans"):
+        found = read_answers(path).to_frame()
+    assert found[["onset", "offset", "label", "present"]].to_numpy().tolist() == [
+        [0.0, 5.0, "crack", 0.0], [4.0, 9.0, "crack", 0.0], [9.0, 12.0, "crack", 1.0]
+    ]  # fmt: skip
+    assert read(path).labels == ["crack", "no_crack"]
+    table = tmp_path / "a.tsv"
+    table.write_text("filename\tonset\toffset\tevent_label\na.wav\t0\t5\tdog absent\na.wav\t5\t9\tdog\n")
+    with pytest.warns(AssumptionWarning, match="present and absent"):
+        assert read_answers(table).to_frame()["present"].tolist() == [0.0, 1.0]
+    table.write_text("filename\tonset\toffset\tevent_label\na.wav\t0\t5\tno dog\na.wav\t5\t9\tcat\n")
+    with pytest.raises(InvalidInput, match="no answers about segments"):
+        read_answers(table)
+
+
+def test_each_file_may_be_an_annotators(tmp_path):
+    """Two files about the same recordings are pooled aloud; told so, each is an annotator who heard what it lists."""
+    (tmp_path / "ann.csv").write_text("filename,onset,offset,label\na.wav,1,3,dog\nb.wav,1,2,dog\nc.wav,1,2,dog\n")
+    (tmp_path / "ben.csv").write_text("filename,onset,offset,label\na.wav,1,2,dog\nb.wav,,,\n")
+    paths = [tmp_path / "ann.csv", tmp_path / "ben.csv"]
+    with pytest.warns(AssumptionWarning, match=r"1 recording .* in several files .*--columns annotator=@file"):
+        assert len(read(paths)) == 4
+    found = read(paths, columns={"annotator": "@file"}, recording_length=10.0)
+    assert found.to_frame()["annotator"].tolist() == ["ann", "ann", "ann", "ben"]
+    assert found.examined.groupby("annotator")["recording"].agg(list).to_dict() == {
+        "ann": ["a.wav", "b.wav", "c.wav"], "ben": ["a.wav", "b.wav"]
+    }  # fmt: skip
+    assert wk.audit(strong=found).annotation_agreement.by_label["units"].tolist() == [20.0]
+    assert check(paths, columns={"annotator": "@file"}).account["rows"] == 5
+
+
+def test_an_option_that_is_none_is_refused_as_python_does(tmp_path):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colums'"):
+        read(tmp_path, colums={})

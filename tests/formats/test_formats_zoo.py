@@ -4,12 +4,14 @@
 The files in ``data/zoo`` are ours, made after real ones of many authors.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from weakly import InvalidInput
+from weakly import AssumptionWarning, InvalidInput
 from weakly.evaluation import evaluate
 from weakly.formats import FORMATS, check, detect, read, read_answers
 from weakly.formats.lint import FINDINGS
@@ -559,6 +561,74 @@ def test_whatever_the_recording_is_called_no_number_changes(tmp_path, name):
         return evaluate(read(path), segment_length=1.0, presence_criterion=0.5).to_frame()
 
     assert results(name).equals(results("recording"))
+
+
+def test_votes_for_each_choice_beside_all_votes(tmp_path):
+    path = tmp_path / "z.csv"
+    path.write_text("subject_id,workflow_id,choice,votes,total\n1,2,dog,3,5\n1,2,none,2,5\n7,2,dog,0,4\n")
+    found = read_answers(path)
+    assert found.reading.startswith("recording = subject_id (2), label = choice (2)")
+    said = found.to_frame().groupby(["recording", "label"])["present"].agg(["sum", "size"])
+    assert said.to_numpy().tolist() == [[3.0, 5], [2.0, 5], [0.0, 4]]
+
+
+def test_a_video_with_an_empty_list_and_no_subset_is_empty(tmp_path):
+    path = tmp_path / "v.json"
+    one = {"duration": 10, "subset": "val", "annotations": [{"segment": [1, 2], "label": "cut"}]}
+    path.write_text(json.dumps({"database": {"v1": one, "v2": {"duration": 5, "annotations": []}}}))
+    assert read(path).recordings["annotated"].tolist() == [True, True]
+
+
+ROWS = [("0.5", "1.0", "song"), ("1.5", "2.0", "call"), ("3.0", "3.5", "song"), ("4.0", "4.5", "call")]
+
+
+def unknown_table(path, name, values, label="species"):
+    """Two recordings that never overlap, in the order of their onsets: only the name and the values tell of them."""
+    table = pd.DataFrame(ROWS, columns=["start", "end", label]).astype({"start": float, "end": float})
+    table.insert(0, name, values)
+    table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("values", [[1, 2, 1, 2], [1.0, 2.0, 1.0, 2.0], ["a", "b", "a", "b"]], ids=str)
+def test_no_table_is_one_recording_without_a_word(tmp_path, values, ending):
+    """Nothing but an unknown word over a column: it may be the recording, so reading, check and the sentence say so."""
+    path = unknown_table(tmp_path / f"t{ending}", "lecture", values)
+    with pytest.warns(AssumptionWarning, match=r"'lecture' is not used .* --columns recording=lecture"):
+        found = read(path)
+    assert len(found.recordings) == 1
+    assert found.reading.endswith("not used: lecture")
+    assert [item.kind for item in check(path).findings] == ["unused column"]
+    assert sorted(read(path, columns={"recording": "lecture"}).recordings.index) == sorted({str(v) for v in values})
+    assert read(path, columns={"recording": "@file"}).notes == ()
+
+
+def test_a_number_called_like_an_id_is_refused_not_pooled(tmp_path):
+    path = unknown_table(tmp_path / "t.csv", "plot_no", [1, 2, 1, 2])
+    with pytest.raises(InvalidInput, match="--columns recording=plot_no"):
+        read(path)
+
+
+def test_words_that_may_be_recordings_are_said_to_be_taken_as_labels(tmp_path):
+    path = unknown_table(tmp_path / "t.csv", "note", [""] * 4, label="hive")
+    with pytest.warns(AssumptionWarning, match=r"'hive' is taken as the label .* --columns recording=hive"):
+        assert read(path).labels == ["call", "song"]
+    assert read(path, columns={"label": "hive"}).notes == ()
+
+
+@pytest.mark.parametrize("name", ["species_id", "species_code", "Low Freq (Hz)"])
+def test_the_number_of_a_class_or_a_frequency_is_no_recording(tmp_path, name):
+    path = unknown_table(tmp_path / "t.csv", name, [7, 9, 7, 9])
+    assert (read(path).labels, read(path).notes) == (["call", "song"], ())
+
+
+def test_the_same_note_of_many_files_stands_once(tmp_path):
+    for k in range(3):
+        unknown_table(tmp_path / f"t{k}.csv", "lecture", [1, 2, 1, 2])
+    with pytest.warns(AssumptionWarning, match=r"3 files, first .*t0.csv: no column names") as told:
+        read(tmp_path)
+    assert len(told) == 1
 
 
 def test_every_format_has_a_sentence():

@@ -153,12 +153,57 @@ def test_events_frames_and_samples_agree(world):
     frame = events.to_frame()
     assert len(frame) > 3
     assert (frame["confidence"] > 0.5).all()
-    assert (frame["onset_low"] <= frame["onset"]).all()
-    assert (frame["offset_high"] >= frame["offset"]).all()
+    assert (frame["onset_low"] <= frame["onset_high"]).all()
+    assert (frame["offset_low"] <= frame["offset_high"]).all()
     assert len(events.recordings) == 6
     drawn = found.sample(400, rng=1)
     assert len(drawn) / 400 == pytest.approx(found.summary["n_events"].sum(), rel=0.05)
     assert json.loads(json.dumps(found.to_dict()))["overall"][0]["n_recordings"] == 6
+
+
+def test_ends_of_posterior_events_hold_the_true_ones(world):
+    """The event under way at the peak: its true onset and offset lie in their intervals as often as they should."""
+    _, made = world
+    said = answers(np.random.default_rng(8), made, widths=(0.5,), length=60.0, criterion=0.2, noise=0.03)
+    who = wk.Annotator(presence_criterion=0.2, guess_rate=0.03, lapse_rate=0.03)
+    found = wk.infer(said, lengths=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
+    inside, widths = [], []
+    frame = found.events(rng=1).to_frame()
+    for row in frame.itertuples():
+        middle = (row.onset_high + row.offset_low) / 2 if row.onset_high < row.offset_low else row.onset
+        for a, b in made[int(row.recording[1:])]:
+            if a <= middle < b:
+                inside.append([row.onset_low - 0.05 <= a <= row.onset_high + 0.05,
+                               row.offset_low - 0.05 <= b <= row.offset_high + 0.05])  # fmt: skip
+                widths.append(row.onset_high - row.onset_low)
+    assert len(inside) > 80
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.04)
+    assert np.median(widths) < 1.5  # and they tell something
+
+
+def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
+    """Events that end with a recording of 6 s are cut, though the pilot does not say that it ends there."""
+    rows = [("a", 1.0, 2.0), ("a", 4.5, 6.0), ("b", 3.0, 5.5)]
+    pilot = pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="owl")
+    two = pd.concat([BASE, BASE.assign(recording="b")])
+    how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
+    told = wk.infer(two, lengths=wk.Events.from_frame(pilot, recording_length=6.0), **how)
+    untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), recording_length=6.0, **how)
+    guessed = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)  # 6 s is where the last segment ends, no more
+    whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 1.5, 2.5]), **how)
+    pd.testing.assert_frame_equal(told.summary, untold.summary)
+    assert told.parts["owl"].renewal.lengths.mean > whole.parts["owl"].renewal.lengths.mean + 0.05
+    assert guessed.parts["owl"].renewal.lengths.mean == pytest.approx(whole.parts["owl"].renewal.lengths.mean)
+
+
+def test_an_estimate_lies_in_its_interval():
+    """Recordings in which hardly anything can be: all drawn timelines are empty, and the expected time is not none."""
+    quiet = answers(np.random.default_rng(0), [np.empty((0, 2))] * 3, widths=(3.0,), length=60.0)
+    found = wk.infer(quiet, lengths=1.0, presence_criterion=0.5, event_rate=0.001, rng=0).summary
+    for word in ("n_events", "event_seconds", "event_rate"):
+        low, high = zip(*found[f"{word}_ci"])
+        assert (np.array(low) <= found[word]).all()
+        assert (found[word] <= np.array(high)).all()
 
 
 def test_training_rates_match_the_truth(world, tmp_path):
@@ -210,6 +255,7 @@ BASE = pd.DataFrame(
         ({}, {"rule": "seconds:1", "presence_criterion": 0.5}, "give one of presence_criterion, rule"),
         ({"onset": [0.0, 0.0], "offset": [3.0, 3.0]}, {"presence_criterion": 0.5}, r"owl, recording 'a': no timeline"),
         ({}, {"step": -1.0}, "step must be > 0"),
+        ({}, {"step": 100.0}, "step must be at most the shortest segment, 3 s"),
         ({}, {"unlisted": "no"}, "unlisted must be one of"),
         ({}, {"label": "dog"}, "label must be one of 'owl'"),
     ],
@@ -217,6 +263,16 @@ BASE = pd.DataFrame(
 def test_what_is_refused(change, how, message):
     with pytest.raises(InvalidInput, match=message):
         wk.infer(BASE.assign(**change), **{"lengths": 1.0, "recording_length": None, **how})
+
+
+def test_a_sliver_at_the_end_does_not_set_the_step():
+    """A recording of 6.01 s in clips of 3 s: the last one of 10 ms asks for no steps of 2 ms."""
+    sliver = BASE.iloc[:1].assign(onset=6.0, offset=6.01, present=0.0)
+    how = {"lengths": 1.0, "presence_criterion": 0.5, "event_rate": 0.1, "rng": 0}
+    found = wk.infer(pd.concat([BASE, sliver]), **how)
+    plain = wk.infer(BASE, **how)
+    assert found.settings["step"] == plain.settings["step"]
+    assert found.overall["event_seconds"][0] == pytest.approx(plain.overall["event_seconds"][0], abs=0.05)
 
 
 def test_no_answers_at_all():
@@ -343,10 +399,41 @@ def test_nested_queries_tell_the_criterion():
 
 
 def test_lengths_that_ends_cut_are_censored():
-    """Kaplan and Meier's law against a long recording's lengths: cut events alone are too short."""
+    """The law of windows of 8 s against that of long recordings: cut events alone are too short."""
     law = stats.expon(scale=3.0)
     made = recordings(np.random.default_rng(4), rate=0.1, length=8.0, n=1500, law=law)
     found = heard_lengths(Timelines.of(made, 8.0))
     assert np.mean([d for e in made for d in np.ptp(e, axis=1)]) < 2.4
     assert float(found.partial_moments(2.0)[0]) == pytest.approx(law.cdf(2.0), abs=0.03)
     assert float(found.partial_moments(6.0)[0]) == pytest.approx(law.cdf(6.0), abs=0.04)
+    assert found.mean == pytest.approx(3.0, rel=0.08)
+
+
+def test_lengths_that_ends_cut_have_the_greatest_likelihood():
+    """No other law on the same lengths explains what is heard better: tried by moving weight between any two."""
+    rng = np.random.default_rng(9)
+    law = stats.lognorm(0.8, scale=2.0)
+    lines = Timelines.of(recordings(rng, rate=0.15, length=8.0, n=15, law=law), 8.0)
+    found = heard_lengths(lines)
+    x, p = found.values, found.weights
+    cut = [(a <= 1e-6, b >= 8 - 1e-6, b - a) for a, b in lines.bounds]
+    assert {kind[:2] for kind in cut} == {(False, False), (False, True), (True, False), (True, True)}
+
+    def likelihood(p):
+        total = 0.0
+        for early, late, l in cut:
+            if early and late:
+                chance = p @ np.maximum(x - l, 0) / (p @ x)
+            else:
+                chance = p[x >= l - 1e-9].sum() if late or early else p[np.isclose(x, l)].sum()
+                chance /= (p @ x) if early else 1.0
+            total += math.log(chance)
+        return total
+
+    best = likelihood(p)
+    for i in range(len(x)):
+        for k in rng.choice(len(x), 6, replace=False):
+            moved = p.copy()
+            moved[i], moved[k] = 0.9 * p[i], p[k] + 0.1 * p[i]
+            if k != i:
+                assert likelihood(moved) < best + 1e-6

@@ -107,8 +107,9 @@ def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=Tr
     )
 
 
+fractions = st.tuples(st.just("fraction"), st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0]))
 rules = st.one_of(
-    st.tuples(st.just("fraction"), st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0])),
+    fractions,
     st.tuples(st.just("seconds"), st.sampled_from([0.5, 1.0, 2.0, 2.4])),
     st.tuples(st.just("coverage"), st.sampled_from([0.3, 1.0])),
     st.just(("any", 0.0)),
@@ -129,8 +130,9 @@ def worlds(draw):
     # one person with a law of rules, or several people with one rule each
     alone = draw(st.booleans())
     many = 1 if alone else draw(st.integers(1, 2))
+    kind = draw(st.sampled_from([rules, fractions]))  # a law of any rules, or of criteria
     people = [
-        (draw(st.lists(rules, min_size=1, max_size=3 if alone else 1)), draw(rates), draw(rates)) for _ in range(many)
+        (draw(st.lists(kind, min_size=1, max_size=3 if alone else 1)), draw(rates), draw(rates)) for _ in range(many)
     ]
     answers = draw(st.lists(st.sampled_from([1, 0, 1, 0, None]), min_size=len(queries), max_size=len(queries)))
     owners = draw(st.lists(st.integers(0, many - 1), min_size=len(queries), max_size=len(queries)))

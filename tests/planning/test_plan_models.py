@@ -21,7 +21,7 @@ from weakly.planning.halving import FIELDS, halved, levels
 from weakly.planning.model import B, OneEvent, R, Recordings
 from weakly.planning.rows import Design
 from weakly.planning.searching import searched
-from weakly.planning.task import round_lengths
+from weakly.planning.task import Task, round_lengths
 from weakly.tally import of_labels
 
 
@@ -141,6 +141,15 @@ def test_boundary_search_is_what_the_method_does(rule):
             assert base[r, B["n_events"]] == len(events)
 
 
+def test_a_search_that_ends_on_its_tolerance_asks_no_more():
+    """12.8 s halved six times are 0.2 s, however that rounds: one query more was asked than planned."""
+    line = Timelines.of([[(7.697733143688776, 10.987344744623105)]], 172.91221468022346)
+    rule, way = PresenceRule.fraction(0.35687547490249666), Boundary(tolerance=0.2, segment_length=3.2)
+    done = run(way, Recording("a", line.lengths[0], events=line.bounds), SimulatedAnnotator(rule=rule))
+    assert searched(line, 3.2, 0.2, rule)[1][0, B["n_segments"]] == done.n_queries
+    assert done.n_queries == 72
+
+
 def test_what_lies_between_events_is_only_counted():
     """Windows on recordings with long silences: shortened for speed, the same as evaluate on all of them."""
     rng = np.random.default_rng(1)
@@ -186,6 +195,21 @@ def test_who_answers():
 def test_random_tasks(seed):
     """Extremes included: no crash, nothing outside [0, 1], nothing dominated, targets met, and done again it agrees."""
     check(seed)
+
+
+def test_halving_on_drawn_recordings_says_its_error():
+    """The mean over fewer events strays by about what the row says of itself."""
+    rows = []
+    for shift in range(12):
+        lengths = Lengths.parse("lognorm:s=1,scale=1")
+        line = [np.sort(np.random.default_rng([shift, k]).uniform(0, 40, 3)) for k in range(60)]
+        d = lengths.draw(180, np.random.default_rng([shift, 99])).reshape(60, 3)
+        bounds = [np.column_stack((on, np.minimum(on + each, 40.0))) for on, each in zip(line, d)]
+        where = Recordings.of(Timelines.of(bounds, 40.0), "", drawn=True)
+        task = Task({"x": where}, Criteria.of(0.3), wk.Cost(), lengths)
+        rows.append(task.row(Design("bisection", 0.5, start_length=4.0)))
+    spread, said = np.std([row.wrong_time for row in rows], ddof=1), np.mean([row.wrong_time_se for row in rows])
+    assert 0.5 < spread / said < 2.0
 
 
 def test_a_long_segment_that_a_rule_calls_absent_is_not_halved():

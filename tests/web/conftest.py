@@ -69,7 +69,7 @@ class Page:
         # In one step, as the page may change its parts at any time.
         script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent).join(' ')"
         parts = (f"section:not([hidden]) {each}" for each in selector.split(", "))
-        return self.browser.execute_script(script, ", ".join(parts))
+        return self.browser.execute_script(script, ", ".join(parts)).replace("\xa0", " ")
 
     def box(self, field):
         return self.find(f"[data-field={field}] input:not([type=range])")

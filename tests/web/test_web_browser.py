@@ -143,7 +143,7 @@ def test_downloads(page):
     for text, name in (
         ("Download JSON", "plan.json"),
         ("Download report", "plan.html"),
-        ("Queries, CSV (zip)", "queries.zip"),
+        ("Queries as CSV (zip)", "queries.zip"),
     ):
         page.browser.find_element(By.XPATH, f"//button[text()='{text}']").click()
         page.until(lambda name=name: (folder / name).exists())
@@ -302,10 +302,10 @@ def test_the_example_in_every_tab_and_a_file_that_is_dropped(page, other):
     from weakly.example import clips
     from weakly.example import pilot as bundled
 
-    click = "[...document.querySelectorAll('section:not([hidden]) form button')].at(-1).click()"
+    click = "document.querySelector('section:not([hidden]) .example').click()"
     page.browser.execute_script(click)
     page.until(lambda: page.state == "answered" and "pilot events" in page.words())
-    page.browser.find_element(By.XPATH, "//button[text()='Queries, CSV (zip)']").click()
+    page.browser.find_element(By.XPATH, "//button[text()='Queries as CSV (zip)']").click()
     page.until(lambda: (page.browser.downloads / "queries.zip").exists())
     for tab in ("evaluate", "simulate", "audit"):
         page.tab(tab)

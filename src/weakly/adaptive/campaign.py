@@ -267,23 +267,23 @@ class Campaign:
         return int((~following.frame["query"].isin(set(self.queries["query"]))).sum())
 
     def write_labels(self, events: Events, found: Collected, out: str | Path) -> list[Path]:
-        """Strong labels (DCASE, Raven, Audacity, all of it as CSV), weak labels (DCASE), and the summary.
+        """Strong labels (DCASE, Raven, Audacity, all of it as CSV), weak labels (DCASE), the answers, and the summary.
 
         A file that somebody changed since it was written is not written over.
         """
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         kinds = {"strong.tsv": "dcase", "weak.tsv": "dcase-weak", "raven": "raven", "audacity": "audacity",
-                 "events.csv": "csv"}  # fmt: skip
+                 "events.csv": "csv", ANSWERS: "clips"}  # fmt: skip
         with tempfile.TemporaryDirectory() as name:
             made = Path(name)
             (made / "raven").mkdir()
             (made / "audacity").mkdir()
             with warnings.catch_warnings():
-                # events.csv beside them holds everything that a smaller format leaves out.
+                # events.csv and answers.csv beside them hold everything that a smaller format leaves out.
                 warnings.simplefilter("ignore", AssumptionWarning)
                 for file, kind in kinds.items():
-                    write(found.answers if kind == "dcase-weak" else events, made / file, format=kind)
+                    write(found.answers if kind in ("dcase-weak", "clips") else events, made / file, format=kind)
             (made / "summary.json").write_text(to_json(found.to_dict()) + "\n", encoding="utf-8")
             files = {path: folder / path.relative_to(made) for path in sorted(made.rglob("*")) if path.is_file()}
             export = Exporter(self)

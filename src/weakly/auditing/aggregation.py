@@ -168,38 +168,41 @@ class _Fit:
 def _expectation_maximisation(
     task: NDArray[np.int64], worker: NDArray[np.int64], said: NDArray[np.int64], most: int, tolerance: float
 ) -> _Fit:
+    from scipy.special import entr, expit
+
     n_tasks, n_workers = int(task.max()) + 1, int(worker.max()) + 1
     cell = 2 * worker + said
-    observed = np.bincount(cell, minlength=2 * n_workers).reshape(n_workers, 2) > 0
+    counts = np.bincount(cell, minlength=2 * n_workers).astype(np.float64)
+    observed = (counts > 0).reshape(n_workers, 2, 1)
 
-    def maximise(truth: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = [np.bincount(cell, weights=side[task], minlength=2 * n_workers) for side in truth.T]
-        errors = np.stack(sums, axis=-1).reshape(n_workers, 2, 2)
+    def maximise(present: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How often each annotator said what where the truth is absent and present; and their rates."""
+        yes = np.bincount(cell, weights=present[task], minlength=2 * n_workers)
+        sums: NDArray[np.float64] = np.stack((counts - yes, yes), axis=-1, dtype=np.float64)
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
-        errors = np.where(observed[:, :, None], np.maximum(errors, _TINY), 0.0)
+        errors = np.where(observed, np.maximum(sums.reshape(n_workers, 2, 2), _TINY), 0.0)
         found: NDArray[np.float64] = errors / errors.sum(axis=1, keepdims=True)
-        return found
+        return sums, found
 
-    share = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
-    truth = np.column_stack((1 - share, share))
-    prior, errors = truth.mean(axis=0), maximise(truth)
+    present = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
+    _, errors = maximise(present)
+    prior = np.array([1 - present.mean(), present.mean()])
     bound, steps = -math.inf, 0
     while steps < most:
         steps += 1
-        heard = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)[cell]
-        log = np.column_stack([np.bincount(task, weights=side, minlength=n_tasks) for side in heard.T])
-        log += np.log(np.maximum(prior, _TINY))
-        truth = np.exp(log - log.max(axis=1, keepdims=True))
-        truth /= truth.sum(axis=1, keepdims=True)
-        prior, errors = truth.mean(axis=0), maximise(truth)
-        again = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)[cell]
-        expected = (truth[task] * (again + np.log(np.maximum(prior, _TINY)))).sum()
-        entropy = -(np.log(np.maximum(truth, _TINY)) * truth).sum()
-        new = float(expected + entropy) / len(task)
+        log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)
+        odds = np.bincount(task, weights=(log[:, 1] - log[:, 0])[cell], minlength=n_tasks)
+        odds += np.log(max(prior[1], _TINY)) - np.log(max(prior[0], _TINY))
+        present = expit(odds)
+        sums, errors = maximise(present)
+        prior = np.array([1 - present.mean(), present.mean()])
+        log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2) + np.log(np.maximum(prior, _TINY))
+        entropy = float((entr(present) + entr(1 - present)).sum())
+        new = (float((sums * log).sum()) + entropy) / len(task)
         if new - bound < tolerance:
             break
         bound = new
-    return _Fit(truth[:, 1], errors, prior, steps)
+    return _Fit(present, errors, prior, steps)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ def label_card(audit: Audit) -> dict[str, Any]:
     if len(audit.rules):
         best = audit.rules.iloc[0]
         found["rule"] = {"rule": best["rule"], "present_once": rule_words(best["rule"]), "agreement": best["agreement"]}
+        found["rule"] |= {name: best[name] for name in ("present_if_met", "present_if_not")}
         like: Any = audit.rules[audit.rules["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
         found["rule"] |= {"fit_as_well": ", ".join(like)} if like else {}
     if len(audit.headline):
@@ -69,6 +70,8 @@ def label_card(audit: Audit) -> dict[str, Any]:
 
 _WORDS = {
     "n_recordings": "recordings",
+    "present_if_met": "labelled present, of the segments that satisfy it",
+    "present_if_not": "labelled present, of the others",
     "n_queries": "labels (of a segment and a class)",
     "n_present": "labelled present",
     "n_all_events": "events",

@@ -92,8 +92,9 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
 
     One row per rule, the best fit first: ``rule`` (as :meth:`PresenceRule.parse` reads it), ``tools`` that have it,
     ``scale`` (event: it asks for a share of the event or for any part of it; other: seconds or a share of the segment),
-    ``agreement`` (share of segments whose label is the rule's), ``log_likelihood`` of the labels given the rule with a
-    guess and a lapse rate, ``aic`` and ``n``.
+    ``agreement`` (share of segments whose label is the rule's), ``present_if_met`` and ``present_if_not`` (shares of
+    the segments that satisfy it and of the others that are labelled present), ``log_likelihood`` of the labels given
+    the rule with a guess and a lapse rate, ``aic`` and ``n``.
     """
     fitted = ("fraction", "seconds", "coverage")
     marks: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*_RULES, *fitted)}
@@ -114,7 +115,7 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         marks["coverage"].append(largest(segment, shared / width, n))
         said.append(seen["present"].to_numpy(np.float64))
     y = np.concatenate(said) if said else np.empty(0)
-    columns = ["rule", "tools", "scale", "agreement", "log_likelihood", "aic", "n"]
+    columns = ["rule", "tools", "scale", "agreement", "present_if_met", "present_if_not", "log_likelihood", "aic", "n"]
     if len(y) == 0 or y.min() == y.max():
         return pd.DataFrame(columns=columns)
     rows = []
@@ -128,11 +129,17 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         agreement = float((met == (y > 0.5)).mean())
         text = f"{name}:{limit:.3g}" if name in fitted else name
         scale = "event" if set(re.split(r":[^|]*\|?|\|", text)) <= {"fraction", "any", ""} else "other"
-        rows.append((text, tools, scale, agreement, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
+        hits = [float(yes / n) if n else np.nan for yes, n in split]
+        rows.append((text, tools, scale, agreement, *hits, value, 2 * (2 + (name in fitted)) - 2 * value, len(y)))
     table: pd.DataFrame = pd.DataFrame(rows, columns=columns).sort_values("aic", kind="stable").drop_duplicates("rule")
     simple = (table["rule"] == "any") & (table["aic"] <= table["aic"].min() + 2)
     order = np.argsort(~simple.to_numpy(), kind="stable")  # of equals the simplest first
     return table.iloc[order].reset_index(drop=True)
+
+
+def explains(rule: Any) -> bool:
+    """Whether most segments that satisfy a rule of :func:`likely_rules` are labelled present, and few of the others."""
+    return bool(rule["present_if_met"] >= 0.5 > rule["present_if_not"])
 
 
 _SAID = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results import counted, word
-from .curves import rule_words
+from .curves import explains, rule_words
 
 if TYPE_CHECKING:
     from .result import Audit
@@ -126,9 +126,9 @@ def _law(row: Any) -> str:
 
 def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
     """What decides instead, if a rule in seconds or shares of the segment explains the labels better than any share of
-    an event, by how much (AIC), and on which scale of the curves; None if it does not."""
+    an event, by how much (AIC), and on which scale of the curves; None if it does not, or if no rule explains them."""
     rules, fits = audit.rules, audit.criteria
-    if len(rules) == 0 or rules["scale"].iloc[0] == "event":
+    if len(rules) == 0 or rules["scale"].iloc[0] == "event" or not explains(rules.iloc[0]):
         return None
     fits = fits[(fits["annotator"] == "") & fits["aic"].notna()]
     fits = fits[fits["label"] == "all"] if (fits["label"] == "all").any() else fits
@@ -230,7 +230,8 @@ def _curve(audit: Audit) -> list[Finding]:
         f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
     )
     text += f"those with {_range(high)} in {_percent(high['present'])}"
-    weight = float(np.clip(high["present"] - low["present"], 0.06, 1))
+    # That more of an event is noticed more often surprises nobody: other findings come first.
+    weight = 0.25 * float(np.clip(high["present"] - low["present"], 0.24, 1))
     return [Finding(weight, "detection", text + ".")]
 
 
@@ -239,8 +240,14 @@ def _rules(audit: Audit) -> list[Finding]:
     if len(table) == 0:
         return []
     best = table.iloc[0]
+    if np.isnan(best["present_if_met"] + best["present_if_not"]):
+        return []  # every segment satisfies it, or none
     like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
     tools = f" (the rule of {best['tools']})" if best["tools"] else ""
+    if not explains(best):
+        text = f"No clip rule in use explains these labels: of the segments that satisfy the likeliest, {best['rule']} "
+        text += f"({rule_words(best['rule'])}), {_percent(best['present_if_met'])} are labelled present, of the others "
+        return [Finding(0.05, "rule", f"{text}{_percent(best['present_if_not'])}.")]
     text = f"Of the clip rules in use, {best['rule']}{tools} "
     text += f"is one of {len(like) + 1} that explain" if like else "explains"
     text += f" these labels best: present once {rule_words(best['rule'])}. It agrees with "

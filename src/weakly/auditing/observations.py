@@ -212,7 +212,8 @@ def pair(
 
     Recordings are matched by name, and if no name is the same, by file name without folder and extension. An answer
     without times is about the whole recording; so is one whose times are those in the recording's name
-    (``abc_30.000_40.000.wav`` asked about 30 to 40 s). A recording whose length is unknown ends where
+    (``abc_30.000_40.000.wav`` asked about 30 to 40 s), which is a clip of ``abc`` if only that is known. A recording
+    whose length is unknown ends where
     ``recording_length`` says, else at its last offset in either file. ``examined`` adds the recordings in which nothing
     was found, on either side, and leaves out segments that do not lie in an examined stretch.
     """
@@ -229,6 +230,9 @@ def pair(
         strong = Events(held, listing)
     frame["recording"] = _matched(frame["recording"], listing.index, notes)
     known = frame["recording"].isin(listing.index)
+    if not known.any() and _clips_of(frame, listing.index):
+        notes.append("the weak labels are of clips whose names tell where in a recording they lie")
+        known = frame["recording"].isin(listing.index)
     if not known.any():
         ours, theirs = listing.index[:1].tolist(), frame["recording"].iloc[:1].tolist()
         raise InvalidInput(f"no recording is in both files: strong has {ours}, weak has {theirs}, for example")
@@ -345,6 +349,18 @@ def _matched(names: pd.Series, known: pd.Index, notes: list[str]) -> pd.Series:
 
 
 _TIMES = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
+
+
+def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
+    """Make recordings and times of clips' names (``day_30.0_40.0.wav`` of ``day``), if these recordings are known."""
+    parts = frame["recording"].astype(str).str.extract(_TIMES)
+    base = pd.Series([_TIMES.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
+    base = _matched(base, known, [])
+    if parts.isna().any(axis=None) or not base.isin(known).any():
+        return False
+    frame["recording"] = base
+    frame[["onset", "offset"]] = parts.astype(np.float64).to_numpy()
+    return True
 
 
 def _whole_clips(frame: pd.DataFrame) -> None:

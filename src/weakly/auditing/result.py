@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
 _SHOWN = 200  # rows of a table on a page
+_EXAMPLES = 10  # of labels that are wrong
 _MOST = 25  # classes in one picture
 
 
@@ -268,6 +269,7 @@ def _ticks(ax: Axes, names: Any) -> None:
     # Dollar signs would be read as formulas.
     short = [str(name).replace("$", r"\$") for name in names]
     ax.set_yticks(range(len(short)), [name if len(name) < 40 else name[:37] + "..." for name in short])
+    ax.set_ylim(-0.6, len(short) - 0.4)
 
 
 def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
@@ -300,10 +302,15 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
     words = {"event_seconds": "seconds of event in the segment", "coverage": "share of the segment that is event"}
     ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="P(present)")
     if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
-        ax.set_xscale("symlog", linthresh=float(x[x > 0].min()))
+        least = float(x[x > 0].min())
+        ax.set_xscale("symlog", linthresh=least)
+        ax.set_xlim(-0.2 * least, 1.3 * float(x.max()))
+        steps = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(x.max())) + 1)
+        ax.set_xticks([0.0, *steps], [f"{step:g}" for step in (0, *steps)])
     name = label.replace("$", r"\$")
     ax.set_title("all classes" if label == "all" else name if len(name) < 50 else name[:47] + "...", fontsize=10)
-    ax.legend(loc="lower right", fontsize=8)
+    low = len(met) > 0 and float(met["present"].iloc[-1]) < 0.5
+    ax.legend(loc="upper left" if low else "lower right", fontsize=8)
 
 
 def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
@@ -374,6 +381,23 @@ _READ = (
 )
 
 
+_FITTED = (
+    *("label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high"),
+    *("spread", "guess_rate", "lapse_rate", "n", "reason"),
+)
+_PLACE = ("recording", "onset", "offset", "label", "event_seconds")
+_HEADS = {
+    **{"metric": "score", "perfect": "exact model", "mimic": "model that repeats the labels"},
+    **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
+    **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
+    **{"median_length": "median length (s)", "length_share": "length in a recording", "coverage": "share of time"},
+}
+_SCORES = {
+    **{"segment_f1_1s": "segment-based F1 (1 s)", "event_f1": "event-based F1"},
+    **{"time_f1": "F1 of time", "accuracy": "accuracy of time"},
+}
+
+
 def _page(audit: Audit, *, command: str | None) -> Report:
     """The page: findings first, then pictures, then tables."""
     report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
@@ -386,17 +410,18 @@ def _page(audit: Audit, *, command: str | None) -> Report:
             report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
     if audit.quality is not None and len(audit.quality.table):
         table = audit.to_frame()
-        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]])
+        heads = {"n_events": "events", "n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"}
+        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]], heads=heads)
     if audit.ceiling is not None:
-        report.heading("The ceiling").text(
-            "A perfect model predicts the true events; the mimic predicts the labels. Scored against the labels "
-            "(perfect, mimic) and, for the mimic, against the true events (mimic true)."
+        report.heading("What a perfect model scores on these labels").text(
+            "What two models would score on these labels: one that finds every event exactly, and one that repeats "
+            "the labels, errors included; the latter also against the true events."
         )
-        report.table(audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])])
+        scores = audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])]
+        report.table(scores.assign(metric=scores["metric"].map(_SCORES).fillna(scores["metric"])), heads=_HEADS)
     tables: dict[str, Any] = {
-        "Presence criterion": audit.criteria.drop(columns=["identified", "identifiable", "aic"], errors="ignore"),
-        "Clip rules that fit": audit.rules,
-        "Detection curves": audit.curves,
+        "Presence criterion": audit.criteria[[name for name in _FITTED if name in audit.criteria]],
+        "Clip rules that fit": audit.rules.drop(columns=["scale", "log_likelihood"], errors="ignore"),
     }
     for name, result in (("Agreement", audit.agreement), ("Agreement in time", audit.annotation_agreement)):
         if result is not None:
@@ -406,13 +431,18 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         tables["Annotators"] = audit.aggregated.annotators
     tables["Strong annotations"] = audit.strong
     if audit.quality is not None:
-        tables |= {"Missed labels": audit.quality.missed, "Phantom labels": audit.quality.phantom}
+        wrong = {
+            "Labelled absent, but an event is there": audit.quality.missed,
+            "Labelled present, but no event is there": audit.quality.phantom.drop(columns="event_seconds"),
+        }
+        tables |= {name: table[[each for each in _PLACE if each in table]] for name, table in wrong.items()}
     for name, table in tables.items():
         if table is not None and len(table):
             report.heading(name)
-            if len(table) > _SHOWN:
-                report.text(f"The first {_SHOWN} of {len(table)}.", small=True)
-            report.table(table.head(_SHOWN))
+            most = _SHOWN if "but" not in name else _EXAMPLES
+            if len(table) > most:
+                report.text(f"The first {most} of {len(table):,}; all are in the JSON.", small=True)
+            report.table(table.head(most), heads=_HEADS)
     if command:
         report.code(command)
     return report

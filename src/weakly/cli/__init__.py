@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import warnings
@@ -41,6 +42,12 @@ def _main(
     ),
 ) -> None:
     pass
+
+
+def _paragraphs(text: str) -> str:
+    """The words of a help, each paragraph in one line, which a terminal folds once; examples stay as they are."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part.startswith(" ") else _one_line(part) for part in parts)
 
 
 def _one_line(message: object) -> str:
@@ -86,3 +93,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 # Each command registers itself when it is imported.
 from . import answers, audit, check, convert, demo, evaluate, infer, label, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
+
+for _command in app.registered_commands:
+    _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

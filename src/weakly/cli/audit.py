@@ -82,13 +82,19 @@ def audit(
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
     how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
+    joined = how.pop("merge") or {}
     seconds = None if recording_length is None else selection.seconds_of(recording_length)
     if seconds is None:
         how["recording_length"] = recording_length
-    alone = how if not given else {name: how[name] for name in ("on_error", "merge", "recording_length")}
+    alone = how if not given else {name: how[name] for name in ("on_error", "recording_length")}
+    tables = [
+        selection.say(take(files, progress=True, **which), quiet=json) if files else None
+        for take, files, which in ((read, strong, alone), (read_answers, given, how))
+    ]
+    truth, said = _joined(tables, joined)
     made = make(
-        strong=selection.say(read(strong, progress=True, **alone), quiet=json) if strong else None,
-        weak=selection.say(read_answers(given, progress=True, **how), quiet=json) if given else None,
+        strong=truth,
+        weak=said,
         label=label,
         unlisted=unlisted,
         recording_length=seconds,
@@ -126,6 +132,19 @@ def audit(
         typer.echo(f"weakly: {condition} holds", err=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _joined(tables: list[Any], merge: dict[str, list[str]]) -> list[Any]:
+    """The strong and the weak labels with classes joined, each with those that it has."""
+    known = {label for table in tables if table is not None for label in table.labels}
+    gone = next((old for olds in merge.values() for old in olds if old not in known), None)
+    if gone is not None:
+        raise InvalidInput(f"--merge: no file has the class {gone!r}; there are {', '.join(sorted(known)[:12])}")
+    mine = [{new: [o for o in old if table and o in table.labels] for new, old in merge.items()} for table in tables]
+    return [
+        table.select(merge={new: old for new, old in own.items() if old}) if any(own.values()) else table
+        for table, own in zip(tables, mine)
+    ]
 
 
 def _save(made: Any, out: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 from ..errors import InvalidInput
 from . import app, selection
 from .common import JSON, OUT, REPORT, command_line, print_json, print_table, save, say, wrote
+from .common import columns as line_width
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
 
@@ -71,9 +72,11 @@ def infer(
     from ..annotator import Annotator
     from ..formats import read, read_answers
     from ..inference import infer as make
-    from ..inference.result import flat
+    from ..inference.result import flat, worded
     from ..lengths import Lengths
+    from ..symbols import check
 
+    check("event_fraction", threshold, called="threshold")
     if event_length is not None and pilot:
         raise InvalidInput("give --event-length or --pilot, not both")
     # Seconds stand in where the answers give no length; a file's lengths are the recordings' own.
@@ -117,19 +120,20 @@ def infer(
         for text in made.sentences():
             say(text)
         say("")
-        print_table(flat(made.overall).drop(columns="log_likelihood").head(_MOST))
+        words = flat if line_width() is None else worded
+        print_table(words(made.overall).drop(columns="log_likelihood", errors="ignore").head(_MOST))
         if len(made.summary) > len(made.overall):
-            say("\nPer recording (all of them in --out, --json or --report):")
-            print_table(flat(made.summary).head(10))
+            say("\nThe recordings with the most event seconds (all of them in --out, --json or --report):")
+            print_table(words(made.summary).nlargest(10, "event_seconds"))
     if training is not None:
         wrote(*made.training().write(training))
     if out is not None:
-        _save(made, out, threshold)
+        _save(made, out, threshold, seed)
     if report is not None:
         wrote(made.report(report, command=command_line()))
 
 
-def _save(made: Any, out: Path, threshold: float) -> None:
+def _save(made: Any, out: Path, threshold: float, seed: int) -> None:
     from .. import plot
     from ..files import atomic_write
     from ..inference.result import flat
@@ -137,7 +141,7 @@ def _save(made: Any, out: Path, threshold: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     paths = plot.save(made.plot().figure, out / "timeline")
     tables = {"recordings": flat(made.summary), "overall": flat(made.overall), "estimates": flat(made.estimates)}
-    for name, table in (("active", made.active), ("events", made.events(threshold).to_frame())):
+    for name, table in (("active", made.active), ("events", made.events(threshold, rng=seed).to_frame())):
         with atomic_write(out / f"{name}.csv") as file:  # data to be read again: names as they are
             file.write(table.to_csv(index=False))
         paths.append(out / f"{name}.csv")

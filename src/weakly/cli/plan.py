@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, wrapped, wrote
+from .common import JSON, OUT, REPORT, columns, command_line, numbers, print_json, print_table, save, wrapped, wrote
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -26,9 +26,6 @@ _ANNOTATOR = typer.Option(
     None, "--annotator", help="card.json of weakly label --measure: how somebody hears. A name: only their pilot rows."
 )
 _PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns.")
-
-#: The columns of the terminal's table: the word, how wide a heading may be, how a value is said.
-_SHOWN = ("name", "wrong_time", "event_recall", "overlap_accuracy", "n_queries", "cost")
 
 
 @app.command("plan", help=_HELP)
@@ -59,13 +56,13 @@ def plan(
         None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
     ),
     budget: float = typer.Option(None, "--budget", help="The most that the whole work may cost."),
-    target: str = typer.Option(None, "--target", help="Such as 'overlap_accuracy>=0.7,event_recall>=0.9'."),
+    target: str = typer.Option(None, "--target", help="Such as event_recall>=0.9; several with commas."),
     objective: str = typer.Option(
         "wrong_time",
         "--objective",
         help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed,windows,bisection,boundary,passes,oracle."),
+    methods: str = typer.Option(None, "--methods", help="Some of fixed, windows, bisection, boundary, passes, oracle."),
     query_cost_share: float = typer.Option(
         None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
     ),
@@ -167,12 +164,16 @@ def show(made: Any, *, verbose: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    screen = Console(highlight=False)
-    width = screen.width if screen.is_terminal else 10_000
+    width = columns() or 10_000
+    screen = Console(highlight=False, width=width)
     screen.print(Text(wrapped(made.answer, width)), soft_wrap=True)
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
-    screen.print(_table(made, rows, max(24, width - 54)))
+    screen.print(_table(made, rows, width))
+    if made.recommended.passes:
+        screen.print(Text("\nThe passes:"))
+    for labels, own in made.recommended.passes:
+        screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
     if made.posterior:
         from ..planning.inverse import table
 
@@ -208,7 +209,7 @@ def _few(made: Any) -> list[Any]:
 
 
 def _table(made: Any, rows: list[Any], width: int) -> Any:
-    """A table that fits 80 columns: short headings on two lines, numbers as people say them."""
+    """A table that fits the terminal: short headings on two lines, numbers as people say them, names wrapped."""
     from rich.table import Table
     from rich.text import Text
 
@@ -222,20 +223,22 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
         "n_queries": "queries",
         "cost": f"cost\n({made.task.cost.currency or 'units'})",
     }
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for word in _SHOWN:
-        table.add_column(
-            Text(heads[word]), justify="left" if word == "name" else "right", no_wrap=True, overflow="fold"
-        )
-    for row in rows:
-        share = {word: getattr(row, word) for word in ("event_recall", "overlap_accuracy")}
-        cells = [
-            wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else ""), width, "  "),
+    cells = [
+        [
             digits(row.wrong_time),
-            *(percent(value) if value == value else "–" for value in share.values()),
+            *(percent(value) if value == value else "–" for value in (row.event_recall, row.overlap_accuracy)),
             f"{row.n_queries:,.0f}",
             f"{row.cost:,.0f}" if row.cost >= 100 else digits(row.cost),
         ]
+        for row in rows
+    ]
+    used = [max(map(len, [*head.split("\n"), *column])) for head, column in zip(list(heads.values())[1:], zip(*cells))]
+    left = max(16, width - sum(used) - 2 * len(used))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for word, head in heads.items():
+        table.add_column(Text(head), justify="left" if word == "name" else "right", no_wrap=True, overflow="fold")
+    for row, said in zip(rows, cells):
+        name = wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else ""), left, "  ")
         style = "bold" if row.design == made.recommended.design else ""
-        table.add_row(*(Text(cell, style=style) for cell in cells))
+        table.add_row(*(Text(cell, style=style) for cell in (name, *said)))
     return table

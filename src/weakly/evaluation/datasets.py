@@ -29,8 +29,9 @@ from ..compiled import sources_digest
 from ..errors import AssumptionWarning, InvalidInput, optional
 from ..files import atomic_write
 from ..formats.binary import column_values
-from ..formats.columns import normal, roles_of
+from ..formats.columns import roles_of
 from ..formats.lengths import asked_length
+from ..formats.names import normal
 from ..formats.source import Source
 from ..formats.table import Table
 from ..formats.times import UNITS

@@ -202,15 +202,21 @@ def observer_name(row: Any) -> str:
     return str(row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}")
 
 
+def _named(labels: Any) -> str:
+    """Classes by their names if they are few, else how many."""
+    return " and ".join(map(word, labels)) if len(labels) < 3 else f"{len(labels):,} classes"
+
+
 def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: str) -> list[str]:
     """Where classes differ from all of them together, for the first observer."""
     if not evaluation.several:
         return []
     frame, n, said = evaluation.to_frame(), len(evaluation.tallies), []
     same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
-    lengths = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)["segment_length"]
+    own = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)
+    lengths, who = own["segment_length"], own["label"]
     if lengths.nunique() > 1:
-        share = ", ".join(f"{seconds(width)} for {(lengths == width).sum():,}" for width in sorted(set(lengths)))
+        share = ", ".join(f"{seconds(width)} for {_named(who[lengths == width])}" for width in sorted(set(lengths)))
         if lengths.nunique() > 8:
             low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
             share = f"from {low} to {high}, in the middle {middle}"

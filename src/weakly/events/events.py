@@ -260,28 +260,39 @@ class Events(Table, Adopted):
 
         Recordings that were not annotated, or are empty with an unknown length, are left out: nothing is known there.
         """
-        if label is not None and label not in set(self._frame["label"]):
+        if label is not None and label not in self._coded[1]:
             self.select(label)  # says which labels there are
-        mask, kept = self._heard, self.known_extents
-        rec = np.where(mask, np.cumsum(mask) - 1, -1)[self._owners]
+        rec, lengths = self._placed
         known = rec >= 0
         if label is not None:
-            known &= (self._frame["label"] == label).to_numpy()
+            codes, names = self._coded
+            known = known & (codes == names[label])
         rec = rec[known]
         onset, offset = self._frame["onset"].to_numpy()[known], self._frame["offset"].to_numpy()[known]
-        lengths = kept.to_numpy(dtype=np.float64)
         order = np.lexsort((onset, rec))
         rec, onset, offset = rec[order], onset[order], np.minimum(offset[order], lengths[rec[order]])
         if len(rec) == 0:
-            return Timelines(np.empty((0, 2)), np.zeros(len(kept) + 1, np.int64), lengths)
+            return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
         first = np.empty(len(rec), dtype=bool)
         reach = _running_reach(rec, offset)
         first[0] = True
         first[1:] = (rec[1:] != rec[:-1]) | (onset[1:] > reach[:-1])
         last = np.append(first[1:], True)
         bounds = np.column_stack((onset[first], reach[last]))
-        starts = np.searchsorted(rec[first], np.arange(len(kept) + 1)).astype(np.int64)
+        starts = np.searchsorted(rec[first], np.arange(len(lengths) + 1)).astype(np.int64)
         return Timelines(bounds, starts, lengths)
+
+    @cached_property
+    def _placed(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Each event's recording among those that timelines hold (-1 where it is none of them), and their lengths."""
+        mask = self._heard
+        return np.where(mask, np.cumsum(mask) - 1, -1)[self._owners], self.known_extents.to_numpy(dtype=np.float64)
+
+    @cached_property
+    def _coded(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Each event's label as a number, and the number of every label."""
+        codes, names = pd.factorize(self._frame["label"])
+        return codes, {name: k for k, name in enumerate(names)}
 
     @property
     def lengths(self) -> NDArray[np.float64]:

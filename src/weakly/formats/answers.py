@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from .columns import normal, roles_of, sentence, suited
+from .columns import roles_of, sentence
+from .names import normal, suited
 from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
 from .plain import recordings_of, rows_of, times_of
 from .registry import Format
@@ -288,7 +289,9 @@ def _vote_columns(names: Sequence[str]) -> tuple[str, str, bool] | None:
     known = {re.sub(r"[^\w]+", "_", name).lower(): name for name in names}
     yes = next((known[name] for name in _YES if name in known), None)
     no = next((known[name] for name in _NO if name in known), None)
-    total = next((known[name] for name in _ALL if name in known), None)
+    total = next((known[name] for name in _ALL if name in known and known[name] != yes), None)
+    if yes is None and "votes" in known:  # of a choice, beside those of all choices
+        yes, total = known["votes"], next((known[name] for name in _ALL if name in known and name != "votes"), None)
     if yes is None or (no is None and total is None):
         return None
     return (yes, no, False) if no is not None else (yes, total, True)  # type: ignore[return-value]

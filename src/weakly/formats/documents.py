@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -164,8 +165,47 @@ def write_jams(events: Events, path: Path) -> list[str]:
     return found + kept  # the title holds the name
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def save_json(document: Any, path: Path) -> None:
-    save(path, [json.dumps(document, ensure_ascii=False, allow_nan=False), "\n"])
+    """Write a document; what an iterator in it yields (items of a list, pairs of an object) is never held at once."""
+    save(path, chain(_json(document), "\n"))
+
+
+class Pairs(NamedTuple):
+    """Keys and values of an object of JSON that are made one by one."""
+
+    items: Iterator[tuple[str, Any]]
+
+
+def _json(value: Any) -> Iterator[str]:
+    if isinstance(value, Pairs):
+        items: Iterator[str] = (f"{_encode(key)}: {_encode(item)}" for key, item in value.items)
+    elif isinstance(value, Iterator):
+        items = map(_encode, value)
+    elif isinstance(value, dict) and any(isinstance(item, (Pairs, Iterator, dict)) for item in value.values()):
+        for k, (key, item) in enumerate(value.items()):
+            yield f"{', ' if k else '{'}{_encode(key)}: "
+            yield from _json(item)
+        yield "}"
+        return
+    else:
+        yield _encode(value)
+        return
+    yield "{" if isinstance(value, Pairs) else "["
+    for k, text in enumerate(items):
+        yield f",\n{text}" if k else text
+    yield "}" if isinstance(value, Pairs) else "]"
+
+
+def by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
+    """Which rows of the columns are each recording's, and the columns with its rows side by side; "" what is not."""
+    code, known = pd.factorize(frame["recording"])
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(known))).tolist()
+    columns = [frame[name].to_numpy()[order].tolist() if name in frame else [""] * len(frame) for name in names]
+    return {str(name): slice(a, b) for name, a, b in zip(known, [0, *ends], ends)}, columns
 
 
 def sniff_records(source: Source) -> bool:
@@ -264,6 +304,9 @@ def read_aoef(source: Source) -> Rows:
     return rows.say(f"recording = path ({len(names)}), label = the first tag ({k}), recording_length = duration")
 
 
+_SET, _USER, _RECORDING, _CLIP, _CLIP_NOTE, _SOUND, _NOTE = range(7)  # kinds of things with an identifier
+
+
 def write_aoef(events: Events, path: Path) -> list[str]:
     """An annotation set: recordings, one clip each, sound events with a box or an interval, the label as a tag."""
     frame, listing = events.to_frame(), events.recordings
@@ -273,47 +316,49 @@ def write_aoef(events: Events, path: Path) -> list[str]:
         n = count(int(listing["length"].isna().sum()), "recording")
         found.append(f"that the lengths of {n} are unknown: AOEF wants one, so it is the last offset")
 
-    numbers: dict[tuple[str, object], int] = {}
-
-    def key(kind: str, item: object) -> str:
+    def key(kind: int, number_: int) -> str:
         """An identifier for each thing of a kind, the same in every writing of the same events."""
-        number_ = numbers.setdefault((kind, item), len(numbers))
-        return f"77656b6c-7900-4000-8000-{number_:012x}"
+        return f"77656b6c-7900-4{kind:03x}-8000-{number_:012x}"
 
     extents = events.extents
-    people = [person for person in dict.fromkeys(texts_of(frame, "annotator")) if person]
+    people = {person: i for i, person in enumerate(p for p in dict.fromkeys(texts_of(frame, "annotator")) if p)}
     labels = {label: i for i, label in enumerate(dict.fromkeys(frame["label"]))}
+    place = {name: i for i, name in enumerate(listing.index)}
+    annotated = [name for name, done in zip(listing.index, listing["annotated"]) if done]
     low, high = ([float(text or "nan") for text in texts_of(frame, n)] for n in ("low_frequency", "high_frequency"))
-    sounds, notes, inside = [], [], {name: [] for name in listing.index}  # type: ignore[var-annotated]
-    rows = zip(frame["recording"], frame["onset"].tolist(), frame["offset"].tolist(), frame["label"],
-               texts_of(frame, "annotator"), low, high)  # fmt: skip
-    for i, (name, a, b, label, who, f, g) in enumerate(rows):
-        box = f == f and g == g
-        geometry = {"type": "BoundingBox", "coordinates": [a, f, b, g]} if box else (
-            {"type": "TimeInterval", "coordinates": [a, b]})  # fmt: skip
-        sounds.append({"uuid": key("sound", i), "recording": key("recording", name), "geometry": geometry})
-        note = {"uuid": key("annotation", i), "sound_event": key("sound", i), "tags": [labels[label]]}
-        notes.append(note | ({"created_by": key("user", who)} if who else {}))
-        inside[name].append(note["uuid"])
+    mine, (rows,) = by_recording(frame.assign(row=np.arange(len(frame))), "row")
+
+    def sounds() -> Iterator[dict[str, Any]]:
+        spans = zip(frame["recording"], frame["onset"].tolist(), frame["offset"].tolist(), low, high)
+        for i, (name, a, b, f, g) in enumerate(spans):
+            geometry = {"type": "BoundingBox", "coordinates": [a, f, b, g]} if f == f and g == g else (
+                {"type": "TimeInterval", "coordinates": [a, b]})  # fmt: skip
+            yield {"uuid": key(_SOUND, i), "recording": key(_RECORDING, place[name]), "geometry": geometry}
+
+    def notes() -> Iterator[dict[str, Any]]:
+        for i, (label, who) in enumerate(zip(frame["label"], texts_of(frame, "annotator"))):
+            note = {"uuid": key(_NOTE, i), "sound_event": key(_SOUND, i), "tags": [labels[label]]}
+            yield note | {"created_by": key(_USER, people[who])} if who else note
+
     data = {
-        "uuid": key("set", path.name),
+        "uuid": key(_SET, 0),
         "collection_type": "annotation_set",
-        "users": [{"uuid": key("user", person), "name": person} for person in people],
+        "users": [{"uuid": key(_USER, i), "name": person} for person, i in people.items()],
         "tags": [{"id": i, "key": "event", "value": label} for label, i in labels.items()],
-        "recordings": [
-            {"uuid": key("recording", n), "path": n, "duration": float(extents[n]), "channels": 1, "samplerate": 48000}
-            for n in listing.index
-        ],
-        "clips": [
-            {"uuid": key("clip", n), "recording": key("recording", n), "start_time": 0.0, "end_time": float(extents[n])}
-            for n, done in zip(listing.index, listing["annotated"]) if done
-        ],
-        "sound_events": sounds,
-        "sound_event_annotations": notes,
-        "clip_annotations": [
-            {"uuid": key("clip annotation", n), "clip": key("clip", n), "sound_events": inside[n]}
-            for n, done in zip(listing.index, listing["annotated"]) if done
-        ],
+        "recordings": (
+            {"uuid": key(_RECORDING, i), "path": n, "duration": float(extents[n]), "channels": 1, "samplerate": 48000}
+            for n, i in place.items()
+        ),
+        "clips": (
+            {"uuid": key(_CLIP, place[n]), "recording": key(_RECORDING, place[n]), "start_time": 0.0,
+             "end_time": float(extents[n])} for n in annotated
+        ),
+        "sound_events": sounds(),
+        "sound_event_annotations": notes(),
+        "clip_annotations": (
+            {"uuid": key(_CLIP_NOTE, place[n]), "clip": key(_CLIP, place[n]),
+             "sound_events": [key(_NOTE, i) for i in rows[mine.get(n, slice(0))]]} for n in annotated
+        ),
     }  # fmt: skip
     save_json({"version": "1.1.0", "created_on": "1970-01-01T00:00:00", "data": data}, path)
     return [*found, "sample rates and channels, which AOEF wants: written as 48000 Hz and 1"]

@@ -96,9 +96,9 @@ def parse(
     *,
     format: str | None,
     label: str | None,
-    columns: Mapping[str, str] | None,
-    on_error: str,
-    progress: bool,
+    columns: Mapping[str, str] | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
     answers: bool = False,
 ) -> tuple[list[Rows], list[str], int]:
     """What each file holds, what was noted, and how many broken rows were left out."""
@@ -108,14 +108,17 @@ def parse(
     files, notes = files_of(items)
     asked, many = {Path(item) for item in items}, len(files) > 1
     skipped = 0
+    told, by_file = told_columns(columns)
     found: list[Rows] = []
     total = sum(path.stat().st_size for path in files)
     with progress_bar("reading", total, show=progress) as advance:
         for path in files:
-            source = Source(path, on_error=on_error, columns=dict(columns or {}), label=label, advance=advance)
+            source = Source(path, on_error=on_error, columns=dict(told), label=label, advance=advance)
             try:
                 kind = chosen or detect(source)
                 found.append(read_one(kind, source, answers=answers))
+                if by_file:
+                    found[-1].data["annotator"] = [source.stem()] * len(found[-1])
             except InvalidInput as error:
                 if "skip" not in on_error and many and chosen is None and path not in asked:
                     raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
@@ -126,14 +129,47 @@ def parse(
                 continue
             sums = found[-1].account
             skipped += sums["skipped"]
-            notes += source.notes
             lost = sums["rows"] - sum(sums[name] for name in FATES)
             if lost:
                 notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
+    notes += _noted(found)
     _tell_apart(found, notes)
+    _annotated_twice(found, notes)
     if not found:
         raise InvalidInput(f"none of the {len(files)} files could be read; the first: {notes[0] if notes else ''}")
     return found, notes, skipped
+
+
+def told_columns(columns: Mapping[str, str] | None) -> tuple[dict[str, str], bool]:
+    """The columns that files are read by, and whether each file is an annotator's (``annotator=@file``)."""
+    told = dict(columns or {})
+    return told, told.get("annotator") == "@file" and bool(told.pop("annotator"))
+
+
+def _noted(found: Sequence[Rows]) -> list[str]:
+    """What readers noted; what they say of several files alike stands once."""
+    alike: dict[str, list[str]] = {}
+    for source in (rows.source for rows in found):
+        for note in source.notes:
+            alike.setdefault(note.removeprefix(f"{source.name}: "), []).append(note)
+    return [many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike.values()]
+
+
+def _annotated_twice(found: Sequence[Rows], notes: list[str]) -> None:
+    """Say that files tell of the same class in the same recordings: two annotators, or a part that stands twice."""
+    first: dict[tuple[str, str], Rows] = {}
+    twice: dict[str, tuple[Rows, Rows]] = {}
+    for rows in found if len(found) > 1 and not any("annotator" in rows.data or rows.weak for rows in found) else ():
+        for key in dict.fromkeys(zip(rows.data["recording"], rows.data["label"])):
+            if first.setdefault(key, rows) is not rows:
+                twice.setdefault(key[0], (first[key], rows))
+    if twice:
+        name, (one, other) = next(iter(twice.items()))
+        notes.append(
+            f"{counted(len(twice), 'recording')} (first {quoted(name, most=60)}) with the same class in several files "
+            f"(first {one.source.name} and {other.source.name}), taken together; --columns annotator=@file if each "
+            "file is an annotator's"
+        )
 
 
 def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from .output import as_answers, as_events
 from .registry import FORMATS, Format, named
 from .source import quoted
 from .table import Rows
+from .vocabulary import opposites
 
 
 def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -> tuple[Any, list[str], list[str]]:
@@ -80,19 +81,25 @@ def _tell(notes: Iterable[str], skipped: int) -> None:
         warnings.warn(f"{counted(skipped, 'broken row')} skipped", AssumptionWarning, stacklevel=4)
 
 
+class Options(TypedDict, total=False):
+    """What reading events and reading answers are told alike; :func:`read` says what each means."""
+
+    columns: Mapping[str, str] | None
+    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None
+    on_error: str
+    where: Mapping[str, str] | None
+    annotator: str | Sequence[str] | None
+    merge: Mapping[str, Sequence[str]] | None
+    progress: bool
+
+
 def read(
     path: Paths,
     format: str | None = None,
     label: str | None = None,
     *,
-    columns: Mapping[str, str] | None = None,
-    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
-    on_error: str = "raise",
-    where: Mapping[str, str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    merge: Mapping[str, Sequence[str]] | None = None,
     examined: pd.DataFrame | str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    **options: Unpack[Options],
 ) -> Events:
     """The events of annotation files, whatever tool wrote them; recordings without events are kept.
 
@@ -103,7 +110,8 @@ def read(
     label : only the events of this class; in files that name no class, the class they are of.
     columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``; the
         recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``); ``rate`` is a column
-        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates.
+        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates;
+        ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings that it lists.
     recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
     on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
         and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them;
@@ -128,10 +136,9 @@ def read(
     ...     read(path)
     <Events: 1 events, 1 labels, 2 recordings>
     """
-    found, notes, skipped = parse(
-        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress
-    )
-    lengths, empty, idle = _known(found, recording_length, notes, on_error)
+    found, notes, skipped = parse(path, format=format, label=label, **_parsing(options))
+    where, on_error = options.get("where"), options.get("on_error", "raise")
+    lengths, empty, idle = _known(found, options.get("recording_length"), notes, on_error)
     account = account_of(found)
     for rows in found:
         if rows.weak:
@@ -154,9 +161,17 @@ def read(
     events.source = Reading(sentences_of(found), tuple(notes), skipped + late.get("late", 0), {**account, **late})
     if examined is not None:
         events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
+    elif (options.get("columns") or {}).get("annotator") == "@file":
+        events.examined = _listed_by(found)
     _tell(notes, skipped)
-    chosen: Events = _selected(events, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Events = _selected(events, label, found, options)
     return chosen
+
+
+def _listed_by(found: Sequence[Rows]) -> pd.DataFrame:
+    """Who examined what, where each file is an annotator's: the recordings that it lists, empty ones too."""
+    pairs = [(n, rows.source.stem()) for rows in found for n in dict.fromkeys([*rows.data["recording"], *rows.empty])]
+    return pd.DataFrame(pairs, columns=["recording", "annotator"]).assign(onset=np.nan, offset=np.nan)
 
 
 def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
@@ -193,11 +208,21 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
         )
 
 
-def _selected(result: Any, label: str | None, found: Sequence[Rows], **more: Any) -> Any:
+def _parsing(options: Options) -> dict[str, Any]:
+    """What of the options files are parsed by; refused, as Python does, where there is no option of such a name."""
+    unknown = next((name for name in options if name not in Options.__annotations__), None)
+    if unknown is not None:
+        known = ", ".join(Options.__annotations__)
+        raise TypeError(f"reading got an unexpected keyword argument {unknown!r}; there are {known}")
+    return {name: value for name, value in options.items() if name in ("columns", "on_error", "progress")}
+
+
+def _selected(result: Any, label: str | None, found: Sequence[Rows], options: Options) -> Any:
     """Only what was asked for; where the files name no class, all of them are of the one that was."""
     if label is not None and not len(result) and not result.labels:
         label = None
-    chosen = {name: value for name, value in more.items() if value}
+    asked = {name: options.get(name) for name in ("annotator", "where", "merge")}
+    chosen: dict[str, Any] = {name: value for name, value in asked.items() if value}
     if "where" in chosen:  # by the file's own names too
         there = result.to_frame().columns
         known = {old: new for rows in found for old, new in rows.aliases.items()}
@@ -234,17 +259,7 @@ def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None
 
 
 def read_answers(
-    path: Paths,
-    format: str | None = None,
-    label: str | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None = None,
-    on_error: str = "raise",
-    where: Mapping[str, str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    merge: Mapping[str, Sequence[str]] | None = None,
-    progress: bool = False,
+    path: Paths, format: str | None = None, label: str | None = None, **options: Unpack[Options]
 ) -> Answers:
     """What annotators said of segments in weak, clip and choice files: present, absent or unsure, by whom, how fast.
 
@@ -261,10 +276,9 @@ def read_answers(
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
     [1.0, nan]
     """
-    found, notes, skipped = parse(
-        path, format=format, label=label, columns=columns, on_error=on_error, progress=progress, answers=True
-    )
-    lengths, empty, _ = _known(found, recording_length, notes, on_error)
+    found, notes, skipped = parse(path, format=format, label=label, answers=True, **_parsing(options))
+    where, length = options.get("where"), options.get("recording_length")
+    lengths, empty, _ = _known(found, length, notes, options.get("on_error", "raise"))
     for rows in found:
         if (
             not rows.weak
@@ -279,6 +293,8 @@ def read_answers(
             rows.keep(weak, why="boxes")
             rows.data["present"] = np.ones(len(rows))
         if not rows.weak:
+            _opposed(rows, notes)
+        if not rows.weak:
             raise InvalidInput(
                 f"{rows.source.name}: holds events with bounds and no answers about segments; they are strong labels "
                 "(read in Python, --strong of audit)"
@@ -286,7 +302,7 @@ def read_answers(
     merged = merged_columns(found)
     names = merged["recording"]
     onset, offset = merged["onset"], merged["offset"]
-    if recording_length is not None:
+    if length is not None:
         known = [float(lengths.get(n, np.nan)) if isinstance(lengths, Mapping) else float(lengths) for n in names]
         merged["onset"] = np.where(np.isnan(offset) & ~np.isnan(known), 0.0, onset)
         merged["offset"] = np.where(np.isnan(offset), known, offset)
@@ -296,8 +312,19 @@ def read_answers(
     answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
     answers.source = Reading(sentences_of(found), tuple(notes), skipped, account_of(found))
     _tell(notes, skipped)
-    chosen: Answers = _selected(answers, label, found, annotator=annotator, where=where, merge=merge)
+    chosen: Answers = _selected(answers, label, found, options)
     return chosen
+
+
+def _opposed(rows: Rows, notes: list[str]) -> None:
+    """Make answers of spans whose labels are a class and its absence (crack, no_crack)."""
+    said = opposites(rows.data["label"])
+    if said:
+        pairs = sorted({name for name, _ in said.values()})
+        which = ", ".join(quoted(label) for label, (name, _) in sorted(said.items()) if name == pairs[0])
+        notes.append(f"{rows.source.name}: {which} are taken as answers about their spans: present and absent")
+        rows.data["present"] = np.array([said[label][1] for label in rows.data["label"]], dtype=np.float64)
+        rows.data["label"] = [said[label][0] for label in rows.data["label"]]
 
 
 def format_for(path: Path, *, answers: bool) -> Format:

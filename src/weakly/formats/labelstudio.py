@@ -10,9 +10,10 @@ label, and a choice that others picked in this file and this annotator did not i
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -21,12 +22,12 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from .documents import number
-from .output import count, losses, save, texts_of
+from .documents import by_recording, number, save_json
+from .output import count, losses, texts_of
 from .registry import Format
 from .source import Source
 from .table import Rows, lengths_agree
-from .vocabulary import answer_of, is_vocabulary, person_of
+from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
@@ -227,6 +228,8 @@ def answers(source: Source) -> Rows:
             offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
+    elif opposites(offered.get(_REGIONS, ())):
+        return read(source)  # each region is an answer about itself
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
     columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
                "answered")  # fmt: skip
@@ -286,11 +289,6 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
     return _REGIONS, _labels(value) if "start" in value else []
 
 
-def _export(tasks: list[dict[str, Any]], path: Path) -> None:
-    lines = ",\n".join(json.dumps(task, ensure_ascii=False, allow_nan=False) for task in tasks)
-    save(path, ["[\n", lines, "\n]\n"])
-
-
 def write(events: Events, path: Path) -> list[str]:
     """One task per recording, one annotation per annotator, one region per event."""
     frame, listing = events.to_frame(), events.recordings
@@ -300,34 +298,35 @@ def write(events: Events, path: Path) -> list[str]:
     unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
         found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
-    groups = frame.groupby("recording", sort=False).indices
-    tasks: list[dict[str, Any]] = []
-    number_ = 0
-    onset, offset, label = frame["onset"].tolist(), frame["offset"].tolist(), frame["label"].tolist()
-    who, channel = texts_of(frame, "annotator"), texts_of(frame, "channel")
-    for i, (name, length, done) in enumerate(zip(listing.index, listing["length"], listing["annotated"]), 1):
-        mine = [int(i) for i in groups.get(name, [])]
-        by: dict[str, list[int]] = {}
-        for row in mine:
-            by.setdefault(who[row], []).append(row)
-        annotations = []
-        for person, rows in (by or {"": []}).items() if done else ():
-            number_ += 1
-            result = []
-            for k, row in enumerate(rows):
-                value: dict[str, Any] = {"start": onset[row], "end": offset[row], "labels": [label[row]]}
-                if channel[row]:
-                    value["channel"] = channel[row]
-                region = {"id": f"r{number_}_{k}", "from_name": "label", "to_name": "audio", "type": "labels",
-                          "value": value}  # fmt: skip
-                result.append(region if length != length else {"original_length": length, **region})
-            annotations.append(
-                {"id": number_, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
-            )
-        tasks.append(
-            {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}
-        )
-    _export(tasks, path)
+    mine, columns = by_recording(
+        frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")}),
+        "onset", "offset", "label", "annotator", "channel",
+    )  # fmt: skip
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        number_ = 0
+        for i, (name, length, done) in enumerate(
+            zip(listing.index, listing["length"].tolist(), listing["annotated"]), 1
+        ):
+            by: dict[str, list[dict[str, Any]]] = {}
+            total = {} if length != length else {"original_length": length}
+            for onset, offset, label, who, channel in zip(*(column[mine.get(name, slice(0))] for column in columns)):
+                value = {"start": onset, "end": offset, "labels": [label]} | ({"channel": channel} if channel else {})
+                by.setdefault(who, []).append(
+                    {**total, "id": "", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
+                )
+            annotations = []
+            for person, result in (by or {"": []}).items() if done else ():
+                number_ += 1
+                for k, region in enumerate(result):
+                    region["id"] = f"r{number_}_{k}"
+                annotations.append(
+                    {"id": number_, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
+                )
+            task = {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}
+            yield task
+
+    save_json(tasks(), path)
     return found
 
 
@@ -340,42 +339,38 @@ def _as_person(text: str) -> int | dict[str, str] | None:
 def write_answers(answers: Answers, path: Path) -> list[str]:
     """One task per segment, one annotation per annotator, one yes/no/unsure question per label."""
     frame = answers.to_frame()
-    words = {1.0: "yes", 0.0: "no"}
-    tasks: dict[tuple[Any, ...], dict[str, Any]] = {}
-    notes: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in frame.to_dict(orient="records"):
-        span = (str(row["onset"]), str(row["offset"]))
-        key = (row["recording"], *span, row["query"])
-        if key not in tasks:
-            data = {"recording": row["recording"], "audio": row["recording"], "query": row["query"]}
-            if row["onset"] == row["onset"]:
-                data |= {"onset": row["onset"], "offset": row["offset"]}
-            tasks[key] = {"id": len(tasks) + 1, "data": data, "annotations": [], "predictions": []}
-        person = (*key, row["annotator"], row.get("annotation", ""), str(row["seconds"]))
-        if person not in notes:
-            notes[person] = {
-                "id": len(notes) + 1,
-                "completed_by": _as_person(row["annotator"]),
-                "was_cancelled": False,
-                "result": [],
-            }
-            if row["seconds"] == row["seconds"]:
-                notes[person]["lead_time"] = row["seconds"]
-            tasks[key]["annotations"].append(notes[person])
-        said = words.get(row["present"], "unsure")
-        notes[person]["result"].append(
-            {"from_name": row["label"], "to_name": "audio", "type": "choices", "value": {"choices": [said]}}
-        )
-    for name in answers.silent:
-        note = {"id": len(notes) + 1, "was_cancelled": False, "result": []}
-        notes[(name,)] = note
-        tasks[(name,)] = {
-            "id": len(tasks) + 1,
-            "data": {"recording": name, "audio": name},
-            "annotations": [note],
-            "predictions": [],
-        }
-    _export(list(tasks.values()), path)
+    names = ["recording", "onset", "offset", "query", "annotator", "seconds", "label", "present"]
+    task = frame.groupby(names[:4], sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(task, kind="stable")
+    columns = [frame[name].to_numpy()[order].tolist() for name in names]
+    noted = [frame["annotation"].to_numpy()[order].tolist()] if "annotation" in frame else []
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        words, n_notes, number_ = {1.0: "yes", 0.0: "no"}, 0, 0
+        for _, rows in groupby(zip(task[order].tolist(), *noted, *columns), key=itemgetter(0)):
+            notes: dict[tuple[Any, ...], dict[str, Any]] = {}
+            for row in rows:
+                *own, who, seconds, label, present = row[1:]
+                timed = seconds == seconds
+                key = (who, seconds if timed else None, *own)
+                if key not in notes:
+                    n_notes += 1
+                    notes[key] = {"id": n_notes, "completed_by": _as_person(who), "was_cancelled": False, "result": []}
+                    notes[key] |= {"lead_time": seconds} if timed else {}
+                value = {"choices": [words.get(present, "unsure")]}
+                notes[key]["result"].append({"from_name": label, "to_name": "audio", "type": "choices", "value": value})
+            number_ += 1
+            name, onset, offset, query = own[-4:]
+            data = {"recording": name, "audio": name, "query": query}
+            data |= {"onset": onset, "offset": offset} if onset == onset else {}
+            yield {"id": number_, "data": data, "annotations": list(notes.values()), "predictions": []}
+        for name in answers.silent:
+            n_notes, number_ = n_notes + 1, number_ + 1
+            note = {"id": n_notes, "was_cancelled": False, "result": []}
+            data = {"recording": name, "audio": name}
+            yield {"id": number_, "data": data, "annotations": [note], "predictions": []}
+
+    save_json(tasks(), path)
     gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]
     found = [f"the columns {', '.join(gone)}"] if gone else []
     known = int(answers.recordings["length"].notna().sum())

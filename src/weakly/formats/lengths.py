@@ -15,7 +15,8 @@ import pandas as pd
 from ..errors import AssumptionWarning, InvalidInput
 from ..results import counted
 from ..symbols import check
-from .columns import roles_of, suited
+from .columns import roles_of
+from .names import suited
 from .plain import times_of
 from .registry import length_columns
 from .source import Source, quoted

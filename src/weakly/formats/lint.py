@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import holds, plain
 from .dcase import clip_length
-from .gather import Paths, account_of, files_of, read_one
+from .gather import Paths, account_of, files_of, read_one, told_columns
 from .io import touching_frames
 from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
 from .registry import detect, is_lengths, named
@@ -34,8 +34,8 @@ _SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
 FINDINGS = (
     "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
     "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
-    "unused column", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula", "almost the same",
-    "missing recording", "missing annotation", "not examined", "not annotated",
+    "unused column", "unknown columns", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula",
+    "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
 )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def check(
         lengths.update(asked)
     with progress_bar("checking", len(files), show=progress) as advance:
         for file in files:
-            source = Source(file, on_error="collect", columns=dict(columns or {}), label=label)
+            source = Source(file, on_error="collect", columns=told_columns(columns)[0], label=label)
             try:
                 if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
                     lengths.update(read_lengths(file))

@@ -14,8 +14,10 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .columns import Roles, is_events, normal, overlooked, roles_of, sentence, suited
+from .columns import roles_of, sentence
+from .names import is_events, normal, suited
 from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
+from .recordings import Roles, alone, overlooked
 from .registry import Format
 from .source import Source, quoted
 from .table import Rows, Table, lengths_agree
@@ -179,14 +181,35 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
             }
     rows.checked()
     lengths_agree(rows, lengths)
-    for name in overlooked(roles):
-        many = len(set(table.columns[name]))
-        words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
-        source.signs.append(("unused column", f"{source.name}: {words}"))
+    _say_overlooked(roles)
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
     n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
     rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
+
+
+def _say_overlooked(roles: Roles) -> None:
+    """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording."""
+    source, names, label = roles.table.source, overlooked(roles), roles.get("label")
+    if label and alone(roles) and "label" not in source.columns and not suited([label], "label"):
+        source.note(
+            f"{source.name}: no column is known to name the recordings or the labels; {quoted(label)} is taken as the "
+            f"label and the file as one recording: --columns recording={label} if it tells recordings apart, "
+            f"label={label} if not",
+            kind="unknown columns",
+        )
+    if names and alone(roles):
+        several = f"{quoted(names[0])} is" if len(names) == 1 else f"{', '.join(map(quoted, names[:4]))} are"
+        source.note(
+            f"{source.name}: no column names the recordings, so the file is one; {several} not used and may tell "
+            f"several apart: --columns recording={names[0]}, or recording=@file if it is one",
+            kind="unused column",
+        )
+        return
+    for name in names:
+        many = len(set(roles.table.columns[name]))
+        words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
+        source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
 def pass_points(rows: Rows, points: Any) -> None:
@@ -206,7 +229,7 @@ def _texts(values: Any) -> list[str]:
 def shared(values: list[str]) -> list[str]:
     """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
     known: dict[str, str] = {}
-    return [known.setdefault(value, value) for value in values]
+    return list(map(known.setdefault, values, values))
 
 
 def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:

@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..results import counted
 from ..symbols import choice
-from .columns import normal, suited
+from .names import normal, suited
 from .source import KINDS, Source, column_of, quoted
 from .table import Rows
 from .times import UNITS, is_number

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +202,7 @@ class Source:
         text = text[:-1] if text.endswith("\n") else text
         lines = text.split("\n")
         width = lines[0].count(delimiter) + 1
-        if width < 2 or any(line.count(delimiter) != width - 1 for line in lines):
+        if width < 2 or set(map(str.count, lines, repeat(delimiter))) != {width - 1}:
             return None
         if delimiter * (width - 1) in lines or (named and not lines[0].strip(delimiter + " ")):
             return None

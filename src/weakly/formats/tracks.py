@@ -368,10 +368,11 @@ def write_rttm(events: Events, path: Path) -> list[str]:
     changed = sorted(value for value, word in words.items() if word != value)
     if changed:
         found.append(f"spaces in {count(len(changed), 'name')} (first {changed[0][:40]!r}), written as underscores")
+    names, labels = (map(words.__getitem__, frame[name]) if changed else frame[name] for name in ("recording", "label"))
     lengths = exact(duration(frame["onset"], frame["offset"]))
     score = [text or "<NA>" for text in texts_of(frame, "confidence")]
-    rows = zip(frame["recording"], exact(frame["onset"]), lengths, frame["label"], score)
-    save(path, (f"SPEAKER {words[r]} 1 {a} {d} <NA> <NA> {words[c]} {s} <NA>\n" for r, a, d, c, s in rows))
+    rows = zip(names, exact(frame["onset"]), lengths, labels, score)
+    save(path, map("SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n".__mod__, rows))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..events import Events
-from .documents import Found, guarded, number, object_of, save_json
+from .documents import Found, Pairs, by_recording, guarded, number, object_of, save_json
 from .output import count, losses
 from .registry import Format
 from .source import Source, quoted
@@ -109,7 +109,7 @@ def read_videos(source: Source) -> Rows:
         raise InvalidInput(f"{source.name}: JSON of no known kind: no videos with annotations")
     if not any(found.extra.get("subset", ())):
         found.extra.pop("subset", None)
-    held = {name for name, some in subsets.items() if not some} if any(subsets.values()) else set()
+    held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
     idle = [name for name, subset in empty.items() if subset in held]
     if idle:
         which = ", ".join(sorted(quoted(name) for name in held))
@@ -125,24 +125,21 @@ def write_videos(events: Events, path: Path) -> list[str]:
     """One entry per recording with its duration and its segments, as ActivityNet has them."""
     frame, listing = events.to_frame(), events.recordings
     found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
-    groups = frame.groupby("recording", sort=False).indices
-    database: dict[str, Any] = {}
-    onset, offset, label, subset = (frame[c].tolist() if c in frame else [""] * len(frame)
-                                    for c in ("onset", "offset", "label", "subset"))  # fmt: skip
-    score = frame["confidence"].tolist() if "confidence" in frame else [np.nan] * len(frame)
-    for name, length, done in zip(listing.index, listing["length"], listing["annotated"]):
-        if not done:
-            continue
-        mine = [int(i) for i in groups.get(name, [])]
-        entry: dict[str, Any] = {} if length != length else {"duration": length}
-        entry["subset"] = subset[mine[0]] if mine else ""
-        entry["annotations"] = [
-            {"segment": [onset[i], offset[i]], "label": label[i]}
-            | ({} if score[i] != score[i] else {"score": score[i]})
-            for i in mine
-        ]
-        database[name] = entry
-    save_json({"version": "weakly", "database": database}, path)
+    mine, columns = by_recording(frame, "onset", "offset", "label", "subset", "confidence")
+
+    def entries() -> Iterator[tuple[str, Any]]:
+        for name, length, done in zip(listing.index, listing["length"].tolist(), listing["annotated"]):
+            if not done:
+                continue
+            onset, offset, label, subset, score = (column[mine.get(name, slice(0))] for column in columns)
+            entry: dict[str, Any] = {} if length != length else {"duration": length}
+            entry["subset"] = subset[0] if subset else ""
+            items = [{"segment": [a, b], "label": c} for a, b, c in zip(onset, offset, label)]
+            for item, s in zip(items, score) if "confidence" in frame else ():
+                item |= {} if s != s else {"score": s}
+            yield name, entry | {"annotations": items}
+
+    save_json({"version": "weakly", "database": Pairs(entries())}, path)
     return found
 
 

@@ -7,7 +7,7 @@ Everybody who reads answers (tables, Raven, Audacity, Label Studio, campaigns) a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,27 @@ def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
     said = {value.strip().lower() for value in set(values)} - {""}
     clear = not words or bool(said & _CLEAR)
     return bool(said) and clear and all(re.sub(r"\s+", "_", word) in WORDS for word in said)
+
+
+_NO = re.compile(
+    r"^(?:no|not|non|without|absent|negative)[\s_-]+(.+)$|^(.+?)[\s_-]+(?:absent|negative)$", re.IGNORECASE
+)
+
+
+def opposites(labels: Iterable[str]) -> dict[str, tuple[str, float]]:
+    """What each label says of which class, where all of them are classes and their absence; else nothing.
+
+    >>> opposites(["crack", "no_crack"]), opposites(["crack", "no_crack", "speech"])
+    ({'crack': ('crack', 1.0), 'no_crack': ('crack', 0.0)}, {})
+    """
+    found = {}
+    for label in set(labels):
+        match = _NO.match(label.strip())
+        found[label] = (next(filter(None, match.groups())), 0.0) if match else (label.strip(), 1.0)
+    said: dict[str, set[float]] = {}
+    for name, present in found.values():
+        said.setdefault(name, set()).add(present)
+    return found if said and all(len(both) == 2 for both in said.values()) else {}
 
 
 def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:

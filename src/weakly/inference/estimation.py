@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,15 +87,15 @@ def infer(
             raise InvalidInput("event_rate without lengths: give the law of event lengths too, or leave both out")
     who = _who(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
-    patterns, notes = _patterns(given, label, unlisted, recording_length)
-    every = np.concatenate([p.segments for part in patterns.values() for p in part])
-    laws = {name: _law(lengths, name) for name in patterns}
+    patterns, known, notes = _patterns(given, label, unlisted, recording_length)
+    every = _whole(patterns.values())
+    laws = {name: _law(lengths, name, known) for name in patterns}
     seconds = _seconds(who)
     if step is None:
         step = min(choose_step(every, law, seconds) for law in laws.values())
     step = float(check("event_length", step, called="step"))
     for law in laws.values():
-        _warn_coarse(step, every, law, seconds)
+        _check_step(step, every, law, seconds)
     order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
     found: dict[float | None, dict[str, Part]] = {}
     with threads(executor) as pool:
@@ -128,11 +128,13 @@ def infer(
     return Inference(found[best], settings, best, weights, others, interval, tuple(notes))
 
 
-def _law(lengths: Any, label: str) -> Lengths | None:
-    """The law of one class."""
+def _law(lengths: Any, label: str, known: Mapping[str, float]) -> Lengths | None:
+    """The law of one class; ``known`` are lengths of recordings, for strong annotations that do not tell them."""
     if isinstance(lengths, Events):
-        known = lengths.recordings["length"].notna()[lengths.known_extents.index].to_numpy()
-        return heard_lengths(lengths.timelines(label), ends_known=known)
+        lines, names = lengths.timelines(label), lengths.known_extents.index
+        ends = lengths.recordings["length"][names].fillna(names.to_series().map(known)).to_numpy(np.float64)
+        told = ~np.isnan(ends)
+        return heard_lengths(replace(lines, lengths=np.where(told, ends, lines.lengths)), ends_known=told)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
@@ -141,21 +143,37 @@ def _law(lengths: Any, label: str) -> Lengths | None:
 
 
 def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
-    """The law of lengths of annotated events, of which the ends of recordings cut some: Kaplan and Meier's law of
-    those whose beginning is heard; as they are where no event is heard whole."""
+    r"""The law of lengths of annotated events of which the ends of recordings cut some, by maximum likelihood.
+
+    A recording is a window into a process that has gone on for long: an event that began before it is met in proportion
+    to its length, and its heard part has the density :math:`S(l) / \mu` (Vardi 1989); one that the end cuts,
+    :math:`S(l)`; one that fills a recording of w seconds, :math:`\int_w^\infty S / \mu`. With :math:`c_j` the expected
+    number of events of length :math:`x_j` (the E step), n events that begin inside and m before,
+    :math:`p_j \propto c_j / (n + m x_j / \mu)`. What fills a recording is taken to last half as long again at most.
+    """
     lengths = np.ptp(lines.bounds, axis=1)
     known = np.broadcast_to(ends_known, (len(lines),))[lines.owner]
-    cut = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
-    begun = lines.bounds[:, 0] > 1e-6
-    if not (begun & ~cut).any() or not (cut | ~begun).any():
+    late = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
+    early = lines.bounds[:, 0] <= 1e-6
+    if not (early | late).any() or not (~early & ~late).any():
         return Lengths.sample(lengths)
-    values, place = np.unique(lengths[begun], return_inverse=True)
-    ended = np.bincount(place, weights=~cut[begun], minlength=len(values))
-    at_risk = np.cumsum(np.bincount(place, minlength=len(values))[::-1])[::-1]
-    left = np.cumprod(1 - ended / at_risk)
-    weights = -np.diff(left, prepend=1.0)
-    weights[-1] += left[-1]  # what is cut beyond the longest is taken to end there
-    return Lengths.sample(values, weights=weights, name=f"sample of {len(lengths)}")
+    part, through = lengths[early ^ late], lengths[early & late]
+    x = np.unique(np.concatenate((lengths[~(early & late)], 1.5 * through)))
+    ended = np.bincount(np.searchsorted(x, lengths[~early & ~late]), minlength=len(x))
+    at, past = np.searchsorted(x, part), np.searchsorted(x, through, side="right")
+    p = np.full(len(x), 1 / len(x))
+    for _ in range(1000):
+        tail, first = (np.cumsum(values[::-1])[::-1] for values in (p, p * x))
+        counts = ended + p * np.cumsum(np.bincount(at, 1 / tail[at], minlength=len(x)))
+        share = 1 / (first[past] - through * tail[past])
+        sums = [np.cumsum(np.bincount(past, weights, minlength=len(x))) for weights in (share, share * through)]
+        counts += p * (x * sums[0] - sums[1])
+        new = counts / ((~early).sum() + early.sum() * x / first[0])
+        new /= new.sum()
+        moved, p = float(np.abs(new - p).sum()), new
+        if moved < 1e-7:
+            break
+    return Lengths.sample(x[p > 0], weights=p[p > 0], name=f"sample of {len(lengths)}")
 
 
 def _who(annotator: Any, presence_criterion: float | None, rule: PresenceRule | str | None) -> Any:
@@ -178,8 +196,24 @@ def _seconds(who: Any) -> float | None:
     return min((value for one in people if isinstance(one, Hearing) for value in one.seconds), default=None)
 
 
-def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
+def _whole(parts: Iterable[Sequence[_Pattern]]) -> Array:
+    """All segments but slivers: those that an end of the recording cuts to less than half of the usual length."""
+    patterns = [p for part in parts for p in part]
+    every = np.concatenate([p.segments for p in patterns])
+    ends = np.repeat([p.length for p in patterns], [len(p.segments) for p in patterns])
+    widths = every[:, 1] - every[:, 0]
+    outer = (every[:, 0] <= 1e-6) | (every[:, 1] >= ends - 1e-6)
+    kept: Array = every[~(outer & (widths < np.median(widths) / 2))]
+    return kept
+
+
+def _check_step(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
+    """Refuse a step that is longer than a segment; warn of a coarse one."""
     shortest = float((segments[:, 1] - segments[:, 0]).min())
+    if step > shortest * (1 + 1e-9):
+        raise InvalidInput(
+            f"step must be at most the shortest segment, {shortest:g} s, and better a fifth; got {step:g} s"
+        )
     limits = [("segment", shortest / 2)]
     if law is not None:
         limits.append(("event (the shorter half)", float(law.quantile(0.5)) / 2))
@@ -195,13 +229,13 @@ def _warn_coarse(step: float, segments: Array, law: Lengths | None, seconds: flo
 
 def _patterns(
     answers: Answers, label: str | None, unlisted: str, recording_length: Any
-) -> tuple[dict[str, list[_Pattern]], list[str]]:
-    """The distinct sets of answers of each class, with the recordings that share them."""
+) -> tuple[dict[str, list[_Pattern]], dict[str, float], list[str]]:
+    """The distinct sets of answers of each class, with the recordings that share them; and lengths that are known."""
     frame = answers.to_frame()
     if len(frame) == 0:
         raise InvalidInput("there is no answer to infer events from")
     names = answers.labels if label is None else answers.select(label).labels
-    lengths, notes = _lengths(answers, frame, recording_length)
+    lengths, known, notes = _lengths(answers, frame, recording_length)
     unsaid = frame["onset"].isna() | frame["offset"].isna()
     frame.loc[unsaid, "onset"] = 0.0
     frame.loc[unsaid, "offset"] = frame.loc[unsaid, "recording"].map(lengths)
@@ -218,31 +252,42 @@ def _patterns(
     if unlisted == "absent":
         frame = _fill(frame, answers, lengths)
     found: dict[str, list[_Pattern]] = {}
+    only: list[str] = []  # classes without an absent answer
     for name in names:
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
-            text = f"{name}: every answer is present; if files list only what was heard, say unlisted='absent'"
-            warnings.warn(text, AssumptionWarning, stacklevel=3)
-        groups: dict[Any, list[str]] = {}
-        content: dict[Any, Any] = {}
-        for recording, part in rows.groupby("recording", sort=False):
-            part = part.sort_values(["onset", "offset", "annotator"], kind="stable")
-            spans, said = part[["onset", "offset"]].to_numpy(np.float64), part["present"].to_numpy(np.float64)
-            people, length = tuple(part["annotator"]), float(lengths[str(recording)])
-            key = (spans.tobytes(), said.tobytes(), people, length)
-            groups.setdefault(key, []).append(str(recording))
-            content[key] = (spans, said, people, length)
-        found[name] = [
-            _Pattern(spans, said, people, length, tuple(groups[key]))
-            for key, (spans, said, people, length) in content.items()
-        ]
+            only.append(name)
+        found[name] = groups = _alike(rows, lengths)
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
-    return found, notes
+    if only:
+        words = only[0] if len(only) == 1 else f"{len(only)} classes ({', '.join(only[:3])}, ...)"
+        text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
+        warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
+    return found, known, notes
 
 
-def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tuple[dict[str, float], list[str]]:
-    """The length of every recording; where nobody says, its last segment ends it."""
+def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[_Pattern]:
+    """The answers of one class by recording, those with the same answers together."""
+    codes, names = pd.factorize(rows["recording"])
+    spans, said = rows[["onset", "offset"]].to_numpy(np.float64), rows["present"].to_numpy(np.float64)
+    people = rows["annotator"].to_numpy(object)
+    order = np.lexsort((pd.factorize(people, sort=True)[0], spans[:, 1], spans[:, 0], codes))
+    spans, said, people = spans[order], said[order], people[order]
+    ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
+    groups: dict[Any, list[str]] = {}
+    place: dict[Any, slice] = {}
+    for recording, a, b in zip(map(str, names), ends, ends[1:]):
+        key = (spans[a:b].tobytes(), said[a:b].tobytes(), tuple(people[a:b]), lengths[recording])
+        groups.setdefault(key, []).append(recording)
+        place.setdefault(key, slice(a, b))
+    return [_Pattern(spans[place[key]], said[place[key]], key[2], key[3], tuple(groups[key])) for key in groups]
+
+
+def _lengths(
+    answers: Answers, frame: pd.DataFrame, recording_length: Any
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """The length of every recording, where nobody says, its last segment ends it; those that somebody says; notes."""
     known = answers.recordings["length"].copy()
     if isinstance(recording_length, Mapping):
         for name, value in recording_length.items():
@@ -257,8 +302,9 @@ def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tu
             f"{int(guessed.sum())} recordings of unknown length are taken to end with their last segment "
             "(recording_length gives it)"
         )
-    known = known.where(~guessed, last.reindex(known.index))
-    return {str(name): float(value) for name, value in known.items()}, notes
+    every = known.where(~guessed, last.reindex(known.index))
+    said = {str(name): float(value) for name, value in known.dropna().items()}
+    return {str(name): float(value) for name, value in every.items()}, said, notes
 
 
 def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -> pd.DataFrame:

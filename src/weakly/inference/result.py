@@ -17,7 +17,7 @@ from ..intervals import duration, merge
 from ..results import counted, plain
 from ..symbols import check, choice
 from .estimate import Fit
-from .posterior import prepare
+from .posterior import Posterior, prepare
 from .renewal import Array, Mixed, Renewal
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 #: The criteria that stand for an unknown one.
 CRITERIA = (0.3, 0.5, 0.7)
 _WORDS = ("n_events", "event_seconds", "event_rate")
+#: Words of a result's tables as people read them: totals of recordings, and rates of what is heard or starts.
+_COLUMNS = {"n_recordings": "recordings", "n_events": "events", "event_rate": "events_per_second"}
+_QUANTITIES = {
+    "event_rate": "events that start per second",
+    "mean_length": "mean length (s)",
+    "median_length": "median length (s)",
+    "rate_variation": "variation of rates (sd / mean)",
+    "presence_criterion": "presence criterion",
+}
 _SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
 
 
@@ -53,7 +62,7 @@ class Heard:
 
     def edges(self, step: float) -> Array:
         """The ends of the steps in seconds."""
-        ends: Array = step * np.arange(len(self.active) + 1, dtype=np.float64)
+        ends: Array = np.round(step * np.arange(len(self.active) + 1, dtype=np.float64), 9)
         ends[-1] = self.length
         return ends
 
@@ -102,13 +111,29 @@ class Part:
 
 
 def _row(n_events: float, seconds: float, events: Array, times: Array, length: float) -> dict[str, Any]:
+    """Events, seconds and rate, each with its interval."""
+    return _rows(np.array([n_events]), np.array([seconds]), events[None], times[None], np.array([length]))[0]
+
+
+def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: Array) -> list[dict[str, Any]]:
+    """The same for many recordings: what is expected, and what was drawn as (recordings, draws)."""
     found = {"n_events": n_events, "event_seconds": seconds, "event_rate": n_events / length}
-    draws = {"n_events": events, "event_seconds": times, "event_rate": events / length}
-    made: dict[str, Any] = {}
-    for word in _WORDS:
-        low, high = np.quantile(draws[word], [0.025, 0.975], method="weibull")
-        made |= {word: float(found[word]), f"{word}_ci": (float(low), float(high))}
-    return made
+    ends = {}
+    for word, drawn in (("n_events", events), ("event_seconds", times)):
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=1, method="weibull")  # of few events, all may be none
+        ends[word] = np.minimum(low, found[word]), np.maximum(high, found[word])
+    ends["event_rate"] = ends["n_events"][0] / length, ends["n_events"][1] / length
+    return [
+        {
+            name: value
+            for word in _WORDS
+            for name, value in (
+                (word, float(found[word][k])),
+                (f"{word}_ci", (float(ends[word][0][k]), float(ends[word][1][k]))),
+            )
+        }
+        for k in range(len(length))
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +167,11 @@ class Inference:
         """One row per recording and class: expected events, event seconds and rate, with intervals."""
         rows = []
         for part in self.parts.values():
-            for one in part.heard:
-                found = _row(one.n_events, one.event_seconds, one.n_events_draws, one.event_seconds_draws, one.length)
+            columns = zip(
+                *((one.n_events, one.event_seconds, one.n_events_draws, one.event_seconds_draws, one.length)
+                  for one in part.heard)
+            )  # fmt: skip
+            for one, found in zip(part.heard, _rows(*(np.array(column) for column in columns))):
                 painted = duration(one.painted)
                 rows.append({"recording": one.recording, "label": part.label, **found, "painted_seconds": painted})
         return pd.DataFrame(rows)
@@ -243,7 +271,7 @@ class Inference:
 
     def caveats(self) -> list[str]:
         """What these answers cannot tell."""
-        said = []
+        said, alone = [], []
         for label, part in self.parts.items():
             if part.fit is not None and part.fit.family.lengths is None:
                 rows = self.estimates[(self.estimates["label"] == label)].set_index("quantity")
@@ -261,10 +289,12 @@ class Inference:
                 spread = float(np.exp(part.fit.theta[-1]))
                 said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
             elif part.fit is not None and len(part.heard) > 1 and np.mean([_apart(one) for one in part.heard]) < 1.5:
-                said.append(
-                    f"{label}: with one segment per recording nothing tells whether recordings differ in their rate; "
-                    "if they do, those that are present hold more events than is said here"
-                )
+                alone.append(label)
+        if alone:
+            said.append(
+                f"{', '.join(alone)}: with one segment per recording nothing tells whether recordings differ in their "
+                "rate; if they do, those that are present hold more events than is said here"
+            )
         if self.criterion_weights:
             if self.criterion_ci is not None:
                 low, high = self.criterion_ci
@@ -279,24 +309,34 @@ class Inference:
                 )
         return said
 
-    def events(self, threshold: float = 0.5) -> Events:
+    def events(self, threshold: float = 0.5, *, draws: int = 400, rng: Any = None) -> Events:
         """The time above a threshold as events: the labels with the least expected wrong time at .5.
 
-        Columns beside the usual: confidence (mean P(active)), and onset_low, onset_high, offset_low, offset_high, where
-        P(active) passes 5 and 95 % of its peak on either side. Segments much longer than events leave no step above .5.
+        Columns beside the usual: confidence (mean P(active)), and onset_low, onset_high, offset_low, offset_high: 95 %
+        intervals of both ends of the event that is under way where P(active) is highest, from timelines drawn.
+        Segments much longer than events leave no step above .5.
         """
-        cut = float(check("event_fraction", threshold, called="threshold"))
+        cut, generator = float(check("event_fraction", threshold, called="threshold")), np.random.default_rng(rng)
         rows, lengths = [], {}
         for part in self.parts.values():
             for one in part.heard:
                 lengths[one.recording] = one.length
-                edges = one.edges(part.renewal.step)
                 above = np.concatenate(([False], one.active > cut, [False]))
                 starts, stops = np.flatnonzero(above[1:] & ~above[:-1]), np.flatnonzero(above[:-1] & ~above[1:])
-                for a, b in zip(starts.tolist(), stops.tolist()):
-                    rows.append({"recording": one.recording, "label": part.label, **_event(one.active, edges, a, b)})
-        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *_ENDS])
+                if len(starts):
+                    edges, drawn = one.edges(part.renewal.step), self._posterior(part, one).draw(draws, generator)[1:]
+                    for a, b in zip(starts.tolist(), stops.tolist()):
+                        found = event_at(one.active, edges, a, b, *drawn)
+                        rows.append({"recording": one.recording, "label": part.label, **found})
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
+
+    def _posterior(self, part: Part, one: Heard) -> Posterior:
+        ready = prepare(
+            one.segments, one.present, renewal=part.renewal, recording_length=one.length,
+            annotator=part.annotator, annotators=one.annotators,
+        )  # fmt: skip
+        return ready.posterior(part.renewal)
 
     def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
         """n whole timelines of every recording: recording, label, sample, onset, offset."""
@@ -304,11 +344,7 @@ class Inference:
         tables = []
         for part in self.parts.values():
             for one in part.heard:
-                ready = prepare(
-                    one.segments, one.present, renewal=part.renewal, recording_length=one.length,
-                    annotator=part.annotator, annotators=one.annotators,
-                )  # fmt: skip
-                drawn = ready.posterior(part.renewal).sample(n, rng=generator)
+                drawn = self._posterior(part, one).sample(n, rng=generator)
                 drawn.insert(0, "recording", one.recording)
                 drawn.insert(1, "label", part.label)
                 tables.append(drawn)
@@ -327,11 +363,11 @@ class Inference:
         return dict(plain({"settings": settings, "sentences": self.sentences(), **tables}))
 
     def find(self, recording: str | None = None, label: str | None = None) -> tuple[Part, Heard]:
-        """One recording of one class; left out, the first class, and its recording with the most present answers."""
+        """One recording of one class; left out, the first class, and the recording in which most answers differ."""
         name = next(iter(self.parts)) if label is None else choice("label", label, tuple(self.parts))
         part = self.parts[name]
         if recording is None:
-            return part, max(part.heard, key=lambda one: float((one.present == 1).sum()))
+            return part, max(part.heard, key=lambda one: (min(_said(one)), _said(one)[0]))
         found = [one for one in part.heard if one.recording == recording]
         if not found:
             raise InvalidInput(f"there are no answers about {name} in recording {recording!r}")
@@ -355,7 +391,7 @@ class Inference:
         for k, layer in enumerate(_layers(one.segments)):
             rows["answers" if k == 0 else f"answers {k + 1}"] = (one.segments[layer], [colours[j] for j in layer])
         rows["painted"] = (one.painted, plot.PRESENT)
-        rows["P(active)"] = (np.empty((0, 2)), plot.EVENT)
+        rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
         edges = one.edges(part.renewal.step)
         ax.fill_between(
@@ -371,12 +407,16 @@ class Inference:
         page = Report("From answers back to events")
         for k, text in enumerate(self.sentences()):
             page = page.answer(text) if k < len(self.parts) else page.text(text)
-        page.heading("Overall").table(flat(self.overall)).heading("Given and estimated").table(flat(self.estimates))
-        page.heading("A timeline")
+        page.heading("Overall").table(worded(self.overall)).heading("Given and estimated")
+        page.table(flat(self.estimates).replace({"quantity": _QUANTITIES}))
+        page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
             ax = self.plot(label=label)
-            page.figure(ax.figure, f"{label}: answers, the painted label and P(active)")
-        page.heading("Recordings").table(flat(self.summary.head(500)))
+            page.figure(
+                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they paint, and P(active)"
+            )
+        page.heading("Recordings, those with the most event seconds first")
+        page.table(worded(self.summary.sort_values("event_seconds", ascending=False, kind="stable").head(500)))
         if len(self.summary) > 500:
             page.text(f"{counted(len(self.summary) - 500, 'row')} more are in --out and --json", small=True)
         if command:
@@ -384,34 +424,27 @@ class Inference:
         return page.write(path)
 
 
+def _said(one: Heard) -> tuple[int, int]:
+    """How many answers are present and absent."""
+    return int((one.present == 1).sum()), int((one.present == 0).sum())
+
+
 def _apart(one: Heard) -> int:
     """How many segments of a recording lie side by side."""
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 
 
-_ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
+ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 
-def _event(active: Array, edges: Array, a: int, b: int) -> dict[str, float]:
-    """One stretch above the threshold, with where P(active) passes 5 and 95 % of its peak on either side."""
+def event_at(active: Array, edges: Array, a: int, b: int, onset: Array, offset: Array) -> dict[str, float]:
+    """One stretch above the threshold, with the ends of the drawn events that are under way at its peak."""
     peak = a + int(np.argmax(active[a:b]))
-    top = float(active[peak])
-
-    def passes(share: float, way: int) -> float:
-        k = peak
-        while 0 <= k + way < len(active) and active[k + way] > share * top:
-            k += way
-        return float(edges[k] if way < 0 else edges[k + 1])
-
-    return {
-        "onset": float(edges[a]),
-        "offset": float(edges[b]),
-        "confidence": float(active[a:b].mean()),
-        "onset_low": passes(0.05, -1),
-        "onset_high": passes(0.95, -1),
-        "offset_low": passes(0.95, 1),
-        "offset_high": passes(0.05, 1),
-    }
+    middle = (edges[peak] + edges[peak + 1]) / 2
+    there = (onset <= middle) & (offset > middle)
+    ends = [np.quantile(x[there], [0.025, 0.975]) if there.any() else edges[[a, b]] for x in (onset, offset)]
+    found = {"onset": edges[a], "offset": edges[b], "confidence": active[a:b].mean()}
+    return {name: float(x) for name, x in (found | dict(zip(ENDS, np.concatenate(ends)))).items()}
 
 
 def _layers(segments: Array) -> list[list[int]]:
@@ -425,6 +458,12 @@ def _layers(segments: Array) -> list[list[int]]:
         else:
             layers.append([j])
     return layers[:4]
+
+
+def worded(frame: pd.DataFrame) -> pd.DataFrame:
+    """The flat table with the words that people read: these are totals, no events per recording."""
+    names = {f"{a}{end}": f"{b}{end}" for a, b in _COLUMNS.items() for end in ("", "_low", "_high")}
+    return flat(frame).drop(columns="log_likelihood", errors="ignore").rename(columns=names)
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:

@@ -130,6 +130,10 @@ def _beside(name: str) -> str:
 class _Page(Report):
     """A report with its own markup."""
 
+    def part(self, name: str) -> _Page:
+        """A section heading that links lead to."""
+        return self.raw(f'<h2 id="{name.lower()}">{name}</h2>')
+
     def raw(self, html: str) -> _Page:
         """Markup that is ready."""
         self._parts.append(html)
@@ -216,24 +220,30 @@ def write(
         "Every figure and table of the paper, drawn anew, and every claim measured. A claim is judged by the tolerance "
         "of its kind, the same for all of that kind. E1 to E35 are the errata at the end of this page."
     )
+    parts: dict[str, Any] = {"claims": checked, "figures": pictures, "tables": tables}
+    parts |= {"errata": errata()} if checked else {}
+    jump = " ".join(f'<a href="#{name}">{len(held)} {name}</a>' for name, held in parts.items() if held)
+    page.raw(f'<nav class="parts">{jump}</nav>')
     changed = [row for row in checked if row.changed]
     if changed:
         page.heading("Verdicts that changed")
         page.items([f"{row.claim.name}: on record {row.claim.verdict!r}, now {row.verdict!r}" for row in changed])
     if checked:
         page.table(count_frame(checked))
-        page.heading("Claims").raw(_filter(checked)).raw("".join(map(_claim, checked)))  # type: ignore[attr-defined]
+        page.part("Claims").raw(_filter(checked))
+        page.raw(f'<div class="claims">{"".join(map(_claim, checked))}</div>')
     if pictures:
-        page.heading("Figures")
+        page.part("Figures")
         links = "".join(f'<li><a href="#{each.name}">{words(each.title)}</a></li>' for each in pictures)
         page.raw(f'<nav class="contents"><ul>{links}</ul></nav>')
         for picture in pictures:
             page.raw(_figure(picture, out / "figures" / f"{picture.name}.svg"))
+    if tables:
+        page.part("Tables")
     for table in tables:
-        page.heading(f"{table.number}: {table.title}")
-        page.symbols(table.caption).table(table.frame)
+        page.raw(f"<h3>{escape(table.number)}: {escape(table.title)}</h3>").symbols(table.caption).table(table.frame)
     if checked and (known := errata()):
-        page.heading("Errata")
+        page.part("Errata").raw('<div class="claims">')
         for name, (title, body) in known.items():
             paragraph = re.sub(
                 r"`([^`]*)`", r"<code>\1</code>", words(re.sub(r"\bgamma\b", "γ", re.sub(r"\bdelta\b", "δ", body)))
@@ -243,6 +253,7 @@ def write(
                 + re.sub(r"\*\*?(\w[^*]*)\*\*?", r"<b>\1</b>", paragraph)
                 + "</p></section>"
             )
+        page.raw("</div>")
     page.heading("How this page was made").items(settings)
     if command:
         page.code(command)

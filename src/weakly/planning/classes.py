@@ -9,7 +9,7 @@ import numpy as np
 
 from .decision import FOUND
 from .model import B, Floats, R
-from .rows import Design, Row, percent, seconds
+from .rows import PATIENCE, Design, Row, percent, seconds
 from .task import Sums, Task, wrong_seconds
 
 _PASSES = 12  # passes that are compared at most
@@ -67,7 +67,7 @@ def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
             continue
         if "bisection" not in used or "fixed" in used:
             designs.append([(each, Design("fixed", width)) for each, width in parts])
-        if "bisection" in used:
+        if "bisection" in used and n <= PATIENCE:
             halves = [(each, task.only(*each).halving(width)) for each, width in parts]
             designs.append([
                 (each, Design("fixed", width) if row is None else row.design)

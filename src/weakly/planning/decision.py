@@ -126,13 +126,15 @@ def choose(
 
 
 def _decide(rows: list[Row], meeting: list[Row], wanted: tuple[Target, ...], noise: Noise | None) -> Choice:
-    """The rule of the house: find 90 % of events, least wrong time, and the cheapest of what is as good."""
+    """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
     told = any(each.word == "event_recall" for each in wanted)
     finding = meeting if told else [row for row in meeting if row.event_recall >= FOUND - 1e-9]
     limit = ""
     if not finding:
         most = max(row.event_recall for row in meeting)
         finding, limit = [row for row in meeting if row.event_recall >= 0.95 * most], "found"
+    hard = [row for row in meeting if not row.doable]  # what these dominate is not recommended either
+    finding = [row for row in finding if row.doable and not any(each.dominates(row) for each in hard)] or finding
     nothing = next(row for row in rows if row.method == "nothing")
     worth = [row for row in finding if row.wrong_time < nothing.wrong_time * (1 - 1e-9)]
     if any(each.word in _BOUNDS for each in wanted):

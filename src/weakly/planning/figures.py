@@ -11,7 +11,7 @@ from ..report import Report
 from ..symbols import plain_name
 from .decision import FOUND
 from .inverse import table as posterior_table
-from .rows import COLUMNS, WAY_NAMES, WAYS, Row, digits, percent, seconds
+from .rows import WAY_NAMES, WAYS, Row, digits, percent, seconds
 from .summary import notes
 from .task import COMMON
 
@@ -68,7 +68,8 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
 
 def _named(plan: Plan) -> dict[str, Row]:
     """The few rows that a picture names: the pick, the paper's optimum, the best of the other methods."""
-    made = {"recommended: " + plan.recommended.name: plan.recommended}
+    both = "recommended, the paper's optimum: " if "Theorem 2" in plan.recommended.note else "recommended: "
+    made = {both + plan.recommended.name: plan.recommended}
     for row in plan.rows:
         if row.design == plan.recommended.design:
             continue
@@ -153,6 +154,7 @@ def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float
 def _cost(plan: Plan) -> Figure:
     rows = [row for row in reversed(plan.rows) if row.method not in ("nothing", "everything")]
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     with plot.style():
         figure = Figure(figsize=(8.0, 0.9 + 0.34 * len(rows)))
@@ -166,6 +168,8 @@ def _cost(plan: Plan) -> Figure:
         for k, value in enumerate(values):
             ax.annotate(digits(value), (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
         ax.set(xlabel=text, xlim=(0, 1.25 * max(values.max(), 1e-9)))
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         ax.grid(visible=False, axis="y")
     left.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=9)
     for tick, row in zip(left.get_yticklabels(), rows):
@@ -194,6 +198,13 @@ def draw(plan: Plan) -> dict[str, Any]:
         }
 
 
+#: The columns that people read; the rest is in the JSON.
+_SHOWN = (
+    *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
+    *("n_queries", "listened", "cost"),
+)
+
+
 def page(plan: Plan, *, command: str | None = None) -> Report:
     """The report, ready to be written."""
     import pandas as pd
@@ -204,25 +215,23 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.answer(plan.answer)
     if plan.warnings:
         report.items(list(plan.warnings))
-    for name, heading in (
-        ("timeline", ""),
+    for name, title in (
         ("lengths", "How long a segment should be"),
         ("frontier", "What more cost buys"),
-        ("cost", "The ways to label on the same work"),
+        ("timeline", "What the labels look like"),
     ):
-        if heading:
-            report.heading(heading)
-        report.figure(figures[name], CAPTIONS[name], name=name)
-    table, work = plan.to_frame(), ["name", "n_queries", "listened", "cost"]
-    report.table(table[[name for name in COLUMNS if name not in ("method", "note", *work[1:])]])
-    report.table(table[work])
-    report.text("Wrong time in seconds per recording; the second table is for the whole work, listening in seconds.")
+        report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
+    report.heading("The ways to label on the same work").figure(figures["cost"], CAPTIONS["cost"], name="cost")
+    unit = plan.task.cost.currency
+    heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
+    report.table(plan.to_frame()[list(_SHOWN)], heads=heads, chosen=0)
+    report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
     if plan.posterior:
         report.heading("What inference makes of the same answers").table(posterior_table(plan))
         report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
     if said := notes(plan.rows):
         report.heading("Where a way stops making sense").items(said)
-    if plan.uncertainty:
+    if plan.uncertainty and plan.uncertainty["words"] not in plan.answer:
         report.heading("What new recordings will give").text(plan.uncertainty["words"])
     if plan.by_criterion:
         report.heading("What an unknown criterion changes").table(pd.DataFrame(plan.by_criterion)[
@@ -246,11 +255,11 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
 def break_even_words(plan: Plan) -> list[str]:
     """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
     even = plan.break_even
-    counts = [f"{value:.1f} events with {s} times the queries that are needed" for s, value in even["n_events"].items()]
+    one, two, four, eight = (f"{even['n_events'][s]:.1f}" for s in (1, 2, 4, 8))
     return [
-        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), "
-        "segments that begin and end with the events would cost less up to "
-        f"{', '.join(counts[:-1])} and {counts[-1]}, per recording.",
+        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
+        f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
+        f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
         f"With {digits(plan.task.n_events)} events per recording they would up to {digits(even['overestimation'])} "
         "times the queries that are needed.",
         f"If boundaries were known, {percent(_oracle_share(plan))} of the recommended way's queries would do.",

@@ -37,7 +37,7 @@ _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _NOISY = 16  # events on which noisy searches are simulated
 _GAUSS = np.polynomial.legendre.leggauss(3)
-_DRAFT = 4_000  # events of a class on which windows are searched where there are many more
+_DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ class Recordings:
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
-    def draft(self) -> Recordings:
-        """Itself, or so few of its recordings that many ways can be tried on them."""
-        step = len(self.full.bounds) // _DRAFT
+    def draft(self, events: float) -> Recordings:
+        """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
+        step = int(events // _DRAFT)
         return self.part(step) if step > 1 else self
 
     def part(self, step: int) -> Recordings:
@@ -189,14 +189,15 @@ class Recordings:
         weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
         return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
-        """Halving from every level."""
+    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
+        """Halving from every level, and the standard error of its wrong time."""
         leaves = float((self.full.bounds[:, 1] - self.full.bounds[:, 0]).sum()) / leaf + 2 * len(self.full.bounds)
         step = int(leaves // _LEAVES) + 1
+        leaves_alone = self.measure(Design("fixed", leaf), criteria)
         if self.drawn and step > 1 and step <= len(self.full):
-            return _as_leaves(self.part(step), self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
-        sums = [halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)]
-        return np.concatenate(sums), self.measure(Design("fixed", leaf), criteria)
+            return _as_leaves(self.part(step), leaves_alone, leaf, depth, criteria)
+        line = np.concatenate([halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)])
+        return line, leaves_alone, _errors(line, self) if self.drawn else np.zeros(depth + 1)
 
 
 @dataclass(frozen=True)
@@ -260,14 +261,14 @@ class OneEvent:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
-    def draft(self) -> OneEvent:
+    def draft(self, events: float) -> OneEvent:
         """Itself, or with so few lengths that many ways can be tried on them."""
         if self.lengths.values is not None and self.lengths.values.size <= _FEW:
             return self
         few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
         return replace(self, lengths=Lengths.sample(few))
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured]:
+    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
         return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
 
@@ -286,15 +287,27 @@ class OneEvent:
 
 def _as_leaves(
     few: Recordings, exact: Measured, leaf: float, depth: int, criteria: Criteria
-) -> tuple[Floats, Measured]:
+) -> tuple[Floats, Measured, Floats]:
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
-    sums = [halved(each, leaf, depth, criteria) for each in (few.full, few.silent) if len(each)]
+    each = np.concatenate([halved(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
     raw, base = exact.sums
-    line = np.einsum("u,u...->...", few.weight, np.concatenate(sums)) * (base[B["n_recordings"]] / few.count)
+    line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
+    errors = _errors(each, few)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
-    return line[None], Measured(raw[None], base[None], np.ones(1))
+        if not few.drawn:
+            errors = np.zeros(depth + 1)
+    return line[None], Measured(raw[None], base[None], np.ones(1)), errors
+
+
+def _errors(line: Floats, where: Recordings) -> Floats:
+    """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
+    event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
+    tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_elsewhere"))
+    wrong, share = fp + elsewhere + event[:, None] - tp, (where.weight / where.count)[:, None]
+    mean = np.sum(share * wrong, axis=0)
+    return np.asarray(np.sqrt(np.sum(share * (wrong - mean) ** 2, axis=0) / where.count))
 
 
 def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:

@@ -53,6 +53,11 @@ class Pilot:
         """Events, all classes together, what touches or overlaps as one."""
         return int(self.values.size)
 
+    @property
+    def frames(self) -> bool:
+        """Whether so many events touch that they look like frames of a fixed length."""
+        return self.n_touching > 0.2 * (self.n_joined + self.n_events)
+
     def lengths(self, family: str | None) -> Lengths:
         """The law of event lengths: fitted to a family, or as observed; cut events count as at least that long."""
         cut = int(self.censored.sum())

@@ -23,7 +23,7 @@ from .inverse import posterior_rows
 from .model import Model, OneEvent, Recordings
 from .pilot import Pilot, unknown_lengths, within
 from .result import Plan
-from .rows import METHODS, UNASKED, WAYS, Design, Row
+from .rows import METHODS, UNASKED, WAYS, Design, Row, percent, seconds
 from .task import COMMON, Task
 from .timeline import example
 from .uncertainty import Spread, how_sure
@@ -75,8 +75,8 @@ def plan(
     methods : some of fixed, windows, bisection, boundary, passes, oracle; left out, all, but boundary only where
         answers hold no noise (with noise it is simulated on a few recordings, if named).
     objective : ``wrong_time``: the least wrong time among ways that find 90 % of events, and the cheapest of those that
-        are practically as good; ``overlap``: the best accuracy near events (Theorem 2); ``recording``: the least wrong
-        time whatever it finds or costs (E7).
+        are practically as good (nobody hears everything more than 5 times); ``overlap``: the best accuracy near events
+        (Theorem 2); ``recording``: the least wrong time whatever it finds or costs (E7).
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
     posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
@@ -112,7 +112,7 @@ def plan(
     warned: list[str] = []
     task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
     best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
-    pool = _pool(task, used)
+    pool = [best if row.design == best.design else row for row in _pool(task, used)]
     if "fixed" in used and objective == "overlap":
         pool.append(best)
     pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)
@@ -126,7 +126,7 @@ def plan(
     several = None
     if task.n_classes > 1:
         several = classes(task, _common(task, picked.row, pool), pool if "passes" in used else pass_rows(task, used))
-    other = _other_rule(task, used, asked)
+    other = _other_rule(task, used, asked, pilot)
     by_criterion = _by_criterion(task, used, asked) if criteria.kind == "unknown" else ()
     settings = _settings(task, brief, pilot, label, wanted, limit, used, objective)
     rows = _shown(task, pool, picked, best, used)
@@ -339,13 +339,22 @@ def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> l
     return made
 
 
-def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dict[str, Any] | None:
-    """For long events, what a rule in seconds would make of the plan: nobody waits for a share of a long event."""
-    if task.criteria.kind == "rule" or task.lengths.mean <= _LONG:
+def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any], pilot: Pilot | None) -> dict[str, Any] | None:
+    """What a rule in seconds would make of the plan where nobody waits for a share of an event: of long events, or of
+    frames that touch and were joined."""
+    long = 1 - float(task.lengths.partial_moments(_LONG)[0])
+    if task.criteria.kind == "rule":
+        return None
+    if pilot is not None and pilot.frames:
+        why = "Frames that touch were joined"
+    elif task.lengths.mean > _LONG:
+        why = f"Events of {seconds(task.lengths.mean)} are long"
+    elif long > 0.2:
+        why = f"{percent(long)} of events last more than {seconds(_LONG)}"
+    else:
         return None
     own = replace(task, criteria=Criteria.of(rule=PresenceRule.seconds(1.0)))
-    row = choose(_pool(own, tuple(each for each in used if each != "bisection") or used), **asked).row
-    return {"rule": "seconds:1", **row.to_dict()}
+    return {"rule": "seconds:1", "why": why, **choose(_pool(own, used), **asked).row.to_dict()}
 
 
 def _break_even(task: Task, segment_length: float) -> dict[str, Any]:

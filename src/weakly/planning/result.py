@@ -81,8 +81,8 @@ class Plan:
         for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
             own = replace(task, criteria=task.criteria.only(float(value)))
             here = own.row(picked.design)
-            rows = own.rows([Design("fixed", float(width)) for width in widths])
-            best = min(rows, key=lambda row: (row.event_recall < FOUND, row.wrong_time))
+            tried = own.few.rows([Design("fixed", float(width)) for width in widths])
+            best = own.row(min(tried, key=lambda row: (row.event_recall < FOUND, row.wrong_time)).design)
             words = ("wrong_time", "event_recall", "overlap_accuracy")
             made.append(
                 {

@@ -21,8 +21,18 @@ WAY_NAMES = {
     "boundary": "edge search",
     "passes": "several passes",
 }
+PATIENCE = 5  # times that people hear a recording
 #: Ways that ask nobody anything: what every way of asking must beat.
 UNASKED = ("nothing", "everything")
+
+
+def size(length: float | None) -> str:
+    """A length as it stands before a noun.
+
+    >>> size(0.8), size(14400.0)
+    ('0.8 s', '4 hour')
+    """
+    return seconds(length or 0.0).removesuffix("s") if (length or 0.0) >= 3600 else seconds(length or 0.0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class Design:
     @property
     def name(self) -> str:
         """A few words that tell it from the others, the same wherever people read of it."""
-        width, hop = seconds(self.segment_length or 0.0), seconds(self.hop or 0.0)
+        width, hop = size(self.segment_length), seconds(self.hop or 0.0)
         if self.method == "windows":
             return f"{width} windows every {hop} ({self.votes} of {self.windows_per_cell})"
         if self.method == "bisection":
@@ -81,7 +91,8 @@ class Design:
 @dataclass(frozen=True)
 class Row:
     """One way to label. ``wrong_time`` is in seconds per recording, all classes together; ``n_queries``, ``listened``
-    (seconds) and ``cost`` are for the whole work. ``wrong_time_se`` is 0 where the expectation is exact."""
+    (seconds) and ``cost`` are for the whole work; ``heard`` is how often a moment is heard on average.
+    ``wrong_time_se`` is 0 where the expectation is exact."""
 
     name: str
     method: str
@@ -103,6 +114,7 @@ class Row:
     note: str = ""
     tolerance: float | None = None
     passes: tuple[tuple[tuple[str, ...], Design], ...] = ()
+    heard: float = 1.0
 
     @property
     def design(self) -> Design:
@@ -113,6 +125,11 @@ class Row:
     def asks(self) -> bool:
         """Whether anybody is asked, and can be."""
         return self.attainable and self.method not in UNASKED
+
+    @property
+    def doable(self) -> bool:
+        """Whether people bear it: who hears everything more often would mark the events by hand in less time."""
+        return self.heard <= PATIENCE * (1 + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""

@@ -85,7 +85,7 @@ def _search(line: Timelines, width: float, tolerance: float, rule: PresenceRule,
             asked[active] += 1
             heard[active] += (t - s)[active]
             above, below = np.where(active & present, middle, above), np.where(active & ~present, middle, below)
-            active = active & (above - below > tolerance)
+            active = active & (above - below > tolerance * (1 + _NEAR))
         return below, above
 
     every = np.ones(len(low), dtype=bool)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..annotator import PresenceRule
 from ..cost import hours
 from ..symbols import plain_name
 from .decision import FOUND, Choice, Target
 from .pilot import Pilot
-from .rows import Row, digits, percent, seconds
+from .rows import PATIENCE, Row, digits, percent, seconds, size
 from .task import Task
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def count(value: float) -> str:
 
 def instruction(made: Row) -> str:
     """What to do, for one row of the comparison."""
-    width = seconds(made.segment_length or 0.0)
+    width = size(made.segment_length)
     if made.method == "windows":
         k = made.design.windows_per_cell
         votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
@@ -40,7 +41,7 @@ def instruction(made: Row) -> str:
             f"to {seconds(made.tolerance or 0.0)}"
         )
     if made.method == "bisection":
-        return f"Ask {seconds(made.start_length or 0.0)} segments and halve those that are present, down to {width}"
+        return f"Ask {size(made.start_length)} segments and halve those that are present, down to {width}"
     return {
         "everything": "Call everything present and ask nobody",
         "nothing": "Call nothing present and ask nobody",
@@ -56,8 +57,8 @@ def _each(made: Row) -> str:
         return f"{kind} from {digits(min(widths))} to {seconds(max(widths))}, by how long the classes last"
     said = [
         f"{' and '.join(labels)} "
-        + (f"by halving {seconds(own.start_length or 0.0)} segments down to " if halves else "with ")
-        + f"{seconds(own.segment_length or 0.0)}{'' if halves else ' segments'}"
+        + (f"by halving {size(own.start_length)} segments down to " if halves else "with ")
+        + f"{size(own.segment_length)}{'' if halves else ' segments'}"
         for labels, own in made.passes
     ]
     return ", ".join(said)
@@ -91,10 +92,13 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
         said.append(f"It is the best that {task.cost.words(budget)} can buy.")
     said += _equal(plan)
     said += _alternative(plan)
+    if not wanted and budget is None:
+        said += _beyond(plan)
     for each in plan.by_criterion:
+        vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
         said.append(
-            f"If {percent(each['presence_criterion'])} of an event must be heard: {_short(each)}, "
-            f"{seconds(each['wrong_time'])} wrong."
+            f"If {percent(each['presence_criterion'])} of an event must be heard: {each['name']}, "
+            f"{seconds(each['wrong_time'])} wrong{vain}."
         )
     if plan.by_criterion:
         said.append(
@@ -104,19 +108,15 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
     if plan.other_rule:
         each = plan.other_rule
         said.append(
-            f"Events of {seconds(task.lengths.mean)} are long: people answer after a second or so, not after a share "
-            f"of them. With --rule {each['rule']}: {_short(each)}, {seconds(each['wrong_time'])} wrong, "
-            f"{count(each['n_queries'])} queries."
+            f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
+            f"{each['rule']}: {each['name']}, {seconds(each['wrong_time'])} wrong, {percent(each['event_recall'])} of "
+            f"events found, {count(each['n_queries'])} queries."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
     if plan.classes and plan.recommended.method != "passes":
         said.append(plan.classes.words)
     return " ".join(said)
-
-
-def _short(row: dict[str, Any]) -> str:
-    return str(row["name"])
 
 
 def goal(target: Target) -> str:
@@ -169,7 +169,7 @@ def _remedy(plan: Plan, row: Row) -> str:
         if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * plan.task.event_time
     ]
     finer = [each for each in good if each["presence_criterion"] < plan.task.criteria.plausible[0] - 1e-9]
-    parts = []
+    parts, task = [], plan.task
     missing = [each for each in ("windows", "bisection") if each not in plan.settings["methods"]]
     if missing:
         parts.append(f"allowing {' and '.join(missing)}")
@@ -179,8 +179,20 @@ def _remedy(plan: Plan, row: Row) -> str:
             f"a finer rule: if annotators answered present from {percent(best['presence_criterion'])} of an event on, "
             f"{seconds(best['best_segment_length'])} segments would leave {seconds(best['best_wrong_time'])}"
         )
+    parts += _finer_rule(task)
     parts.append("strong labels (marking where events begin and end)")
     return f"What would help: {'; '.join(parts)}."
+
+
+def _finer_rule(task: Task) -> list[str]:
+    """What a rule in seconds leaves out: events that are shorter never satisfy it."""
+    rule = task.criteria.rule
+    if rule is None or rule != PresenceRule.seconds(need := max(rule.forms[0].seconds, 1e-9)):
+        return []
+    short = float(task.lengths.partial_moments(need * (1 - 1e-9))[0])
+    if short < 0.005:
+        return []
+    return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
 
 
 def _value(word: str, made: Row) -> str:
@@ -211,8 +223,30 @@ def _alternative(plan: Plan) -> list[str]:
     cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
     left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
     return [
-        f"Plain {seconds(fixed.segment_length or 0.0)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
+        f"Plain {size(fixed.segment_length)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
         f"leave {left} ({seconds(fixed.wrong_time)})."
+    ]
+
+
+def _beyond(plan: Plan) -> list[str]:
+    """What would leave clearly less wrong time, and is more than people bear."""
+    row = plan.recommended
+    if plan.objective != "wrong_time" or not row.asks:
+        return []
+    more = [
+        each
+        for each in plan.rows
+        if each.asks
+        and not each.doable
+        and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
+        and each.wrong_time < 0.9 * row.wrong_time
+    ]
+    if not more:
+        return []
+    best = min(more, key=lambda each: each.wrong_time)
+    return [
+        f"Not taken: {best.name} would leave {seconds(best.wrong_time)}, but people would hear everything "
+        f"{best.heard:.0f} times ({hours(best.listened)}); marking the events by hand is less work."
     ]
 
 
@@ -254,7 +288,7 @@ def pilot_warnings(pilot: Pilot) -> list[str]:
         said.append(
             f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
         )
-        if pilot.n_touching > 0.2 * every:
+        if pilot.frames:
             said.append(
                 "So many touching events look like frames of a fixed length: a share of a joined event is hardly what "
                 "annotators go by; consider --rule seconds:1."
@@ -274,8 +308,9 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
         "rule": f"A segment is present by the rule {criteria.name}.",
     }[criteria.kind]
     chosen = {
-        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events, and of "
-        "those within 5 % of it (or within what the pilot can tell) the cheapest.",
+        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
+        f"everything at most {PATIENCE} times, and of those within 5 % of it (or within what the pilot can tell) the "
+        "cheapest.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]

@@ -170,12 +170,13 @@ class Task:
     def _halved(self, leaf: float, level: int | None = None) -> tuple[Design, Sums]:
         """The design and the sums of halving to a leaf, from so many levels above it or from where it is cheapest."""
         depth = depth_of(self.model, leaf)
-        lines, raw, base = [], [], []
+        lines, raw, base, errors = [], [], [], []
         for model in self.models.values():
-            each, measured = model.halved(leaf, depth, self.criteria)
+            each, measured, error = model.halved(leaf, depth, self.criteria)
             lines.append(np.einsum("u,u...->...", measured.weight, each))
             raw.append(measured.sums[0])
             base.append(measured.sums[1])
+            errors.append(error)
         line = np.stack(lines)
         heard, asked = (line[:, :, FIELDS.index(word)] for word in ("listened", "n_queries"))
         if level is None:
@@ -186,7 +187,7 @@ class Task:
             made[0][:, R[name]] = line[:, level, FIELDS.index(name)]
         made[1][:, B["n_segments"]] = asked[:, level]
         design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
-        return design, (*made, float(heard[:, level].sum()), 0.0)
+        return design, (*made, float(heard[:, level].sum()), float(np.hypot.reduce([each[level] for each in errors])))
 
     def _rows(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
         """Rows from sums over the classes, by the one tally of the house."""
@@ -208,6 +209,7 @@ class Task:
                 listened=listened,
                 cost=float(self.cost.of(listened=listened, n_queries=queries)),
                 wrong_time_se=error,
+                heard=listened / self.total,
             )
             made.append(replace(row, note="; ".join(self._notes(row))))
         return made
@@ -223,6 +225,8 @@ class Task:
         if made.method == "windows":
             times = {2: "twice", 4: "four times"}
             notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
+        if not made.doable:
+            notes.append(f"hears everything {made.heard:.0f} times: marking the events by hand is less work")
         if made.method == "boundary":
             notes.append("every question follows from the last answer: for weakly label, not for a list of clips")
         if made.passes and len(made.passes) < 13:
@@ -361,25 +365,31 @@ class Task:
             for width in widths
             if (tolerance := _round(0.06 * short)) < width
         ]
-        few = {label: model.draft() for label, model in self.models.items()}
-        part = replace(self, models=few)
+        part = self.few
         if not self.criteria.certain:
             part = replace(part, criteria=self.criteria.only(self.criteria.middle).sure())
-        elif all(few[label] is model for label, model in self.models.items()):
+        elif part is self:
             return self.rows(designs)
         draft = sorted(part.rows(designs), key=_order)
         many = self._busy >= _WORTH_THREADS or not self.criteria.certain
         return self.rows([row.design for row in draft[: 1 if many else 2]])
 
+    @cached_property
+    def few(self) -> Task:
+        """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
+        events = float(self._ground[B["n_events"]])
+        few = {label: model.draft(events) for label, model in self.models.items()}
+        return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
+
     def window_rows(self) -> list[Row]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
         look; what is shown is worked out on all of them."""
-        few = {label: model.draft() for label, model in self.models.items()}
-        draft = _best_votes(replace(self, models=few).rows(self.window_designs()))
-        if all(few[label] is model for label, model in self.models.items()):
+        draft = _best_votes(self.few.rows(self.window_designs()))
+        if self.few is self:
             return draft
         draft.sort(key=_order)
-        return self.rows([row.design for row in draft[: _FULL if self._busy < _WORTH_THREADS else _FULL // 2]])
+        slow = (self._busy >= _WORTH_THREADS) + self.criteria.smooth + (self.lengths.values is None)
+        return self.rows([row.design for row in draft[: _FULL >> slow]])
 
     def _leaves(self) -> list[float]:
         """Leaves worth halving down to: near the best fixed segments, and a few others for small budgets."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..annotator import PresenceRule
 from ..intervals import Intervals, clip, fixed_segments, merge, oracle_segments
 from .pilot import Pilot
-from .rows import Row, seconds
+from .rows import Row, size
 from .task import Task
 
 _MOST = 2000  # segments that a picture can show
@@ -19,7 +19,7 @@ def _stretch(task: Task, pilot: Pilot | None) -> tuple[Intervals, float]:
     """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
     length = float(min(task.model.longest, 16 * task.lengths.mean))
     if pilot is not None:
-        timelines = max(pilot.timelines.values(), key=lambda each: len(each.bounds))
+        timelines = pilot.timelines[_common(pilot)]
         counts = timelines.counts
         full = np.flatnonzero(counts > 0)
         picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
@@ -35,6 +35,11 @@ def _stretch(task: Task, pilot: Pilot | None) -> tuple[Intervals, float]:
     gaps = np.array([0.21, 0.34, 0.26]) * room
     onsets = np.cumsum(gaps) + np.concatenate(([0.0], np.cumsum(drawn[:2])))
     return merge(np.column_stack((onsets, onsets + drawn))), length
+
+
+def _common(pilot: Pilot) -> str:
+    """The class with most events."""
+    return max(pilot.timelines, key=lambda name: len(pilot.timelines[name].bounds))
 
 
 def labels(segments: Intervals, events: Intervals, rule: PresenceRule) -> np.ndarray:
@@ -69,14 +74,15 @@ def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> di
     truth = oracle_segments(events, recording_length=length)
     show("oracle", truth, labels(truth, events, PresenceRule.fraction(1.0)))
     for made in [chosen, *rows]:
-        width = made.segment_length
+        about = f" (the pass of {_common(pilot)})" if pilot is not None and made.passes else ""
+        width = made.design.of_class(_common(pilot)).segment_length if about and pilot else made.segment_length
         if width is None or width >= length or length > _MOST * (made.hop or width):
             continue
         if made.method == "windows":
             show(made.name, *_cells(made, events, length, rule))
         else:
             segments = fixed_segments(recording_length=length, segment_length=width)
-            show(f"{seconds(width)} segments", segments, labels(segments, events, rule))
+            show(f"{size(width)} segments{about}", segments, labels(segments, events, rule))
     return {
         "recording_length": length,
         "presence_criterion": task.criteria.middle,

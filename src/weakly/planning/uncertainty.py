@@ -103,6 +103,7 @@ def contenders(rows: list[Row], most: int) -> list[Row]:
     """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
     this pilot. Only the good ones would let the recordings that are held back have a say."""
     made: list[Row] = []
+    rows = [row for row in rows if row.doable] or rows
     for method in WAYS[:3]:
         own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
         centre = (own[0].segment_length or 0.0) if own else 0.0
@@ -204,9 +205,10 @@ def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
 def _said(made: dict[str, Any]) -> str:
     low, high = made["wrong_time_ci"]
     worse, better = made["event_recall_ci"]
+    found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
     said = (
         f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each ({seconds(low)} to "
-        f"{seconds(high)}), with {percent(worse)} to {percent(better)} of events found (90 % bands)"
+        f"{seconds(high)}), with {found} of events found (90 % bands)"
     )
     if made["more"] <= 0:
         return f"{said}; the {made['n_events']:,} pilot events settle the choice."

@@ -205,6 +205,16 @@ def plan_report(question: models.PlanQuestion, state: State, job: Progress) -> b
     return _written(state.plans.get(question, state.shelf), command=_command(question))
 
 
+def evaluate_report(question: models.EvaluateQuestion, state: State, job: Progress) -> bytes:
+    """The report of an evaluation: one HTML file."""
+    return _written(evaluate(question, state, job))
+
+
+def simulate_report(question: models.SimulateQuestion, state: State, job: Progress) -> bytes:
+    """The report of a simulation: one HTML file."""
+    return _written(simulate(question, state, job))
+
+
 def audit_report(question: models.AuditQuestion, state: State, job: Progress) -> bytes:
     """The report of an audit: one HTML file."""
     return _written(audit(question, state, job))
@@ -273,5 +283,7 @@ QUESTIONS: tuple[Any, ...] = (
 FILES: tuple[Any, ...] = (
     ("report/plan", models.PlanQuestion, plan_report, "plan.html", "text/html"),
     ("queries", models.QueriesQuestion, query_files, "queries.zip", "application/zip"),
+    ("report/evaluate", models.EvaluateQuestion, evaluate_report, "evaluate.html", "text/html"),
+    ("report/simulate", models.SimulateQuestion, simulate_report, "simulate.html", "text/html"),
     ("report/audit", models.AuditQuestion, audit_report, "audit.html", "text/html"),
 )

@@ -20,7 +20,7 @@ export function svg(tag, attributes = {}, text = null) {
   return node;
 }
 
-const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage", "f1", "kappa"];
+const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage", "f1", "kappa", "perfect", "mimic", "agreement"];
 
 /** A time as people say it. */
 export function duration(seconds) {
@@ -40,6 +40,9 @@ export function show(name, value) {
   return String(Number(value.toPrecision(3)));
 }
 
+/** A number and its unit stay on one line. */
+export const unbroken = (text) => text.replace(/(\d) (s|h|min|%)(?![a-z])/g, "$1\u00a0$2");
+
 /** The numbers of a list such as "1, 3, 10"; what is no number becomes NaN, which the server refuses. */
 export const numbers = (text) => String(text).split(/[,;\s]+/).filter((part) => part !== "").map(Number);
 
@@ -48,12 +51,25 @@ export const vocabulary = {};
 
 export const words = (name) => vocabulary[name]?.plain ?? name.replace(/^n_/, "").replaceAll("_", " ");
 
+/** The head of a column: a word and the unit of the numbers under it. */
+const headed = (name) => `${{ label: "class", wrong_time: "wrong time" }[name] ?? words(name)}${(vocabulary[name]?.unit && name !== "listened") || ["onset", "offset"].includes(name) ? " (s)" : ""}`;
+
+/** The decimals that all numbers of a column share: as many as any of them needs, two if most are larger than 1, three at most. */
+function decimals(name, rows) {
+  const values = rows.map((row) => row[name]).filter((value) => typeof value === "number" && !Number.isNaN(value));
+  if (name === "listened" || values.length < 2 || values.every((value) => Number.isInteger(value) || Math.abs(value) >= 100)) return null;
+  const needed = values.map((value) => (show(name, value).split(".")[1] ?? "").length);
+  const middle = values.map(Math.abs).sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  return Math.min(Math.max(...needed), SHARES.some((word) => name.includes(word)) || middle < 1 ? 3 : 2);
+}
+
 /** A cell: its value and, as a part that narrow tables leave out, its standard error. */
-function cell(name, row) {
-  const error = row[`${name}_se`];
-  const shown = show(name, row[name]);
-  if (typeof error !== "number" || !(error > 0) || typeof row[name] !== "number") return [shown];
-  const spread = shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error);
+function cell(name, row, places) {
+  const value = row[name], error = row[`${name}_se`];
+  const said = (number) => number.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+  const shown = typeof value !== "number" || places === null ? unbroken(show(name, value)) : value !== 0 && Math.abs(value) < 0.5 / 10 ** places ? show(name, value) : said(value);
+  if (typeof error !== "number" || !(error > 0) || typeof value !== "number") return [shown];
+  const spread = places === null ? (shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error)) : said(error);
   return [shown, el("span", { class: "error-of", text: ` ± ${Number(spread) === 0 ? `<${spread.replace(/0$/, "1")}` : spread}` })];
 }
 
@@ -75,13 +91,15 @@ export function chosenColumns(rows, most = 6) {
 function grid(rows, names, { caption, chosen = () => false, limit = Infinity, heads = {} }) {
   const isWord = (name) => rows.every((row) => typeof row[name] !== "number" && row[name] !== null) || name === "label";
   const kinds = Object.fromEntries(names.map((name) => [name, isWord(name) ? "word" : ""]));
-  const title = (name) => heads[name] ?? words(name);
+  const title = (name) => heads[name] ?? headed(name);
+  const places = Object.fromEntries(names.map((name) => [name, decimals(name, rows)]));
+  const first = rows.length <= limit + 3 ? rows.length : limit; // two rows more are not worth a button
   const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kinds[name], title: vocabulary[name]?.meaning ?? null, text: title(name) })));
-  const line = (row) => el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name]} ${name}`, "data-head": title(name) }, ...cell(name, row))));
-  const body = el("tbody", {}, ...rows.slice(0, limit).map(line));
-  const rest = rows.slice(limit);
+  const line = (row) => el("tr", { class: chosen(row) ? "chosen" : null }, ...names.map((name) => el("td", { class: `${kinds[name]} ${name}`, "data-head": title(name) }, ...cell(name, row, places[name]))));
+  const body = el("tbody", {}, ...rows.slice(0, first).map(line));
+  const rest = rows.slice(first);
   const more = rest.length ? el("button", { type: "button", class: "all", text: `Show all ${rows.length.toLocaleString("en-US")}`, onclick: () => { body.append(...rest.map(line)); more.remove(); } }) : null;
-  return [el("table", {}, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), body), more];
+  return [el("table", { style: `--columns: ${names.length}` }, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), body), more];
 }
 
 /** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button. */

@@ -100,14 +100,16 @@ class Field {
     this.state = el("p", { class: "help", "aria-live": "polite" });
     this.place = new Place();
     const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.resend = async () => {}; arrived(null, ""); } });
-    const arrived = (received, text, broken = "") => {
+    const arrived = (received, text, broken = "", name = "") => {
       Object.assign(this, { received, broken, sending: false });
       this.state.textContent = text;
       this.error(broken);
       forget.hidden = received === null && broken === "";
+      this.node.classList.toggle("filled", received !== null);
       spec.onreceived?.(received);
       onchange();
-      this.state.append(...(received ? [received.reading, ...received.findings] : []).flatMap((said) => [el("br"), said]));
+      const said = received ? [received.reading, ...received.findings.map((each) => each.replace(`${name}:`, "line "))] : [];
+      this.state.append(...said.flatMap((each) => [el("br"), each]));
     };
     const option = (name, text, attributes) => {
       const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
@@ -127,7 +129,7 @@ class Field {
       try {
         const received = await this.place.run(request);
         const count = (n) => n.toLocaleString("en-US");
-        arrived(received, `${name}: ${count(received.n_events)} ${received.kind}, ${count(received.n_recordings)} recordings, ${count(received.labels.length)} classes. ${received.notes.join(" ")}`);
+        arrived(received, `${name}: ${count(received.n_events)} ${received.kind}, ${count(received.n_recordings)} recordings, ${count(received.labels.length)} classes. ${received.notes.join(" ")}`, "", name);
       } catch (error) {
         if (error.name === "AbortError") return;
         if (!(error instanceof Problem)) throw error;
@@ -159,7 +161,7 @@ class Field {
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
     const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
-    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it anywhere here" })), this.state, forget, more);
+    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, forget, more);
   }
 
   /** The options of a select; a choice that came with a link is kept until they hold it. */
@@ -237,7 +239,7 @@ export class Form {
   /** The question in words, for paper. */
   described() {
     const said = (field) => (field.spec.kind === "file" ? field.state.textContent : field.spec.kind === "select" ? field.input.selectedOptions[0]?.text : field.get());
-    return this.fields.filter((field) => !field.node.hidden && field.get() !== "").map((field) => `${field.spec.label.toLowerCase()} ${said(field)}`).join("; ");
+    return this.fields.filter((field) => !field.node.hidden && field.get() !== "").map((field) => `${field.spec.asked ?? field.spec.label.toLowerCase()}: ${said(field)}`).join("; ");
   }
 
   /** The settings that differ from the defaults, for a link; files are not part of it. */

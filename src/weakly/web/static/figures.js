@@ -1,5 +1,5 @@
 // Pictures: plotly for curves, plain SVG for the timeline. Colours follow the page, light or dark.
-import { el, svg } from "./dom.js";
+import { el, svg, unbroken } from "./dom.js";
 
 const PALETTE = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"], dark: ["#56B4E9", "#f08a3c", "#2fc79b", "#e39bc4", "#f0c04a", "#8ecdf5", "#e6edf3"] };
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -21,38 +21,44 @@ function ticks(values) {
   return { tickmode: "array", tickvals, ticktext: tickvals.map((value) => value.toLocaleString("en-US", { maximumSignificantDigits: 2 })) };
 }
 
+const TENTHS = [0, 0.2, 0.4, 0.6, 0.8, 1];
+const SHARES = { tickmode: "array", tickvals: TENTHS, ticktext: TENTHS.map((each) => `${Math.round(100 * each)} %`) };
+
 function axis(title, { log = false, share = false, zero = false } = {}, values = []) {
   return {
     title: { text: literal(title), standoff: 8 }, type: log ? "log" : "linear", gridcolor: css("--line"), linecolor: css("--soft"), zeroline: false,
-    automargin: true, tickformat: share ? ".0%" : undefined, exponentformat: "none", rangemode: zero ? "tozero" : "normal", ...(log ? ticks(values) : {}),
+    automargin: true, separatethousands: true, exponentformat: "none", rangemode: zero ? "tozero" : "normal", ...(log ? ticks(values) : {}), ...(share ? SHARES : {}),
   };
 }
 
 /** Above the picture, or below it in small print where it would take most of a narrow one. */
-const legend = (node) => (paper || node.clientWidth < 430 ? { orientation: "h", y: -0.25, yanchor: "top", x: 0, font: { size: 10 } } : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 });
+const isNarrow = (node) => node.clientWidth < 430;
+const legend = (node) => (paper || isNarrow(node) ? { orientation: "h", y: -0.25, yanchor: "top", x: 0, font: { size: 10 } } : { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 });
 
 function draw(node, make) {
   drawn.set(node, make);
+  node.classList.toggle("narrow", isNarrow(node));
   const { data, layout } = make(PALETTE[dark.matches && !paper ? "dark" : "light"]);
   const common = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 13 },
     margin: { l: 55, r: 15, t: 10, b: 45 }, legend: legend(node), hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), font: { color: css("--ink") } },
   };
-  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: node.classList.contains("tall") ? 300 : 280 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
+  return window.Plotly.react(node, data, { ...common, ...layout, ...(paper ? { width: node.closest(".figures") ? 340 : 690, height: parseInt(node.style.height, 10) || 280 } : {}) }, { responsive: true, displaylogo: false, displayModeBar: false });
 }
 
-function redraw() {
+function redraw(which = () => true) {
   for (const [node, make] of drawn) {
     if (!node.isConnected) drawn.delete(node);
-    else if (node.clientWidth) draw(node, make);
+    else if (node.clientWidth && which(node)) draw(node, make);
   }
 }
 
-dark.addEventListener("change", redraw);
+dark.addEventListener("change", () => redraw());
+window.addEventListener("resize", () => redraw((node) => isNarrow(node) !== node.classList.contains("narrow")));
 window.addEventListener("beforeprint", () => { paper = true; document.documentElement.classList.add("paper"); redraw(); });
 window.addEventListener("afterprint", () => { paper = false; document.documentElement.classList.remove("paper"); redraw(); });
 
-/** Curves y over x. traces: {name, x, y, dash, points, band: [low, high], texts}; marks: {x, text}; cursor: x. */
+/** Curves y over x. traces: {name, x, y, dash, points, dotted, band: [low, high], texts, where, labels}; marks: {x, text}; cursor: x. */
 export function curves(node, { traces, x, y, marks = [], cursor = null, closest = false }) {
   return draw(node, (colours) => {
     const data = [];
@@ -63,9 +69,9 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
         data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], mode: "lines", fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
       }
       data.push({
-        x: trace.x, y: trace.y, name: literal(trace.name), mode: trace.points ? (trace.texts ? "markers+text" : "markers") : "lines", hovertemplate: trace.named ? `%{text}<br>${trace.named}<extra></extra>` : undefined, hoverinfo: trace.quiet ? "skip" : undefined,
-        text: (trace.texts ?? trace.labels)?.map(literal), textposition: "top center", cliponaxis: trace.clip ?? false, textfont: { size: 11 },
-        line: { color: trace.grey ? css("--soft") : colour, width: trace.grey ? 0.8 : 2.5, dash: trace.dash }, opacity: trace.grey ? 0.45 : 1, marker: { color: colour, size: trace.size ?? 9, symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
+        x: trace.x, y: trace.y, name: literal(trace.name), mode: `${trace.points ? "markers" : trace.dotted ? "lines+markers" : "lines"}${trace.texts ? "+text" : ""}`, hovertemplate: trace.named ? `%{customdata}<br>${trace.named}<extra></extra>` : undefined, hoverinfo: trace.quiet ? "skip" : undefined,
+        text: trace.texts?.map(literal), customdata: trace.labels?.map(literal), textposition: trace.where ?? "top center", cliponaxis: trace.clip ?? false, textfont: { size: 11 },
+        line: { color: trace.grey ? css("--soft") : colour, width: trace.grey ? 0.8 : 2.5, dash: trace.dash }, opacity: trace.grey ? 0.45 : 1, marker: { color: colour, size: trace.size ?? (trace.dotted ? 5 : 9), symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
       });
     });
     const place = (value) => (x.log ? Math.log10(value) : value);
@@ -73,28 +79,33 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
     const shapes = marks.map((mark) => rule(mark.x, "dot", css("--soft"), 1));
     if (cursor !== null) shapes.push(rule(cursor, "solid", css("--accent"), 2));
     const annotations = marks.map((mark) => ({ x: place(mark.x), y: 0, xref: "x", yref: "paper", text: literal(mark.text), showarrow: false, yanchor: "bottom", xanchor: "left", font: { size: 11, color: css("--soft") } }));
-    return { data, layout: { xaxis: axis(x.title, x, traces.flatMap((trace) => trace.x)), yaxis: { ...axis(y.title, y), range: y.range }, shapes, annotations, hovermode: closest ? "closest" : "x unified" } };
+    return { data, layout: { xaxis: { ...axis(x.title, x, traces.flatMap((trace) => trace.x)), range: x.range }, yaxis: { ...axis(y.title, y), range: y.range }, shapes, annotations, hovermode: closest ? "closest" : "x unified" } };
   });
 }
 
 /** Bars, one per name, in the order given from top to bottom; `chosen` has its own colour. */
 export function bars(node, { names, values, title, chosen = null, texts = null }) {
+  rowed(node, names);
   return draw(node, (colours) => ({
-    data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "auto", customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(title)} %{x:,.3~g}<extra></extra>`, marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
-    layout: { hovermode: "closest", xaxis: { ...axis(title), rangemode: "tozero" }, yaxis: { automargin: true, autorange: "reversed", tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    data: [{ type: "bar", orientation: "h", x: values, y: names.map((name, k) => k), text: texts?.map(literal) ?? undefined, textposition: "outside", cliponaxis: false, customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(title)} %{x:,.3~g}<extra></extra>`, marker: { color: names.map((name) => (name === chosen ? colours[0] : colours[5])) } }],
+    layout: { hovermode: "closest", xaxis: { ...axis(title), range: [0, (paper || isNarrow(node) ? 1.4 : 1.15) * Math.max(...values)] }, yaxis: { automargin: true, range: [names.length - 0.4, -0.6], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 } }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
 
 /** Dots in rows, one row per name from top to bottom, one colour and shape per series; shares from 0 to 1. */
 export function dots(node, { names, series }) {
   const shapes = ["circle", "diamond", "square", "triangle-up"];
+  rowed(node, names);
   return draw(node, (colours) => ({
     data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(each.name)} %{x:.1%}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
-    layout: { hovermode: "closest", xaxis: { ...axis("share", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    layout: { hovermode: "closest", xaxis: { ...axis("", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
 
-const short = (name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name);
+const short = (name) => (name.length > 34 ? `${name.slice(0, 33)}…` : name);
+
+/** As high as its rows need. */
+const rowed = (node, names) => { node.style.height = `${Math.max(200, 80 + 24 * names.length)}px`; };
 
 export function moveCursor(node, x) {
   if (!node.layout) return;
@@ -107,7 +118,7 @@ export function moveCursor(node, x) {
 /** A picture with its title above and, below, what to see in it. */
 export function figure(title, caption = "") {
   const plot = el("div", { class: "plot", role: "img", "aria-label": `${title}. ${caption}` });
-  return { plot, node: el("figure", {}, el("h3", { text: title }), plot, caption ? el("figcaption", { text: caption }) : null) };
+  return { plot, node: el("figure", {}, el("h3", { text: unbroken(title) }), plot, caption ? el("figcaption", { text: caption }) : null) };
 }
 
 /** Events above, one row of labelled segments per method below; wrong time is marked under each row. */

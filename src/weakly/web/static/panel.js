@@ -1,9 +1,17 @@
 // One tab: a form on the left, the answer on the right. What is shown always belongs to the form beside it: while a new
 // answer is on its way the old one is dimmed, and where there is none, because of an error or a cancelled question, the
 // page says so in its place.
-import { el, save, toast } from "./dom.js";
+import { el, save, toast, unbroken, vocabulary, words } from "./dom.js";
 import { Form } from "./fields.js";
 import { Place, Problem, ask, fetchFile } from "./server.js";
+
+const FEW = 4; // sentences below the answer that are read at once
+
+/** An answer with what to do set apart from the numbers that follow it. */
+function emphasised(text) {
+  const at = text.search(/: (?=\d)/);
+  return at < 0 ? [text] : [el("strong", { text: text.slice(0, at + 1) }), text.slice(at + 1)];
+}
 
 export class Panel {
   /** spec: {name, title, invitation, endpoint, wait, groups, question(values), render(panel, result), example(panel), downloads, tried} */
@@ -14,7 +22,7 @@ export class Panel {
     this.tried = ""; // what the plan's own slider was moved to; part of the link
     this.form = new Form(spec.groups(this), symbols, () => this.changed());
     this.answer = el("p", { class: "answer", id: `answer-${spec.name}`, "aria-live": "polite", tabindex: "-1" });
-    this.more = el("ul", { class: "more" });
+    this.more = el("div", {});
     this.notes = el("div", { class: "notes", "aria-live": "polite" });
     this.bar = el("progress", { "aria-label": "Progress" });
     this.spent = el("span", { class: "help" });
@@ -27,14 +35,21 @@ export class Panel {
     this.asked = el("p", { class: "asked" });
     this.output = el("div", { class: "results" });
     this.below = el("div", { class: "output", hidden: true }, this.files, this.output);
-    this.form.node.append(el("div", { class: "buttons" }, button("Try the example", () => this.example())));
+    const example = el("button", { type: "button", class: "example", text: "Try the example", onclick: () => { this.example(); this.node.classList.remove("opened"); } });
+    this.form.node.prepend(example);
     this.form.node.addEventListener("submit", () => this.run());
+    // On a phone the settings fold away once there is an answer, and stay open for whoever works with them.
+    this.form.node.addEventListener("focusin", (event) => { if (event.target !== example) this.node.classList.add("opened"); });
+    this.fold = el("button", { type: "button", class: "fold", text: "Settings", "aria-controls": `form-${spec.name}`, onclick: () => this.node.classList.toggle("opened") });
+    this.form.node.id = `form-${spec.name}`;
     this.node = el("section", { class: "panel", role: "tabpanel", id: `panel-${spec.name}`, "aria-labelledby": `tab-${spec.name}`, hidden: true },
-      el("div", { class: "head" }, el("h2", { class: "quiet", text: spec.title }), el("div", { class: "card" }, this.answer, this.more, this.again, this.invite), this.working, this.notes, this.asked), this.form.node, this.below);
+      el("div", { class: "head" }, el("h2", { class: "quiet", text: spec.title }), el("div", { class: "card" }, this.answer, this.more, this.again, this.invite), this.working, this.notes, this.asked, this.fold), this.form.node, this.below);
     this.node.addEventListener("dragover", (event) => { event.preventDefault(); this.node.classList.add("over"); });
     this.node.addEventListener("dragleave", () => this.node.classList.remove("over"));
     this.node.addEventListener("drop", (event) => this.drop(event));
-    this.say("empty", spec.invitation);
+    // On paper nothing waits behind a click.
+    for (const [when, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(when, () => { for (const each of this.more.querySelectorAll("details")) each.open = open; });
+    this.say("empty", spec.invitation, spec.promise);
   }
 
   /** What the card says, and how it stands to the form: empty, waiting, answered, problem or cancelled. */
@@ -42,8 +57,10 @@ export class Panel {
     this.node.dataset.state = state;
     const old = state === "waiting";
     if (text !== null) {
-      this.answer.textContent = text;
-      this.more.replaceChildren(...more.map((each) => el("li", { text: each })));
+      const list = (texts) => el("ul", { class: "more" }, ...texts.map((each) => el("li", { text: unbroken(each) })));
+      const rest = more.slice(more.length > FEW + 2 ? FEW : more.length);
+      this.answer.replaceChildren(...emphasised(unbroken(text)));
+      this.more.replaceChildren(list(more.slice(0, more.length - rest.length)), ...(rest.length ? [el("details", { class: "rest" }, el("summary", { text: `${rest.length} more findings` }), list(rest))] : []));
     }
     this.node.setAttribute("aria-busy", old);
     this.below.inert = old;
@@ -98,7 +115,7 @@ export class Panel {
     const broken = this.form.fields.find((field) => field.broken);
     if (broken) { this.say("problem", `No answer: ${broken.broken}`); return; }
     const question = this.spec.question(this.form.values(), this);
-    if (question === null) { this.place.cancel(); this.say("empty", this.spec.invitation); return; }
+    if (question === null) { this.place.cancel(); this.say("empty", this.spec.invitation, this.spec.promise); return; }
     this.await();
     try {
       await this.place.run(async (signal) => {
@@ -119,7 +136,7 @@ export class Panel {
   async show(signal) {
     const { result, notes } = this.last;
     this.below.hidden = false; // figures need a size to be drawn
-    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text })));
+    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: text[0].toUpperCase() + text.slice(1) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;
     const [first, ...more] = this.spec.words(result);
     await this.spec.render(this, result);
@@ -133,8 +150,9 @@ export class Panel {
       await field.resend();
       return;
     }
-    this.form.showError(problem.field, problem.message);
-    this.say("problem", `No answer: ${problem.message}`);
+    const message = problem.message.replace(/\b[a-z]+(_[a-z]+)+\b/g, (name) => (vocabulary[name] || this.form.field(name) ? words(name) : name));
+    this.form.showError(problem.field, message);
+    this.say("problem", `No answer: ${message}`);
   }
 
   example() {

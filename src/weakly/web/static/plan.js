@@ -1,5 +1,5 @@
 // The tab plan: settings, the answer in words, curves, the timeline that follows the segment length, the comparison.
-import { el, numbers, show, svg, table, words } from "./dom.js";
+import { el, numbers, show, svg, table, unbroken, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
@@ -11,7 +11,7 @@ const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wro
 const groups = (panel) => [
   { legend: "Events", fields: [
     { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4) or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
-    { name: "pilot", label: "Or a pilot: annotations of a few recordings", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
+    { name: "pilot", label: "Or a pilot: annotations of a few recordings", asked: "pilot", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
     { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
     { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
     { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0.1, 100], log: true, when: (values) => !values.pilot },
@@ -28,7 +28,7 @@ const groups = (panel) => [
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
   { legend: "Aim", fields: [
-    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % of events found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
+    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
     { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
@@ -51,12 +51,10 @@ function question(values) {
 
 /** The parts of the answer that stay while numbers change. */
 function build(panel) {
-  const accuracy = figure("Fixed segments: accuracy near events and events found", "Over segment length. Star: the best accuracy near events (the paper's optimum); dots: lengths people use; blue line: the length tried below.");
-  const frontier = figure("What more cost buys", "Every dot is a way to label; further right costs more.");
+  const accuracy = figure("How long a segment should be", "Plain segments. Star: the best accuracy near events (the paper's optimum); dots: lengths people use; upright line: the length tried below.");
+  const frontier = figure("What more cost buys", "Every dot is a way to label; further right costs more, lower is better. Ways that are worse than labelling nothing are left out.");
   const costs = figure("What each way costs", "For the same work.");
   const wrong = figure("The wrong time that each way leaves", "Less is better.");
-  costs.plot.classList.add("tall");
-  wrong.plot.classList.add("tall");
   const strip = svg("svg", { class: "timeline", role: "img" });
   const numbers = el("ul", { class: "numbers", "aria-live": "polite" });
   const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => { panel.tried = drag.box.value; panel.onsettings(); follow(panel); } });
@@ -79,9 +77,10 @@ async function follow(panel) {
   for (const node of shown) node.classList.add("stale");
   try {
     const { result } = await view.place.run((signal) => ask("api/labels", { ...panel.last.question, segment_length: length }, { signal }));
+    const currency = panel.last.result.settings.cost.currency;
     view.error.textContent = "";
     view.drawn = result.timeline;
-    view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: `${show(name, result.row[name])}${name === "wrong_time" ? " s" : ""}` }))));
+    view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: unbroken(`${show(name, result.row[name])}${name === "wrong_time" ? " s" : name === "cost" && currency ? ` ${currency}` : ""}`) }))));
     view.strip.setAttribute("aria-label", `Labels that ${show("segment_length", length)} s segments give ${result.timeline.events.length} events`);
     timeline(view.strip, result.timeline);
     moveCursor(view.accuracy, length);
@@ -95,7 +94,7 @@ async function follow(panel) {
   }
 }
 
-const METHOD_COLOUR = { fixed: 0, bisection: 1, windows: 2 };
+const METHODS = { fixed: ["plain segments", 0], bisection: ["halving", 1], windows: ["overlapping windows", 2] };
 const isPaper = (row) => row.note.includes("Theorem 2");
 
 /** Of these lengths, those far enough from the one before to carry a name on a log axis. */
@@ -118,39 +117,40 @@ async function drawCurve(node, result, cursor) {
 
 async function drawFrontier(node, result) {
   const word = result.objective === "overlap" ? "overlap_accuracy" : "wrong_time";
-  const rows = result.frontier.filter((row) => row[word] !== null && row.cost > 0);
-  const chosen = result.recommended;
+  const chosen = result.recommended, nothing = result.rows.find((row) => row.method === "nothing");
+  // Ways that are worse than labelling nothing would press all others to the floor.
+  const top = 1.2 * Math.max(chosen.wrong_time, nothing?.wrong_time ?? 0);
+  const rows = result.frontier.filter((row) => row[word] !== null && row.cost > 0 && (word !== "wrong_time" || row.wrong_time <= top));
   const named = `cost %{x:,.3~g}${result.settings.cost.currency ? ` ${result.settings.cost.currency}` : ""}, ${word === "wrong_time" ? "wrong time %{y:,.3~g} s" : "accuracy near events %{y:.0%}"}`;
   const most = 4 * Math.max(chosen.cost, ...result.rows.filter((row) => row.method === "windows").map((row) => row.cost));
-  const traces = ["fixed", "bisection", "windows"].map((method) => {
+  const traces = Object.entries(METHODS).map(([method, [name, colour]]) => {
     const part = rows.filter((row) => row.method === method && row.cost <= most && (word !== "overlap_accuracy" || method !== "windows"));
-    return { name: method, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), named, points: true, size: 5, clip: true, colour: METHOD_COLOUR[method] };
+    return { name, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), named, points: true, size: 5, clip: true, colour };
   }).filter((trace) => trace.x.length);
   const front = rows.filter((row) => row.on_frontier && row.cost <= most).sort((a, b) => a.cost - b.cost);
   traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
-  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], labels: [`recommended: ${chosen.name}`], named, points: true, size: 13, symbol: "star", colour: 3 });
+  traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], texts: ["recommended"], where: "middle right", labels: [`recommended: ${chosen.name}`], named, points: true, size: 15, symbol: "star", colour: 3, legend: false });
   const paper = result.rows.find(isPaper);
-  if (paper) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], labels: [`the paper's optimum: ${paper.name}`], named, points: true, clip: true, size: 10, symbol: "diamond", colour: 0 });
-  const nothing = result.rows.find((row) => row.method === "nothing");
-  if (nothing && word === "wrong_time" && front.length) traces.push({ name: "label nothing", x: [front[0].cost, most], y: [nothing.wrong_time, nothing.wrong_time], colour: 6, dash: "dot" });
+  if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "top right", labels: [`the paper's optimum: ${paper.name}`], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
+  const ends = [Math.min, Math.max].map((end) => end(...traces.flatMap((trace) => trace.x)));
+  if (nothing && word === "wrong_time") traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], texts: ["", "label nothing"], where: "top left", colour: 6, dash: "dot", legend: false, quiet: true });
   const unit = result.settings.cost.currency;
-  // Ways that are worse than labelling nothing would press all others to the floor.
-  const top = 1.25 * Math.max(chosen.wrong_time, nothing?.wrong_time ?? 0, ...front.map((row) => row.wrong_time).filter((value) => value <= 1.5 * (nothing?.wrong_time ?? Infinity)));
-  await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time per recording (s)", range: [-0.03 * top, top] } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
+  await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time (s)", range: [-0.03 * top, 1.08 * top] } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
 }
 
 async function render(panel, result) {
   if (!panel.view) build(panel);
   const view = panel.view;
   panel.notes.append(...result.warnings.map((text) => el("p", { class: "note", text })));
-  view.planned = result.recommended.segment_length ?? result.curve[0].segment_length;
+  // A plan of several passes has no one length; the plain segments it is compared with have.
+  view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
-  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
     el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, listening and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
-  if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself" }));
-  if (result.uncertainty?.words) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
-  parts.push(el("h3", { text: "If the presence criterion is another" }), table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time"], heads: { best_segment_length: "best length (s)", best_wrong_time: "wrong time at the best" }, caption: "The recommended way under other criteria" }));
+  if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));
+  if (result.uncertainty?.words && !result.answer.includes(result.uncertainty.words)) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
+  parts.push(table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time"], heads: { best_segment_length: "best length (s)", best_wrong_time: "its wrong time (s)" }, caption: "If the presence criterion is another: the recommended way, and the best length", chosen: (row) => result.settings.presence_criterion?.length === 1 && row.presence_criterion === result.settings.presence_criterion[0] }));
   parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
   view.rest.replaceChildren(...parts);
   const labels = follow(panel);
@@ -158,7 +158,7 @@ async function render(panel, result) {
   await Promise.all([
     drawCurve(view.accuracy, result, Number(view.drag.box.value)), drawFrontier(view.frontier, result),
     bars(view.costs, { names: asked.map((row) => row.name), values: asked.map((row) => row.cost), title: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}`, chosen: result.recommended.name, texts: asked.map((row) => show("cost", row.cost)) }),
-    bars(view.wrong, { names: asked.map((row) => row.name), values: asked.map((row) => row.wrong_time), title: "wrong time per recording (s)", chosen: result.recommended.name, texts: asked.map((row) => show("wrong_time", row.wrong_time)) }), labels,
+    bars(view.wrong, { names: asked.map((row) => row.name), values: asked.map((row) => row.wrong_time), title: "wrong time (s)", chosen: result.recommended.name, texts: asked.map((row) => show("wrong_time", row.wrong_time)) }), labels,
   ]);
 }
 
@@ -168,7 +168,7 @@ export const plan = {
   example: { pilot: true, presence_criterion: "0.4", total_hours: 20, price: "money" },
   downloads: [
     { text: "Download report", path: "api/report/plan" },
-    { text: "Queries, CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
-    { text: "Queries, Label Studio (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
+    { text: "Queries as CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
+    { text: "Queries for Label Studio (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
   ],
 };

@@ -2,7 +2,7 @@
 import { chosenColumns, el, numbers, table, words } from "./dom.js";
 import { curves, dots, figure } from "./figures.js";
 
-const RULES = [["", "share of the event (presence criterion)"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
+const RULES = [["", "a share of the event"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
 const FIRST = ["label", "segment_length", "rule", "annotator", "presence_criterion", "overlap_accuracy", "event_recall", "wrong_time", "n_queries"];
 const known = (value) => value !== undefined && value !== null && value !== "";
 
@@ -11,6 +11,10 @@ function columns(rows) {
   const differs = (name) => new Set(rows.map((row) => row[name])).size > 1;
   return FIRST.filter((name) => rows.some((row) => known(row[name])) && (!["label", "presence_criterion", "rule", "annotator"].includes(name) || differs(name)));
 }
+
+/** A rule as people say it; its short form is among the other columns. */
+const RULE_WORDS = { fraction: (x) => `${Math.round(100 * x)} % of the event`, seconds: (x) => `${x} s of event`, coverage: (x) => `event in ${Math.round(1000 * x) / 10} % of the segment`, shorter: (x) => `${Math.round(100 * x)} % of the shorter of both`, margin: (x) => `an event ${x} s into it`, any: () => "any overlap" };
+const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
 
 const observer = (row) => row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `criterion ${row.presence_criterion}` : "");
 
@@ -29,12 +33,15 @@ function overLengths(result) {
   const classes = several && observers.length === 1 ? grouped(result.rows, (row) => row.label) : [];
   const few = classes.length <= 5;
   const caption = several ? (few ? "" : `Bold: ${classes.length || "all"} classes together; grey: each class, named when pointed at.`) : "Bands: two standard errors.";
+  const at = (result.best ?? []).filter((row) => !several || row.label === "all");
+  const finding = (word, title) => (at.length !== 1 || !known(at[0][word]) ? `${title} over segment length`
+    : `${title}: ${Math.round(100 * at[0][word])} % at ${at[0].segment_length} s${word === "overlap_accuracy" ? ", the best of these lengths" : ""}`);
   const pictures = [["overlap_accuracy", "Accuracy near events"], ["event_recall", "Events found"]].map(([word, title]) => {
-    const picture = figure(`${title} over segment length`, caption);
+    const picture = figure(finding(word, title), caption);
     const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: `%{x:,.3~g} s: %{y:.1%}`, ...more });
     const band = (rows) => (rows.some((row) => row[`${word}_se`] > 0) ? [-2, 2].map((k) => rows.map((row) => Math.min(1, Math.max(0, row[word] + k * row[`${word}_se`])))) : null);
-    const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1 } : { grey: true, legend: false }));
-    traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, band: band(rows) })));
+    const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1, dotted: true } : { grey: true, legend: false }));
+    traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, dotted: true, band: band(rows) })));
     const draw = () => curves(picture.plot, { traces, x: { title: "segment length (s)", log: true }, y: { title: title.toLowerCase(), share: true, range: [0, 1.03] }, closest: true });
     return { node: picture.node, draw };
   });
@@ -45,12 +52,15 @@ async function showRows(panel, result) {
   const several = result.overall !== undefined, best = result.best ?? [];
   const picture = overLengths(result);
   const parts = picture ? [picture.node] : [];
+  const isBest = (row, mine) => mine.some((each) => each.segment_length === row.segment_length && observer(each) === observer(row));
+  const inOrder = (rows) => grouped(rows, (row) => `${row.label ?? ""} ${observer(row)}`).flatMap(([, part]) => part);
   const allFirst = (rows) => rows.map((row) => (row.label === "all" && several ? { ...row, label: "all classes" } : row));
   if (best.length && several) parts.push(table(allFirst(best), { columns: columns(best), caption: "Best segment length: all classes, then each", chosen: (row) => row.label === "all classes" }));
-  if (several) parts.push(table(allFirst(result.overall), { columns: columns(result.overall), caption: "All classes together" }));
+  if (several) parts.push(table(allFirst(result.overall), { columns: columns(result.overall), caption: "All classes together", chosen: (row) => isBest(row, best.filter((each) => each.label === "all")) }));
   const every = several && result.rows.length > 24;
-  const rows = table(result.rows, { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => !several && best.some((each) => each.segment_length === row.segment_length && observer(each) === observer(row)) });
-  parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows);
+  const rows = table(inOrder(result.rows), { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => isBest(row, best.filter((each) => each.label === row.label)) });
+  const halves = several || best.length === 0 ? null : el("p", { class: "help", text: "The best length is chosen on one half of the recordings and the answer above is about the other half, so that it is not biased by the choice; this table is about all of them." });
+  parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows, ...(halves ? [halves] : []));
   panel.output.replaceChildren(...parts);
   if (picture) await picture.draw();
 }
@@ -66,6 +76,7 @@ const fileField = (panel, name, label, more = {}) => ({
 export const evaluate = {
   name: "evaluate", title: "Evaluate", endpoint: "api/evaluate", words: (result) => sentences(result.answer), example: { file: true },
   invitation: "Send strong annotations and see what fixed segments make of them: how right the labels are, and which events vanish.",
+  promise: ["The best segment length, for all classes together and for each", "Accuracy near events and events found over segment length", "A table of every class and length, and a report to keep"],
   groups: (panel) => [
     { legend: "Annotations", fields: [fileField(panel, "file", "Events with onsets and offsets"), { name: "label", label: "Class", kind: "select", options: [["", "all, each by itself"]] }] },
     { legend: "Segments", fields: [
@@ -85,6 +96,7 @@ export const evaluate = {
     return question;
   },
   render: showRows,
+  downloads: [{ text: "Download report", path: "api/report/evaluate" }],
 };
 
 export const simulate = {
@@ -109,26 +121,23 @@ export const simulate = {
   ],
   question: (values) => ({ ...values, segment_length: numbers(values.segment_length), presence_criterion: numbers(values.presence_criterion) }),
   render: showRows,
+  downloads: [{ text: "Download report", path: "api/report/simulate" }],
 };
 
 /** P(present) over how much of an event a segment holds, with its band: over all classes, or the first. */
 function detection(result) {
-  const rows = result.curves;
-  const label = rows.some((row) => row.label === "all") ? "all" : rows[0]?.label;
-  const of = (scale) => rows.filter((row) => row.label === label && row.scale === scale && row.middle > 0);
-  const shares = of("event_fraction");
-  const scale = shares.length > 2 && shares.some((row) => row.low < 0.5) ? "event_fraction" : "event_seconds";
-  const shown = of(scale);
+  const { label, scale } = result.detection ?? {}; // of the curves the one that shows what decides
+  const shown = result.curves.filter((row) => row.label === label && row.scale === scale && row.middle > 0);
   if (shown.length < 2) return null;
   const whose = label === "all" ? "all classes together" : label;
   const fitted = (result.criteria ?? []).find((row) => row.label === label && known(row.presence_criterion));
   const title = fitted && scale === "event_fraction" ? `Annotators answer present from ${Math.round(100 * fitted.presence_criterion)} % of an event on` : "When a segment is labelled present";
   const picture = figure(title, `Share of segments labelled present, ${whose}; band: 95 %.${fitted && scale === "event_fraction" ? " Dotted: the presence criterion." : ""}`);
   const column = (name) => shown.map((row) => row[name]);
-  const x = scale === "event_fraction" ? "share of the event in the segment" : "seconds of event in the segment";
-  const marks = fitted && scale === "event_fraction" ? [{ x: fitted.presence_criterion, text: fitted.presence_criterion.toFixed(2) }] : [];
+  const x = { event_fraction: "share of the event in the segment", coverage: "share of the segment that is event" }[scale] ?? "seconds of event in the segment";
+  const marks = fitted && scale === "event_fraction" ? [{ x: fitted.presence_criterion, text: `criterion ${fitted.presence_criterion.toFixed(2)}` }] : [];
   const traces = [{ name: "labelled present", x: column("middle"), y: column("present"), labels: shown.map((row) => `${row.n.toLocaleString("en-US")} segments`), named: "%{x:,.2~g}: %{y:.0%} present", band: [column("present_low"), column("present_high")], legend: false }];
-  return { node: picture.node, draw: () => curves(picture.plot, { traces, x: { title: x }, y: { title: "labelled present", share: true, range: [0, 1.03] }, marks, closest: true }) };
+  return { node: picture.node, draw: () => curves(picture.plot, { traces, x: { title: x, range: [0, 1.02 * Math.max(...column("middle"))] }, y: { title: "labelled present", share: true, range: [0, 1.03] }, marks, closest: true }) };
 }
 
 /** Per class: how much of the labelled time is event, how much of event time is labelled, how many events are found. */
@@ -137,33 +146,36 @@ function byClass(result) {
   if (rows.length < 2) return null;
   const most = 16, shown = rows.slice(0, most);
   const picture = figure("How good the weak labels of each class are", rows.length > most ? `The ${most} worst of ${rows.length} classes.` : "Worst first.");
-  picture.plot.classList.add("tall");
   const names = ["overlap_accuracy", "precision", "event_recall"];
   return { node: picture.node, draw: () => dots(picture.plot, { names: shown.map((row) => row.label), series: names.map((name) => ({ name: words(name), values: shown.map((row) => row[name]) })) }) };
 }
 
+const SCORES = { segment_f1_1s: "segment-based F1 (1 s)", event_f1: "event-based F1", time_f1: "F1 of time", accuracy: "accuracy of time" };
+
 /** The tables of an audit: [title, rows, columns, their heads], columns that fit chosen by hand where many are there. */
 function auditTables(result) {
   const all = (rows) => (rows ?? []).filter((row) => ["all", "mean"].includes(row.label));
-  const perClass = (rows) => [...(rows ?? [])].sort((a, b) => (b.label === "all") - (a.label === "all"));
+  const named = (rows) => rows.map((row) => ({ ...row, label: { all: "all classes", mean: "mean of classes" }[row.label] ?? row.label }));
+  const perClass = (rows) => named([...(rows ?? [])].sort((a, b) => (b.label === "all") - (a.label === "all")));
   const criteria = (result.criteria ?? []).filter((row) => known(row.presence_criterion));
   const scores = result.ceiling?.scores ?? [];
   return [
     ["Quality of the weak labels", perClass(result.quality?.scores), ["label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"]],
     ["Presence criterion", perClass(criteria), ["label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "n"], { presence_criterion_low: "95 % from", presence_criterion_high: "to", n: "answers" }],
-    ["What a perfect model scores on these labels", (all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "exact model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
-    ["Clip rules that fit", result.rules, ["rule", "agreement", "n"], { n: "answers" }],
+    ["What a perfect model scores on these labels", named(all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: SCORES[row.metric] ?? words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "exact model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
+    ["Clip rules that fit", (result.rules ?? []).map((row) => ({ present: ruleWords(row.rule), ...row })), ["present", "tools", "agreement", "n"], { present: "a segment is present from", tools: "as in", n: "answers" }],
     ["How many votes are enough", result.votes], ["Agreement of the annotators", result.agreement?.by_label], ["Agreement, pair by pair", result.agreement?.by_pair],
     ["Agreement in time", result.annotation_agreement?.by_label], ["Annotators", result.annotators],
-    ["Labels with no event under them", result.quality?.phantom, ["recording", "onset", "offset", "label"]],
-    ["Events that no label covers", result.quality?.missed, ["recording", "onset", "offset", "label"]],
-    ["The strong annotations", result.strong],
+    ["Labelled present, but no event is there", result.quality?.phantom, ["recording", "onset", "offset", "label"]],
+    ["Labelled absent, but an event is there", result.quality?.missed, ["recording", "onset", "offset", "label", "event_seconds"], { event_seconds: "event in it (s)" }],
+    ["The strong annotations", result.strong, ["label", "n_events", "n_recordings", "mean_length", "median_length", "coverage"], { n_events: "events", n_recordings: "recordings", mean_length: "mean length (s)", median_length: "median length (s)", coverage: "share of time" }],
   ].filter(([, rows]) => rows?.length);
 }
 
 export const audit = {
   name: "audit", title: "Audit", endpoint: "api/audit", words: (result) => (result.findings.length ? result.findings.map((finding) => finding.text) : ["Nothing was found."]),
   example: { strong: true, weak: true },
+  promise: ["From how much of an event on annotators said present", "Labels with no event under them, and events that no label covers", "The score of a perfect model on these labels, and a report to keep"],
   invitation: "Send strong and weak labels of the same recordings: how sensitive were the annotators, how wrong are the weak labels, what can a perfect model reach on them?",
   groups: (panel) => [
     { legend: "Labels of the same recordings", fields: [

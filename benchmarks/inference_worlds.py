@@ -1,0 +1,243 @@
+"""`weakly infer` on worlds whose truth is known: twenty simulated ones, wrong assumptions, strong real sets.
+
+    python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
+    python -m benchmarks.inference_worlds damage [datasets] [seed]
+    python -m benchmarks.inference_worlds real ../shared/data [desed powdermill voxconverse spinetail]
+
+``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
+the rate back; do 95 % intervals hold the truth, are frames calibrated? ``damage``: what a wrong law of lengths,
+criterion or noise does. ``real``: annotated events made into answers at criterion .5 and forgotten; their law of
+lengths is known.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import weakly as wk
+
+LAWS = {
+    "lognormal, mean 1 s": stats.lognorm(0.6, scale=math.exp(-0.18)),
+    "gamma, mean .5 s": stats.gamma(2, scale=0.25),
+    "exponential, mean 2 s": stats.expon(scale=2.0),
+    "wide lognormal, mean 1.5 s": stats.lognorm(1.0, scale=1.5 * math.exp(-0.5)),
+}
+#: Law, events per second, criterion, segment length, guesses and lapses.
+WORLDS = [
+    (law, rate, criterion, width, noise)
+    for (law, rate), (criterion, width, noise) in zip(
+        [(law, rate) for rate in (0.03, 0.08, 0.1, 0.15, 0.2) for law in LAWS],
+        [(0.1, 1, 0), (0.5, 3, 0.05), (0.9, 10, 0), (0.5, 5, 0.05), (0.3, 10, 0.05), (0.7, 1, 0.05), (0.5, 3, 0)] * 3,
+    )
+]
+# 10 s clips of this one would nearly all be present, which tells no upper limit of the rate.
+WORLDS[18] = (*WORLDS[18][:3], 5, WORLDS[18][4])
+KINDS = {"n_events": "events", "event_seconds": "event seconds", "rate": "event rate"}
+
+
+def timelines(rng: np.random.Generator, law: Any, rate: float, *, length: float, n: int) -> list[Any]:
+    """Recordings of an alternating renewal process in continuous time that began long before them."""
+    gap = 1 / rate - float(law.mean())
+    made = []
+    for _ in range(n):
+        many = int(6 * (length + 200) * rate + 60)
+        steps = np.column_stack((rng.exponential(gap, many), law.rvs(size=many, random_state=rng)))
+        events = np.cumsum(steps.ravel()).reshape(-1, 2) - 200
+        events = events[(events[:, 1] > 0) & (events[:, 0] < length)]
+        made.append(np.clip(events, 0, length))
+    return made
+
+
+def ask(
+    rng: np.random.Generator, recordings: Any, *, length: Any, width: float, criterion: float, noise: float = 0.0
+) -> pd.DataFrame:
+    """Answers about segments of one width, by the definition of the criterion."""
+    rows = []
+    for r, (events, end) in enumerate(zip(recordings, np.broadcast_to(length, len(recordings)))):
+        starts = np.arange(0, end - 1e-9, width)
+        ends = np.minimum(starts + width, end)
+        shared = np.minimum(events[:, 1], ends[:, None]) - np.maximum(events[:, 0], starts[:, None])
+        met = ((shared > 0) & (shared >= criterion * (events[:, 1] - events[:, 0]) - 1e-9)).any(axis=1)
+        said = np.where(rng.random(len(starts)) < noise, ~met, met)
+        rows.append(
+            pd.DataFrame({"recording": f"r{r}", "onset": starts, "offset": ends, "present": said.astype(float)})
+        )
+    return pd.concat(rows, ignore_index=True).assign(label="event")
+
+
+def recover(
+    runs: int, *, worlds: Any = None, n: int = 30, seed: int = 0, drawn: float = 0.2, save: Any = None
+) -> pd.DataFrame:
+    """Per run of each world: truth, estimate and whether the intervals hold it; and frames by their posterior.
+
+    The rate is drawn within ``drawn`` of the world's (in its logarithm). With rates at twenty points exactly, frames
+    whose P(active) is the highest that a world reaches are those of runs that estimated its rate too high.
+    """
+    length, rows = 60.0, []
+    for run in range(runs):
+        for number, (law, middle, criterion, width, noise) in enumerate(WORLDS if worlds is None else worlds):
+            rng = np.random.default_rng([seed, number, run])
+            rate = middle * math.exp(rng.uniform(-drawn, drawn))
+            recordings = timelines(rng, LAWS[law], rate, length=length, n=n)
+            answers = ask(rng, recordings, length=length, width=width, criterion=criterion, noise=noise)
+            who = wk.Annotator(presence_criterion=criterion, guess_rate=noise, lapse_rate=noise)
+            found = wk.infer(answers, lengths=LAWS[law], annotator=who, recording_length=length, rng=rng)
+            row, world = found.overall.iloc[0], found.estimates.iloc[0]
+            true = {
+                "n_events": sum(map(len, recordings)),
+                "event_seconds": sum(np.ptp(e, axis=1).sum() for e in recordings),
+            }
+            inside = {name: row[f"{name}_ci"][0] - 1e-9 <= true[name] <= row[f"{name}_ci"][1] + 1e-9 for name in true}
+            inside["rate"] = world["ci"][0] <= rate <= world["ci"][1]
+            frames = np.zeros((10, 2))
+            for one, events in zip(found.parts["event"].heard, recordings):
+                middles = one.edges(found.settings["step"])[:-1] + found.settings["step"] / 2
+                truth = ((middles > events[:, :1]) & (middles < events[:, 1:])).any(axis=0)
+                place = np.minimum((one.active * 10).astype(int), 9)
+                frames[:, 0] += np.bincount(place, minlength=10)
+                frames[:, 1] += np.bincount(place, weights=truth - one.active, minlength=10)
+            rows.append(
+                {"world": number, "law": law, "criterion": criterion, "segment": width, "noise": noise, "rate": rate}
+                | {f"true_{k}": v for k, v in true.items()}
+                | {k: row[k] for k in true}
+                | {"painted": row["painted_seconds"], "event_rate": world["value"]}
+                | {f"{k}_inside": v for k, v in inside.items()}
+                | {"frames": frames}
+            )
+        if save is not None:
+            pd.DataFrame(rows).to_pickle(save)
+    return pd.DataFrame(rows)
+
+
+def coverage(found: pd.DataFrame) -> pd.DataFrame:
+    """How often each kind of interval holds the truth: of all datasets, and by noise, segment, criterion and law."""
+    groups = {"all": found}
+    for name in ("noise", "segment", "criterion", "law"):
+        groups |= {f"{name} {value}": part for value, part in found.groupby(name)}
+    rows = []
+    for name, part in groups.items():
+        shares = {word: part[f"{kind}_inside"].mean() for kind, word in KINDS.items()}
+        rows.append({"datasets": name, "n": len(part), **shares, "se": math.sqrt(0.95 * 0.05 / len(part))})
+    return pd.DataFrame(rows)
+
+
+def reliability(found: pd.DataFrame) -> pd.DataFrame:
+    """Ten bins of P(active): the share of frames, and true minus predicted activity with its standard error."""
+    frames = np.stack(found["frames"].to_list())
+    total = frames.sum(axis=0)
+    off = total[:, 1] / np.maximum(total[:, 0], 1)
+    error = np.sqrt(((frames[..., 1] - off * frames[..., 0]) ** 2).sum(axis=0)) / np.maximum(total[:, 0], 1)
+    return pd.DataFrame({"from": np.arange(10) / 10, "share": total[:, 0] / total[:, 0].sum(), "off": off, "se": error})
+
+
+def damage(datasets: int = 3, *, seed: int = 0) -> pd.DataFrame:
+    """Error of inferred events and event seconds in percent, by what was taken for true and the segment length."""
+    law, rate, length, rows = LAWS["lognormal, mean 1 s"], 0.095, 60.0, []
+    half, twice = stats.lognorm(0.6, scale=math.exp(-0.18) / 2), stats.lognorm(0.6, scale=math.exp(-0.18) * 2)
+    noisy = wk.Annotator(guess_rate=0.05, lapse_rate=0.05)
+    taken = {
+        "right": (law, wk.Annotator(), 0.0),
+        "exponential lengths, same mean": (stats.expon(), wk.Annotator(), 0.0),
+        "all events 1 s": (1.0, wk.Annotator(), 0.0),
+        "half the mean length": (half, wk.Annotator(), 0.0),
+        "twice the mean length": (twice, wk.Annotator(), 0.0),
+        "criterion .3": (law, wk.Annotator(presence_criterion=0.3), 0.0),
+        "criterion .7": (law, wk.Annotator(presence_criterion=0.7), 0.0),
+        "5 % guesses and lapses, known": (law, noisy, 0.05),
+        "the same, unknown": (law, wk.Annotator(), 0.05),
+    }
+    for k in range(datasets):
+        rng = np.random.default_rng([seed, k])
+        recordings = timelines(rng, law, rate, length=length, n=60)
+        true = np.array([sum(map(len, recordings)), sum(np.ptp(e, axis=1).sum() for e in recordings)])
+        for width in (1.0, 3.0, 10.0):
+            answers = {
+                noise: ask(rng, recordings, length=length, width=width, criterion=0.5, noise=noise)
+                for noise in (0.0, 0.05)
+            }
+            for name, (lengths, who, noise) in taken.items():
+                row = {"taken": name, "segment": width}
+                try:
+                    made = wk.infer(
+                        answers[noise], lengths=lengths, annotator=who, recording_length=length, draws=10, rng=0
+                    )
+                    found = made.overall[["n_events", "event_seconds"]].to_numpy()[0]
+                    row |= dict(zip(("events", "seconds"), 100 * (found / true - 1)))
+                except wk.InvalidInput as error:
+                    print(name, width, error)
+                rows.append(row)
+    return pd.DataFrame(rows).groupby(["taken", "segment"], sort=False).mean().round(1)
+
+
+# --- real sets -----------------------------------------------------------------------------------------------------
+
+
+def strong_sets(folder: Path) -> Any:
+    """Name, events and label of each set."""
+    desed = wk.read(folder / "desed/validation.tsv", recording_length=10.0, on_error="clip")
+    yield from (("desed", desed, label) for label in ("Speech", "Dog", "Alarm_bell_ringing"))
+    birds = wk.read(folder / "powdermill_raven", recording_length=300.0, on_error="clip")
+    yield from (("powdermill", birds, label) for label in ("EATO", "BTNW"))
+    voices = wk.read(folder / "voxconverse/dev.rttm")
+    ends = voices.extents[voices.extents < 180].to_dict()  # 81 of 216 recordings: long ones take long
+    table = voices.to_frame().query("recording in @ends").assign(seconds=lambda t: t["offset"] - t["onset"])
+    total = table.groupby(["recording", "label"], as_index=False)["seconds"].sum().sort_values("seconds")
+    main = total.groupby("recording").tail(1)[["recording", "label"]]
+    for label, rows in (("anybody", table), ("main speaker", table.merge(main, on=["recording", "label"]))):
+        frame = rows.drop(columns="seconds").assign(label=label)
+        yield "voxconverse", wk.Events.from_frame(frame, recording_length=ends), label
+    song = wk.read(folder / "audio_spinetail/spinetail.txt", recording_length=19.5, on_error="clip")
+    yield "spinetail", song, song.labels[0]
+
+
+def real(folder: str | Path, names: Any = ()) -> Any:
+    """Per set, class and segment length: seconds and events per minute, true, painted and inferred."""
+    for name, events, label in strong_sets(Path(folder)):
+        if names and name not in names:
+            continue
+        lines = events.timelines(label)
+        recordings = np.split(lines.bounds, lines.starts[1:-1])
+        per = 60 / lines.lengths.sum()
+        for width in (1.0, 3.0, 10.0):
+            answers = ask(np.random.default_rng(0), recordings, length=lines.lengths, width=width, criterion=0.5)
+            made = wk.infer(
+                answers, lengths={"event": wk.inference.estimation.heard_lengths(lines)}, presence_criterion=0.5,
+                recording_length={f"r{k}": float(x) for k, x in enumerate(lines.lengths)}, rng=0,
+            )  # fmt: skip
+            row = made.overall.iloc[0]
+            yield {
+                "set": name, "label": label, "segment": width,
+                "seconds": per * np.ptp(lines.bounds, axis=1).sum(), "painted": per * row["painted_seconds"],
+                "inferred": per * row["event_seconds"], "low": per * row["event_seconds_ci"][0],
+                "high": per * row["event_seconds_ci"][1], "events": per * len(lines.bounds),
+                "found": per * row["n_events"], "few": per * row["n_events_ci"][0], "many": per * row["n_events_ci"][1],
+                "present": answers["present"].mean(),
+            }  # fmt: skip
+
+
+def main(job: str, *rest: str) -> None:
+    """The table of one job."""
+    warnings.simplefilter("ignore", wk.AssumptionWarning)
+    if job == "recover":
+        runs, seed = (int(x) for x in (*rest[:2], *("8", "0")[len(rest[:2]) :]))
+        found = recover(runs, seed=seed, save=rest[2] if len(rest) > 2 else None)
+        print(coverage(found).round(3).to_string(index=False), reliability(found).round(4).to_string(), sep="\n")
+    elif job == "damage":
+        print(damage(*(int(x) for x in rest[:1]), seed=int(rest[1]) if len(rest) > 1 else 0).to_string())
+    elif job == "real":
+        for row in real(rest[0], rest[1:]):
+            print({k: round(float(v), 3) if not isinstance(v, str) else v for k, v in row.items()}, flush=True)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:] or ("help",))
