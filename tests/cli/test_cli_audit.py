@@ -145,7 +145,7 @@ def test_reports_and_tables_are_written(capsys, files, tmp_path):
     code, _, err = run(capsys, "audit", "--strong", strong, "--weak", weak, "--report", page, "--out", folder)
     assert code == 0
     assert str(page) in err
-    assert "The ceiling" in page.read_text()
+    assert "What a perfect model scores on these labels" in page.read_text()
     names = {path.name for path in folder.iterdir()}
     assert {
         "audit.csv",
