@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EVERYTHING := $(VENV)/.everything
 
-.PHONY: demo test lint bench docs clean
+# Pythons of `make matrix`: commands or paths, as many as there are.
+MATRIX ?= python3.11 python3.12 python3.13
+
+.PHONY: demo test lint bench docs matrix lowest clean
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -16,7 +19,9 @@ $(INSTALLED): pyproject.toml $(BIN)/pip
 	touch $@
 
 $(EVERYTHING): pyproject.toml $(BIN)/pip
-	$(BIN)/pip install --quiet --editable '.[all]' --group test --group lint --group docs
+	$(if $(LOWEST),$(BIN)/python .ci/lowest.py > $(VENV)/lowest.txt)
+	$(BIN)/pip install --quiet $(if $(LOWEST),--constraint $(VENV)/lowest.txt) --editable '.[all]' \
+	  --group test --group lint --group docs
 	touch $@ $(INSTALLED)
 
 demo: $(INSTALLED)
@@ -25,6 +30,14 @@ demo: $(INSTALLED)
 test: $(EVERYTHING)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
+matrix:
+	for python in $(MATRIX); do $(MAKE) test PYTHON=$$python VENV=.venv-$$(basename $$python) || exit 1; done
+	$(MAKE) lowest PYTHON=$(firstword $(MATRIX))
+
+lowest:
+	$(MAKE) test VENV=.venv-lowest LOWEST=1
+
 lint: $(EVERYTHING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -32,9 +45,10 @@ lint: $(EVERYTHING)
 
 bench: $(EVERYTHING)
 	$(BIN)/python -m benchmarks
+	mkdir -p build && $(BIN)/python -m benchmarks.bench_information --out build/information.json --docs docs
 
 docs: $(EVERYTHING)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) demo site build dist
+	rm -rf $(VENV) $(VENV)-* demo site build dist

@@ -39,8 +39,8 @@ def _recordings(n: int, m: int = 50, length: float = 100.0) -> Timelines:
     return World(Lengths.of(1.0), m, length, "uniform", 0.0).draw(n, np.random.default_rng(0))[0]
 
 
-def _engine(timelines: Timelines, widths: Any, criteria: Any, phase: float | None = 0.0) -> Tally:
-    how = Placement(phase, Edge.TRUNCATE, None, None)
+def _engine(timelines: Timelines, widths: Any, criteria: Any, phase: float | None = 0.0, means: bool = True) -> Tally:
+    how = Placement(phase, Edge.TRUNCATE, None, None, means=means)
     return score(timelines, np.asarray(widths), Observers.of(presence_criterion=criteria), how)
 
 
@@ -95,23 +95,50 @@ def _against_the_loop() -> list[dict[str, Any]]:
     ]
 
 
+WAYS = {"grid": (0.0, True), "random phase, pooled": (None, False), "random phase, means too": (None, True)}
+
+
 def _scaling() -> list[dict[str, Any]]:
     rows = []
-    costs = {}
-    for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000):
-        timelines = _recordings(n // 50)
-        events = len(timelines.bounds)
-        costs[n] = _best(lambda t=timelines: _engine(t, [0.8], CRITERIA), 30 if n <= 10_000 else 3) / events
-    for n in (1_000, 1_000_000, 10_000_000):
-        limit = 1.5 if n == 10_000_000 else None
-        how = f"{costs[n] * 1e9:.0f} ns against {costs[10_000] * 1e9:.0f} ns per (event, segment length)"
-        rows.append(
-            _row(f"cost per event at {n:.0e} over that at 1e4 events", costs[n] / costs[10_000], limit, how, most=True)
-        )
-    timelines = _recordings(1000)
-    one, hundred = (_best(lambda k=k: _engine(timelines, [0.4, 0.8], np.linspace(0.01, 1, k))) for k in (1, 100))
-    rows.append(_row("100 criteria over 1 criterion", hundred / one, 3, "50 events per recording", most=True))
+    for way, (phase, means) in WAYS.items():
+        costs = {}
+        for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000):
+            timelines = _recordings(n // 50)
+            repeats = 30 if n <= 10_000 else 3 if n <= 1_000_000 else 1
+            spent = _best(lambda t=timelines: _engine(t, [0.8], CRITERIA, phase, means), repeats)  # noqa: B023
+            costs[n] = spent / len(timelines.bounds)
+        listed = ", ".join(f"{costs[n] * 1e9:.0f}" for n in costs)
+        how = f"{listed} ns per (event, segment length) at 1e3 ... 1e7 events, 11 criteria, one thread"
+        flat = costs[10_000_000] / costs[10_000]
+        rows.append(_row(f"{way}: cost per event at 1e7 over that at 1e4 events", flat, 1.5, how, most=True))
+        timelines = _recordings(1000)
+        wide = {
+            k: _best(lambda k=k: _engine(timelines, [0.4, 0.8], np.linspace(0.01, 1, k), phase, means))  # noqa: B023
+            / (2 * len(timelines.bounds))
+            for k in (1, 10, 100)
+        }
+        listed = ", ".join(f"{each * 1e9:.0f}" for each in wide.values())
+        how = f"{listed} ns per (event, segment length) at 1, 10, 100 criteria"
+        limit = 3 if way == "grid" else None
+        rows.append(_row(f"{way}: 100 criteria over 1 criterion", wide[100] / wide[1], limit, how, most=True))
     return rows
+
+
+def _large() -> dict[str, Any]:
+    """A million events, 200 lengths, 100 criteria at a random phase, in a process of its own that tells its memory."""
+    code = """
+import resource, time
+import numpy as np
+from benchmarks.bench_engine import _engine, _recordings
+_engine(_recordings(2), [0.8], np.linspace(0.01, 1, 100), None, False)
+timelines, start = _recordings(20_000), time.process_time()
+_engine(timelines, np.geomspace(0.1, 30, 200), np.linspace(0.01, 1, 100), None, False)
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    seconds, memory = map(float, found.split())
+    how = f"seconds of processor time; {memory:.2f} GiB at most; {seconds / 1e6 / 200 * 1e9:.0f} ns per (event, length)"
+    return _row("1e6 events x 200 lengths x 100 criteria at a random phase", seconds, None, how)
 
 
 def _threads() -> dict[str, Any]:
@@ -170,4 +197,4 @@ def _row(what: str, ratio: float, target: float | None, how: str, *, most: bool 
 def run() -> list[dict[str, Any]]:
     """One row per ratio."""
     _engine(_recordings(2), [0.8], CRITERIA)  # compile first
-    return [*_against_the_loop(), *_scaling(), _threads(), _heaviest(), _compiling()]
+    return [*_against_the_loop(), *_scaling(), _large(), _threads(), _heaviest(), _compiling()]

@@ -1,9 +1,10 @@
 """Every way to ask on timelines that nobody tuned: answers against wrong time, beside the oracle and a lower bound.
 
 Timelines of 30 s with 3 events of lognormal length (mean 1 s), placed anywhere; criteria .1/.5/.9; 0 and 5 % of the
-answers flipped. No method is told the criterion, the rate or the lengths; boundary search is told how often answers
-flip. ``python -m benchmarks information`` runs a small size; ``python -m benchmarks.bench_information`` all of
-it, and with ``--docs docs`` draws the picture and prints the tables of the page.
+answers flipped; campaigns of six recordings, which learn from one recording to the next. Information is told nothing;
+boundary search and a second bisection are told how often answers flip. ``python -m benchmarks information`` runs a
+small size; ``python -m benchmarks.bench_information`` all of it, and with ``--docs docs`` writes the tables of the page
+and draws its picture.
 """
 
 import argparse
@@ -11,12 +12,14 @@ import json
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from weakly import Annotator
 from weakly.adaptive import (
+    Asked,
     Bisection,
     Boundary,
     ChangePoint,
@@ -25,7 +28,6 @@ from weakly.adaptive import (
     Oracle,
     Outcome,
     Recording,
-    Session,
     SimulatedAnnotator,
     score,
 )
@@ -36,8 +38,12 @@ from .noises import NOISES, noise
 
 LENGTH, MEAN, SPREAD = 30.0, 1.0, 0.5
 SHORTEST = 0.1  # seconds of a segment; the other methods may ask shorter ones
-AT = (5, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200)
+AT = (5, 10, 20, 30, 40, 50, 60, 70, 80, 100, 150, 200)
+CAMPAIGN, MOST = 6, 70  # recordings, and answers about each
 CRITERIA, FLIPS = (0.1, 0.5, 0.9), (0.0, 0.05)
+HEARD = ((0.5, 0.05), (0.1, 0.05), (0.9, 0.05), (0.5, 0.0))  # with sound: all noises and ratios, then 0 dB
+_EMPTY = np.empty((0, 2))
+MARKS = ("<!-- made by make bench -->", "<!-- until here -->")
 
 
 def timelines(n, *, n_events=3, length=LENGTH, seed=1):
@@ -71,67 +77,83 @@ def bound(wrong_time, *, flip_rate, n_events=3, length=LENGTH):
     return max(0.0, onsets + lengths - error) / told
 
 
-def _row(method, outcomes, criterion, **more):
-    row = score(outcomes, presence_criterion=criterion)
-    p, r = row["precision"], row["recall"]
-    f1 = 2 * p * r / (p + r) if p + r > 0 else 0.0
-    return {"method": method, "n_queries": row["n_queries"] / len(outcomes), "wrong_time": row["wrong_time"],
-            "f1": f1, "event_recall": row["event_recall"], **more}  # fmt: skip
+def _cut(one, labels):
+    """Wrong, labelled and event seconds of one recording."""
+    wrong = score([Outcome(one, labels, Asked())])["wrong_time"]
+    return [wrong, float(np.diff(labels.events).sum()), float(np.diff(one.events).sum())]
+
+
+def _row(method, n_queries, cuts, **more):
+    """One row of many recordings: the mean wrong time, and F1 of all seconds."""
+    wrong, labelled, events = np.array([cut[:3] for cut in cuts]).T
+    f1 = 1 - wrong.sum() / (labelled.sum() + events.sum())
+    return {"method": method, "n_queries": n_queries, "wrong_time": float(wrong.mean()), "f1": float(f1), **more}
 
 
 def _asker(criterion, flip_rate, k):
-    return SimulatedAnnotator(Annotator(presence_criterion=criterion, flip_rate=flip_rate), rng=[9, k])
+    return SimulatedAnnotator(Annotator(presence_criterion=criterion, flip_rate=flip_rate), rng=[9, *np.atleast_1d(k)])
 
 
 def others(recordings, criterion, flip_rate, *, quick=False):
     """Fixed segments, bisection, boundary search and the oracle, each over its own settings."""
     told = {"guess_rate": flip_rate, "lapse_rate": flip_rate}
     ways = [("fixed", Fixed(n_queries=n)) for n in AT]
-    ways += [("bisection", Bisection(segment_length=s, start=b)) for s in (0.25, 0.5, 1.0, 2.0) for b in (1, None)]
+    for rates in [{}, told] if flip_rate else [{}]:
+        ways += [("bisection", Bisection(segment_length=s, start=b, **rates)) for s in (0.25, 0.5, 1.0, 2.0)
+                 for b in (1, None)]  # fmt: skip
     widths, tolerances = ((2.0, 5.0), (0.05, 0.2)) if quick else ((1.0, 2.0, 3.0, 5.0), (0.02, 0.05, 0.1, 0.2))
     ways += [("boundary", Boundary(tolerance=t, segment_length=s, **told)) for s in widths for t in tolerances]
     ways.append(("oracle", Oracle()))
     for name, method in ways:
-        outcomes = [labelled(method, one, _asker(criterion, flip_rate, k)) for k, one in enumerate(recordings)]
-        yield _row(name, outcomes, criterion)
+        done = [labelled(method, one, _asker(criterion, flip_rate, k)) for k, one in enumerate(recordings)]
+        n = float(np.mean([one.n_queries for one in done]))
+        yield _row(name, n, [_cut(one.recording, one.labels) for one in done])
 
 
-def informed(recordings, criterion, flip_rate, *, most, features=False, stop=False, **how):
-    """The method under test: one row per number of answers, and the time that a next query took."""
-    method = Information(
-        wrong_time=None if stop else 1e-6, query_cost_share=1.0, signal=features, **{"shortest": SHORTEST, **how}
-    )
-    at = [n for n in AT if n <= most]
-    kept, stated, seconds, earlier = {n: [] for n in at}, {n: [] for n in at}, [], []
+def informed(recordings, criterion, flip_rate, *, most=MOST, features=False, seed=0, to_stop=True):
+    """The method under test, asked on after it would have stopped: per number of answers and at the stop, what
+    :func:`_cut` says with the stated wrong time; and the seconds that each next query took.
+
+    The recordings teach one another what was known when each stopped (or, without ``to_stop``, at the last answer).
+    """
+    plain = Information(query_cost_share=1.0, signal=features, shortest=SHORTEST)
+    at, stops, seconds, earlier = {n: [] for n in AT if n <= most}, [], [], {}
     for k, one in enumerate(recordings):
-        session = Session(method.among({x.recording.name: (x.recording, x.asked) for x in earlier}), one)
-        answer = _asker(criterion, flip_rate, k)
-        while session.n_queries < most:
-            begin = time.process_time()
-            segments = session.next()
-            seconds.append(time.process_time() - begin)
-            if len(segments) == 0:
-                break
-            session.answer(answer(one.events, segments), segments=segments)
-            if session.n_queries in kept:
-                kept[session.n_queries].append(Outcome(one, session.labels, session.asked))
-                stated[session.n_queries].append(session.method.state(one, session.asked)["wrong_time"])
-        earlier.append(Outcome(one, session.labels, session.asked))
-    if stop:
-        return [], seconds
-    rows = [_row("information", kept[n], criterion, stated=float(np.mean(stated[n]))) for n in at]
-    return rows, seconds
+        method, answer, asked, over = plain.among(dict(earlier)), _asker(criterion, flip_rate, [seed, k]), Asked(), None
+        while len(asked) < most or (to_stop and over is None):
+            if over is None:
+                begin = time.process_time()
+                segments = method.next(one, asked)
+                seconds.append(time.process_time() - begin)
+                if len(segments) == 0 or len(asked) == 200:
+                    over = asked
+                    stops.append([len(asked), *_state(method, one, asked)])
+                    continue
+            else:
+                segments = method.belief(one, asked).best(1, start=0.0, end=one.length, share=1.0, shortest=SHORTEST,
+                                                          refused=_EMPTY)  # fmt: skip
+            asked = asked.add(segments, answer(one.events, segments))
+            if len(asked) in at:
+                at[len(asked)].append(_state(method, one, asked))
+        earlier[one.name] = (one, asked if over is None else over)
+    return {"at": at, "stops": stops, "seconds": seconds}
 
 
-def stopped(recordings, criterion, flip_rate, **how):
-    """Mean stated and mean true wrong time where the method stops by itself."""
-    method, earlier, stated = Information(query_cost_share=1.0, shortest=SHORTEST, **how), [], []
-    for k, one in enumerate(recordings):
-        earlier.append(labelled(method, one, _asker(criterion, flip_rate, k), earlier=earlier, most_queries=300))
-        known = method.among({x.recording.name: (x.recording, x.asked) for x in earlier[:-1]})
-        stated.append(known.state(one, earlier[-1].asked)["wrong_time"])
-    row = _row("information, stopped", earlier, criterion)
-    return {**row, "stated": float(np.mean(stated))}
+def _state(method, one, asked):
+    return [*_cut(one, method.labels(one, asked)), method.state(one, asked)["wrong_time"]]
+
+
+def rows_of(campaigns):
+    """The rows of several campaigns together."""
+    rows = []
+    for n in campaigns[0]["at"]:
+        cuts = [cut for one in campaigns for cut in one["at"][n]]
+        rows.append(_row("information", int(n), cuts, stated=float(np.mean([cut[3] for cut in cuts]))))
+    stops = [cut for one in campaigns for cut in one["stops"]]
+    n = float(np.mean([cut[0] for cut in stops]))
+    stated = float(np.mean([cut[4] for cut in stops]))
+    rows.append(_row("information, stopped", n, [cut[1:] for cut in stops], stated=stated))
+    return rows
 
 
 def answers_for(rows, f1=0.95):
@@ -151,36 +173,30 @@ def fewest(rows, f1=0.95):
     return min((row["n_queries"] for row in rows if row["f1"] >= f1), default=np.inf)
 
 
-def condition(criterion, flip_rate, *, n, most, quick):
-    """All rows of one criterion and flip rate."""
-    recordings = timelines(n)
-    rows, seconds = informed(recordings, criterion, flip_rate, most=most)
-    rows.append(stopped(recordings, criterion, flip_rate))
-    rows += list(others(recordings, criterion, flip_rate, quick=quick))
-    return [{"criterion": criterion, "flip_rate": flip_rate, **row} for row in rows], seconds
-
-
 def verdict(rows):
-    """What the issue's promises come to in one condition."""
+    """What it comes to in one condition."""
     by = {name: [row for row in rows if row["method"] == name] for name in {row["method"] for row in rows}}
     flip = rows[0]["flip_rate"]
     end = by["information, stopped"][0]
-    mine = min(answers_for(by["information"]), end["n_queries"] if end["f1"] >= 0.95 else np.inf)
+    mine = answers_for(by["information"])
     theirs = fewest(by["boundary"])
-    best = min(
-        row["wrong_time"] for name in ("fixed", "bisection", "boundary") for row in by[name] if row["n_queries"] <= 200
-    )
+    rest = [row for name in ("fixed", "bisection", "boundary") for row in by[name] if row["n_queries"] <= 200]
+    best = min(rest, key=lambda row: row["wrong_time"])
     at40 = next((row["wrong_time"] for row in by["information"] if row["n_queries"] == 40), np.nan)
     d = 0.1 * 3 * MEAN  # the wrong time at which F1 is .95
-    return {"answers": mine, "boundary": theirs, "best_other": best, "at40": at40, "bound": bound(d, flip_rate=flip),
-            "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"],
-            "stated": end["stated"]}  # fmt: skip
+    return {
+        "answers": mine, "boundary": theirs, "bound": bound(d, flip_rate=flip), "at40": at40,
+        "best_other": best["wrong_time"], "best_name": best["method"], "best_n": best["n_queries"],
+        "stop": end["n_queries"], "stop_f1": end["f1"], "true": end["wrong_time"], "stated": end["stated"],
+    }  # fmt: skip
 
 
 def run():
     """The rows of the small size."""
-    found, seconds = condition(0.5, 0.05, n=6, most=40, quick=True)
-    v = verdict(found)
+    recordings = timelines(CAMPAIGN)
+    mine = informed(recordings, 0.5, 0.05)
+    rows = [*rows_of([mine]), *others(recordings, 0.5, 0.05, quick=True)]
+    v, seconds = verdict([{"flip_rate": 0.05, **row} for row in rows]), mine["seconds"]
     what = "information, criterion unknown, 5 % flips, 30 s with 3 events:"
     yield {"what": f"{what} answers to F1 .95, boundary search's over ours", "ratio": v["boundary"] / v["answers"],
            "target": 3.0, "how": f"{v['answers']:.0f} against {v['boundary']:.0f}"}  # fmt: skip
@@ -210,113 +226,178 @@ def scenes(kind, snr, n, *, length=LENGTH, seed=1):
     return found
 
 
-def noises(n, *, kinds=NOISES, ratios=(20, 10, 0), most=40, criterion=0.5, flip_rate=0.05):
-    """For each noise and ratio: change points over FIX, and wrong time by information with and without the signal."""
-    plain = None
-    for kind in kinds:
-        for snr in ratios:
-            recordings = scenes(kind, snr, n)
-            if plain is None:  # the events are the same everywhere
-                plain = informed(recordings, criterion, flip_rate, most=most)[0]
-            heard = informed(recordings, criterion, flip_rate, most=most, features=True)[0]
-            ten = [
-                _row("", [labelled(way, one, _asker(criterion, 0.0, k)) for k, one in enumerate(recordings)], criterion)
-                for way in (ChangePoint(n_queries=10, shortest=0.3), Fixed(n_queries=10))
-            ]
-            yield {"noise": kind, "snr": snr, "change_points": ten[0]["wrong_time"] / ten[1]["wrong_time"],
-                   "plain": {str(row["n_queries"]): row["wrong_time"] for row in plain},
-                   "signal": {str(row["n_queries"]): row["wrong_time"] for row in heard}}  # fmt: skip
+def in_noise(kind, snr, n, *, criterion=0.5, flip_rate=0.05, most=40):
+    """Wrong time by information with the signal of one noise, or without any (kind None: the events are the same in
+    every noise), over answers; and by change points over FIX."""
+    recordings = scenes(kind or "coloured", snr, n)
+    at = informed(recordings, criterion, flip_rate, most=most, features=kind is not None, to_stop=False)["at"]
+    found = {str(m): _row("", m, cuts)["wrong_time"] for m, cuts in at.items()}
+    ten = []
+    for way in (ChangePoint(n_queries=10, shortest=0.3), Fixed(n_queries=10)):
+        done = [labelled(way, one, _asker(criterion, 0.0, k)) for k, one in enumerate(recordings)]
+        ten.append(np.mean([_cut(one.recording, one.labels)[0] for one in done]))
+    return {**found, "change_points": float(ten[0] / ten[1])}
 
 
 def waits(length, n_events, most):
-    """The seconds that each of so many next queries took, in one recording of this length."""
-    return informed(timelines(1, n_events=n_events, length=length), 0.5, 0.05, most=most, stop=True)[1]
+    """The CPU seconds that each of so many next queries took, in one recording of this length."""
+    (one,) = timelines(1, n_events=n_events, length=length)
+    method, answer, asked, found = Information(query_cost_share=1.0), _asker(0.5, 0.05, 0), Asked(), []
+    method.next(Recording("first", 5.0), Asked(np.array([[0.0, 2.0]]), np.ones(1)))  # so that everything is loaded
+    while len(asked) < most:
+        begin = time.process_time()
+        segments = method.next(one, asked)
+        found.append(time.process_time() - begin)
+        asked = asked.add(segments, answer(one.events, segments))
+    return found
 
 
-def page(found, folder):
-    """Write the page of the docs and its picture."""
+def picture(rows, place):
+    """Draw wrong time over answers, one panel per condition."""
     from matplotlib.figure import Figure
 
     from weakly.plot import COLOURS, style
 
-    lines = [found["words"]] if "words" in found else []
+    flips = [flip for flip in FLIPS if any(r["flip_rate"] == flip for r in rows)]
     with style():
-        figure = Figure(figsize=(9.5, 5.6), layout="constrained")
-        grid = figure.subplots(2, 3, sharex=True, sharey=True)
-        for i, flip in enumerate(FLIPS):
+        figure = Figure(figsize=(9.5, 0.8 + 2.4 * len(flips)), layout="constrained")
+        grid = figure.subplots(len(flips), 3, sharex=True, sharey=True, squeeze=False)
+        for i, flip in enumerate(flips):
             for j, criterion in enumerate(CRITERIA):
-                ax = grid[i, j]
-                rows = [r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip]
+                ax, mine = grid[i, j], [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
+                if not mine:  # a run that was stopped
+                    continue
                 for k, name in enumerate(("information", "fixed", "bisection", "boundary")):
-                    mine = sorted((r for r in rows if r["method"] == name), key=lambda r: r["n_queries"])
+                    one = sorted((r for r in mine if r["method"] == name), key=lambda r: r["n_queries"])
                     line = "-" if name in ("information", "fixed") else ""
-                    xy = [r["n_queries"] for r in mine], [r["wrong_time"] for r in mine]
+                    xy = [r["n_queries"] for r in one], [r["wrong_time"] for r in one]
                     ax.plot(*xy, marker="osD^"[k], markersize=3, linestyle=line, color=COLOURS[k], label=name)
-                oracle = next(r["wrong_time"] for r in rows if r["method"] == "oracle")
+                oracle = next(r["wrong_time"] for r in mine if r["method"] == "oracle")
                 ax.plot([7], [max(oracle, 0.03)], marker="*", markersize=9, linestyle="", color="black", label="oracle")
                 d = np.geomspace(0.03, 0.6, 60)
-                least = [bound(x, flip_rate=flip) for x in d]
-                ax.plot(least, d, color="grey", linestyle=":", label="bits needed")
+                ax.plot([bound(x, flip_rate=flip) for x in d], d, color="grey", linestyle=":", label="bits needed")
                 ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
                 ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
-                if i:
+                if i == len(flips) - 1:
                     ax.set_xlabel("answers per recording")
                 if not j:
                     ax.set_ylabel("wrong seconds")
         handles, names = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-        figure.savefig(folder / "pictures" / "adaptive.png", dpi=110)
-    lines += ["| criterion | flipped | answers until it stops | F1 then | wrong s: stated, true | bound for F1 .95 | "
-              "boundary search, F1 .95 | wrong s at 40 | best of the others |", "|---" * 9 + "|"]  # fmt: skip
+        figure.savefig(place, dpi=110)
+
+
+def tables(kept):
+    """The tables of the page: every condition, then with sound."""
+    rows = gathered(kept)
+    lines = ["| criterion | flipped | recordings | answers to F1 .95 | bound | boundary search | wrong s at 40 | "
+             "best of the others | stops after | F1 then | wrong s: stated, true |", "|---" * 11 + "|"]  # fmt: skip
     for flip in FLIPS:
         for criterion in CRITERIA:
-            v = verdict([r for r in found["rows"] if r["criterion"] == criterion and r["flip_rate"] == flip])
-            other = "never" if np.isinf(v["boundary"]) else f"{v['boundary']:.0f}"
-            cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}",
-                     f"{v['stated']:.2f}, {v['true']:.2f}", f"{v['bound']:.0f}", other]  # fmt: skip
-            lines.append(f"| {' | '.join(cells)} | {v['at40']:.2f} | {v['best_other']:.2f} |")
-    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers |",
-              "|---|---|---|---|"]  # fmt: skip
+            here = [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
+            if not here:
+                continue
+            v = verdict(here)
+            n = CAMPAIGN * sum(name.startswith(f"information {criterion} {flip} ") for name in kept)
+            answers, other = ("never" if np.isinf(v[x]) else f"{v[x]:.0f}" for x in ("answers", "boundary"))
+            cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
+                     f"{v['at40']:.2f}", f"{v['best_other']:.2f} ({v['best_name']}, {v['best_n']:.0f})",
+                     f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}", f"{v['stated']:.2f}, {v['true']:.2f}"]  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |")
+    more = [how for how in HEARD[1:] if f"noise None 0 {how[0]} {how[1]}" in kept]
+    heads = "".join(f" criterion {gamma:g}, {100 * flip:g} % flipped: 40 answers, 0 dB |" for gamma, flip in more)
+    lines += ["", "| noise | change points over FIX at 20 / 10 / 0 dB | signal over none, 20 answers | 40 answers |"]
+    lines[-1] += heads
+    lines.append("|---" * (4 + len(more)) + "|")
+
+    def over(kind, snr, gamma, flip, n):
+        one, none = (kept.get(f"noise {x} {gamma} {flip}", {}) for x in (f"{kind} {snr}", "None 0"))
+        return f"{one[n] / none[n]:.2f}" if one and none else "-"
+
     for kind in NOISES:
-        mine = [r for r in found["noises"] if r["noise"] == kind]
-        cells = [" / ".join(f"{r['change_points']:.2f}" for r in mine)]
-        cells += [" / ".join(f"{r['signal'][n] / r['plain'][n]:.2f}" for r in mine) for n in ("20.0", "40.0")]
+        full = HEARD[0]
+        found = [kept.get(f"noise {kind} {snr} {full[0]} {full[1]}") for snr in (20, 10, 0)]
+        cells = [" / ".join(f"{one['change_points']:.2f}" if one else "-" for one in found)]
+        cells += [" / ".join(over(kind, snr, *full, n) for snr in (20, 10, 0)) for n in ("20", "40")]
+        cells += [over(kind, 0, *how, "40") for how in more]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
+
+
+def page(kept, folder):
+    """Draw the picture and write the tables between the marks of the page."""
+    picture(gathered(kept), folder / "pictures" / "adaptive.png")
+    place = folder / "explanation" / "adaptive.md"
+    before, rest = place.read_text().split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    place.write_text(f"{before}{MARKS[0]}\n\n{tables(kept)}\n\n{MARKS[1]}{after}")
+
+
+def pieces(campaigns, n):
+    """Every part of the benchmark by name, the promises first; none takes more than a minute."""
+    for c in range(campaigns):
+        for flip in FLIPS[::-1]:
+            for gamma in CRITERIA:
+                yield f"information {gamma} {flip} {c}", partial(informed, timelines(CAMPAIGN, seed=1 + c), gamma, flip,
+                                                                 seed=c)  # fmt: skip
+                yield (
+                    f"others {gamma} {flip} {c}",
+                    partial(_listed, others, timelines(CAMPAIGN, seed=1 + c), gamma, flip),
+                )
+    for name, length, n_events, most in (("minute", 60.0, 6, 60), ("hour", 3600.0, 360, 150)):
+        yield f"waits {name}", partial(waits, length, n_events, most)
+    for gamma, flip in HEARD:
+        how = {"criterion": gamma, "flip_rate": flip}
+        for kind in (None, *NOISES):
+            for snr in (20, 10, 0) if kind and (gamma, flip) == HEARD[0] else (0,):
+                yield f"noise {kind} {snr} {gamma} {flip}", partial(in_noise, kind, snr, n, **how)
+
+
+def _listed(function, *arguments):
+    return list(function(*arguments))
+
+
+def gathered(kept):
+    """All rows of the conditions, from the parts that are there."""
+    found = []
+    for flip in FLIPS:
+        for gamma in CRITERIA:
+            mine = [value for name, value in kept.items() if name.startswith(f"information {gamma} {flip} ")]
+            theirs = [value for name, value in kept.items() if name.startswith(f"others {gamma} {flip} ")]
+            if not (mine and theirs):
+                continue
+            rows = rows_of(mine)
+            for same in zip(*theirs):
+                row = {name: float(np.mean([one[name] for one in same])) for name in ("n_queries", "wrong_time", "f1")}
+                rows.append({"method": same[0]["method"], **row})
+            found += [{"criterion": gamma, "flip_rate": flip, **row} for row in rows]
+    return found
 
 
 def main(arguments):
-    """All of it, kept as it comes, so that a run that was stopped goes on; then the page."""
+    """All of it, kept part by part, so that a run that was stopped goes on; then the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=Path("information.json"))
-    parser.add_argument("--recordings", type=int, default=24)
+    parser.add_argument("--campaigns", type=int, default=4)
+    parser.add_argument("--scenes", type=int, default=6)
+    parser.add_argument("--seconds", type=float, help="begin no further part after so many seconds of CPU time")
     parser.add_argument("--docs", type=Path)
     given = parser.parse_args(arguments)
-    found = json.loads(given.out.read_text()) if given.out.exists() else {"rows": [], "noises": []}
-
-    def keep(**more):
-        found.update(more)
-        given.out.write_text(json.dumps(found, indent=1))
-
-    for flip in FLIPS[::-1]:
-        for gamma in (0.5, 0.1, 0.9):
-            if any(row["criterion"] == gamma and row["flip_rate"] == flip for row in found["rows"]):
-                continue
-            rows, seconds = condition(gamma, flip, n=given.recordings, most=60, quick=False)
-            keep(rows=found["rows"] + rows)
-            words = {k: round(float(x), 2) for k, x in verdict(rows).items()}
-            print(gamma, flip, words, f"p95 {np.quantile(seconds, 0.95):.3f} s", flush=True)
-    if len(found["noises"]) < len(NOISES) * 3:
-        keep(noises=[])
-        for row in noises(max(3, given.recordings // 2)):
-            keep(noises=[*found["noises"], row])
-            print(row, flush=True)
-    if "waits" not in found:
-        hour, minute = waits(3600.0, 360, 150), waits(60.0, 6, 60)
-        keep(waits={name: float(np.quantile(x, 0.95)) for name, x in (("minute", minute), ("hour", hour))})
-        print(found["waits"], flush=True)
+    kept = json.loads(given.out.read_text()) if given.out.exists() else {}
+    for name, part in pieces(given.campaigns, given.scenes):
+        if name not in kept and (given.seconds is None or time.process_time() < given.seconds):
+            kept[name] = part()
+            given.out.write_text(json.dumps(kept))
+            print(name, f"{time.process_time():.0f} s", flush=True)
+    for flip in FLIPS:
+        for gamma in CRITERIA:
+            rows = [r for r in gathered(kept) if r["criterion"] == gamma and r["flip_rate"] == flip]
+            if any(r["method"] == "oracle" for r in rows):
+                print(
+                    gamma, flip, {k: x if isinstance(x, str) else round(float(x), 3) for k, x in verdict(rows).items()}
+                )
     if given.docs:
-        print(page(found, given.docs))
+        page(kept, given.docs)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """A recording labelled in a real browser by a scripted honest listener: wrong time, answers and seconds of each method.
 
-    python benchmarks/label_spinetail.py RECORDING.wav ANNOTATIONS LABEL [WRONG SECONDS] [FOLDER FOR SCREENSHOTS]
+    python benchmarks/label_spinetail.py RECORDING.wav ANNOTATIONS LABEL [WAY] [TARGET] [FOLDER FOR SCREENSHOTS]
 
 The listener hears each segment to its end, knows the truth, and presses P where at least half of an event is in it.
-`information` is run told the truth about lengths and rate, told a length that is twice too long, and told nothing.
+Fixed segments are as long as the plan says is best, which uses the true lengths. `information` is told nothing, a
+length that is twice too long, or the truth about lengths and rate; TARGET such as 'wrong_time<=1.5', else its own. A
+WAY is the beginning of a name of these. Beside the true wrong time stands what the page says of it.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -27,7 +30,7 @@ from weakly.labeler import Client
 
 _HEARD = """const s = document.getElementById('sound');
     return s.src && (s.ended || s.currentTime > s.duration - 0.05) ? s.src : null"""
-MOST = 120  # answers
+MOST = 200  # answers
 FLAGS = "--headless=new --no-sandbox --disable-gpu --no-first-run --window-size=1100,760"
 
 
@@ -89,7 +92,7 @@ def inside(at, spans):
     return ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)
 
 
-def main(recording, annotations, label, target="2", shots=None):
+def main(recording, annotations, label, way="", target="", shots=None):
     strong = wk.read(annotations, label=label).to_frame()
     events = merge(strong[["onset", "offset"]].to_numpy(float))
     length = duration(recording)
@@ -97,26 +100,31 @@ def main(recording, annotations, label, target="2", shots=None):
     best = float(wk.optimal_segment_length(event_length=mean, presence_criterion=0.5, objective="recording"))
     print(f"{len(events)} events of {mean:.2f} s in {length:.1f} s; best fixed segments {best:.2f} s")
     law = ",".join(f"{b - a:.3f}" for a, b in events)
-    ask = ["--method", "information", "--target", f"wrong_time<={target}"]
+    ask = ["--target", target] if target else []
     ways = {
-        "fixed": ["--segment-length", f"{best:.3f}"],
-        "information, told all": [*ask, "--event-length", law, "--event-rate", f"{rate:.4f}"],
-        "information, told wrong": [*ask, "--event-length", f"{2 * mean:.3f}"],
-        "information, told nothing": ask,
+        "fixed": ["--segment-length", f"{best:.3f}", "--event-length", law],
+        "information": ask,
+        "twice the length": [*ask, "--event-length", f"{2 * mean:.3f}"],
+        "lengths and rate": [*ask, "--event-length", law, "--event-rate", f"{rate:.4f}"],
     }
     at, screen = np.arange(0, length, 0.001), browser()
     try:
-        for name, arguments in ways.items():
-            folder = labelled(recording, events, label, arguments, screen, shots if name.endswith("all") else None)
+        for name in [name for name in ways if name.startswith(way)]:
+            folder = labelled(recording, events, label, ways[name], screen, shots if name == "information" else None)
             answers = wk.read_answers(folder / "answers.csv").to_frame()
-            made = wk.read(folder / "events.csv", label=label).to_frame()
-            found = made[["onset", "offset"]].to_numpy(float)
-            wrong = 0.001 * (inside(at, events) != inside(at, found)).sum()
+            marked, likely = (wk.read(folder / file, label=label).to_frame()[["onset", "offset"]].to_numpy(float)
+                              for file in ("events.csv", "inferred.csv"))  # fmt: skip
+            wrong, wrong_inferred = (
+                0.001 * (inside(at, events) != inside(at, each)).sum() for each in (marked, likely)
+            )
+            stated = json.loads((folder / "quality.json").read_text())["labels"]
             heard = (answers["offset"] - answers["onset"]).sum()
-            hit = [((found[:, 0] < b) & (found[:, 1] > a)).any() for a, b in events]
+            hit = [((marked[:, 0] < b) & (marked[:, 1] > a)).any() for a, b in events]
             print(pd.Series({"method": name, "answers": len(answers), "listened": round(heard, 1), "active_seconds":
                              round(answers["seconds"].sum(), 1), "wrong_time": round(wrong, 2), "events_met":
-                             f"{sum(hit)}/{len(hit)}"}).to_dict(), flush=True)  # fmt: skip
+                             f"{sum(hit)}/{len(hit)}", "wrong_time_inferred": round(wrong_inferred, 2),
+                             "stated": {word: round(value, 2) for word, value in stated.items()}}).to_dict(),
+                  flush=True)  # fmt: skip
     finally:
         screen.quit()
 

@@ -27,6 +27,15 @@ from weakly.labeler import Client
 LAW, HEARS = "uniform:loc=0.5,scale=1", wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
 
 
+def _cpu(pid):
+    """Seconds of processor time of a process so far: what is left of a busy machine's wall clock (Linux)."""
+    place = Path(f"/proc/{pid}/stat")
+    if not place.exists():
+        return float("nan")
+    user, system = map(int, place.read_text().rpartition(")")[2].split()[11:13])
+    return (user + system) / os.sysconf("SC_CLK_TCK")
+
+
 def main(people=20, answers=500, pause=0.0, database=""):
     folder = Path(tempfile.mkdtemp())
     scene = soundscape(
@@ -70,7 +79,7 @@ def main(people=20, answers=500, pause=0.0, database=""):
         one.start()
     for one in crowd:
         one.join()
-    seconds = time.perf_counter() - began
+    seconds, server_cpu = time.perf_counter() - began, _cpu(server.pid)
     owner = Client(*places["owner"], timeout=120)
     team = json.loads(owner._call("team"))
     live = json.loads(Client(*places[names[0]], timeout=120)._call("live"))
@@ -92,6 +101,7 @@ def main(people=20, answers=500, pause=0.0, database=""):
             "per_second": round(len(took) / seconds, 1),
             "median_ms": round(1000 * np.median(took)),
             "p95_ms": round(1000 * np.quantile(took, 0.95)),
+            "server_cpu_ms_per_answer": round(1000 * server_cpu / len(took), 2),
             "stored": len(held.to_frame()),
             "agreement": team["agreement"],
             "agreement_batch": float(np.mean(pairs)),

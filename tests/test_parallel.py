@@ -7,8 +7,11 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+import weakly as wk
 from weakly import parallel
 from weakly.errors import InvalidInput, WeaklyError
 from weakly.parallel import in_order, open_executor, worker_count
@@ -189,3 +192,18 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
         open_executor(scheduler="tcp://nowhere:1"),
     ):
         pass
+
+
+def test_no_digit_depends_on_the_threads_of_blas():
+    sample = np.random.default_rng(0).gamma(2.0, 0.5, 60_000)
+
+    def found():
+        lengths = wk.Lengths.of(sample)
+        best = wk.theory.overlap_accuracy(event_length=lengths, segment_length=[0.5, 1.5], presence_criterion=0.5)
+        others = [lengths.expect(lambda d, k=k: np.sin(k * d)) for k in range(9)]
+        return lengths.mean, lengths.std, *map(float, best), *others
+
+    with threadpool_limits(1):
+        alone = found()
+    with threadpool_limits(2):
+        assert found() == alone

@@ -216,7 +216,7 @@ class Lengths:
     def std(self) -> float:
         """The standard deviation of the length in seconds."""
         if self.values is not None and self.weights is not None:
-            return float(math.sqrt(self.weights @ (self.values - self.mean) ** 2))
+            return float(math.sqrt((self.weights * (self.values - self.mean) ** 2).sum()))
         second = self.expect(lambda d: (d - self.mean) ** 2)
         spread = float(self.frozen.std())
         return spread if not math.isfinite(spread) else math.sqrt(second)
@@ -258,7 +258,8 @@ class Lengths:
     def expect(self, function: Function, splits: Sequence[float] | Floats = ()) -> float:
         """The expectation of a vectorised function of the length; ``splits`` are lengths where it jumps or bends."""
         if self.values is not None and self.weights is not None:
-            return float(self.weights @ np.broadcast_to(function(self.values), self.values.shape))
+            # Not BLAS, here and elsewhere: the last digit of its sums depends on the number of its threads.
+            return float((self.weights * function(self.values)).sum())
         cuts = np.asarray(splits, dtype=np.float64)
         edges = self._edges[0]
         inside = cuts[(cuts > edges[0]) & (cuts < edges[-1])]

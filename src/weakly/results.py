@@ -63,7 +63,11 @@ def plain(value: Any) -> Any:
 
 def to_json(value: Any) -> str:
     """The value as one JSON document."""
-    return json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
 
 
 _SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage")
@@ -162,13 +166,23 @@ def law_name(law: Any) -> str:
     return f"{getattr(getattr(law, 'dist', None), 'name', None) or type(law).__name__}({', '.join(inside)})"
 
 
+def printable(text: Any) -> str:
+    r"""The text as a terminal may show it, line by line: names can hold orders to it, which become ?.
+
+    >>> printable("dog\x1b[31m\ncat")
+    'dog?[31m\ncat'
+    """
+    text = str(text)
+    return text if text.isprintable() else "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)
+
+
 def word(text: Any, *, most: int = 60) -> str:
     """A label fit for a sentence: what does not print becomes ?, what is long is cut.
 
     >>> word("dog\\x1b[31m"), word("x" * 100, most=8)
     ('dog?[31m', 'xxxxx...')
     """
-    clean = "".join(sign if sign.isprintable() else "?" for sign in str(text)[: 4 * most])
+    clean = printable(str(text)[: 4 * most]).replace("\n", "?")
     return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 

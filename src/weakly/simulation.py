@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLACEMENTS = ("uniform", "poisson", "spaced")
+_MOST = 100_000_000  # events of one recording: more would fill the memory
 
 
 @dataclass(frozen=True)
@@ -318,4 +319,6 @@ def _world(lengths: Any, n_events: Any, recording_length: Any, placement: str, g
         n_events = float(check("n_events", n_events))
     else:
         n_events = whole("n_events", float(check("n_events", n_events)), least=0)
+    if isinstance(n_events, (int, float)) and n_events > _MOST:
+        raise InvalidInput(f"n_events must be at most {_MOST:,} per recording, got {n_events:g}")
     return World(law, n_events, total, placement, gap)

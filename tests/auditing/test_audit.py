@@ -653,9 +653,13 @@ def test_classes_are_joined_in_the_file_that_has_them(tmp_path, capsys):
     strong.write_text("recording,onset,offset,label,recording_length\na,1,2,wren,9\na,4,5,robin,9\n")
     weak.write_text("recording,onset,offset,label,present\na,0,3,bird,1\na,3,6,bird,0\n")
     command = ["audit", "--strong", str(strong), "--weak", str(weak), "--json", "--merge"]
-    assert main([*command, "bird=wren,robin"]) == 0
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "bird=wren,robin"])
+    assert stop.value.code == 0
     assert json.loads(capsys.readouterr().out)["card"]["labels"]["n_all_events"] == 2
-    assert main([*command, "bird=wren,owl"]) == 2
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "bird=wren,owl"])
+    assert stop.value.code == 2
     assert "no file has the class 'owl'; there are bird, robin, wren" in capsys.readouterr().err
 
 

@@ -233,3 +233,10 @@ def test_s3(folder, monkeypatch):
             datasets._system.cache_clear()
             datasets._opened.cache_clear()
     same(found, evaluate_dataset(folder, chunk_rows=50, **HOW), bits=True)
+
+
+@pytest.mark.parametrize("address", ["s3://season/detections", "https://example.org/a.parquet", "gs://b/*.csv"])
+def test_what_needs_all_rows_says_who_reads_addresses(address):
+    for call in (wk.read, wk.read_answers):
+        with pytest.raises(wk.InvalidInput, match="read by weakly evaluate"):
+            call(address)

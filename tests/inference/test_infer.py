@@ -188,10 +188,12 @@ def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
     two = pd.concat([BASE, BASE.assign(recording="b")])
     how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
     told = wk.infer(two, lengths=wk.Events.from_frame(pilot, recording_length=6.0), **how)
-    untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)
+    untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), recording_length=6.0, **how)
+    guessed = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)  # 6 s is where the last segment ends, no more
     whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 1.5, 2.5]), **how)
     pd.testing.assert_frame_equal(told.summary, untold.summary)
-    assert told.parts["owl"].renewal.lengths.mean != whole.parts["owl"].renewal.lengths.mean
+    assert told.parts["owl"].renewal.lengths.mean > whole.parts["owl"].renewal.lengths.mean + 0.05
+    assert guessed.parts["owl"].renewal.lengths.mean == pytest.approx(whole.parts["owl"].renewal.lengths.mean)
 
 
 def test_an_estimate_lies_in_its_interval():

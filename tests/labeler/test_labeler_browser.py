@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -126,11 +127,11 @@ class Desk:
         return int(re.match(r"\d+", self.text("progress"))[0])
 
     def ready(self):
-        """A segment that has just begun to play."""
-        self.until(
-            lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, ".screen.loading")
-        )
+        """A segment that has just begun to play, or waits for a first touch; keys that come sooner are not taken."""
+        busy = ".screen.loading, [aria-busy=true]"
+        self.until(lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, busy))
         self.until(lambda: self.sound()[1] > 0.1 or self.shows("start"))
+        time.sleep(0.1)
 
     def answer(self, key):
         self.ready()
@@ -277,6 +278,9 @@ def test_a_telephone(label, recordings, desk, scheme):
     desk.until(lambda: desk.sound()[1] > 0.2)
     desk.tap("absent")
     desk.until(lambda: desk.answered() == 1)
+    desk.press("m")
+    desk.until(lambda: "answers" in desk.text("numbers"))
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
 
 
 def test_screen_readers_and_the_tab_key(label, recordings, desk):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audio import RECORDINGS, Features, durations, load_features, log_mel
+from ..audio import RECORDINGS, VIDEOS, Features, durations, load_features, log_mel
 from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import Intervals, as_intervals, duration, merge
@@ -323,7 +323,7 @@ def with_signal(
     """The recordings with what the method listens to; information does without where there is neither audio nor any."""
     return {
         name: one
-        if method == "information" and features is None and one.path is None
+        if method == "information" and features is None and (one.path is None or one.path.suffix.lower() in VIDEOS)
         else with_features(one, features, hop, sample_rate)
         for name, one in known.items()
     }

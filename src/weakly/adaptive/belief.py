@@ -23,13 +23,13 @@ from .particles import MOST, NAMES, Prior, Signal
 
 Array = NDArray[np.float64]
 
-PARTICLES = 400
+PARTICLES = 1000
 _EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
 _STEPS = 3000  # of a stretch, for P(active)
-_COARSE = 400  # and where segments are compared
+_COARSE = 1500  # and where segments are compared: finer than edges are found
 _CUTS = 48  # onsets and offsets that the particles propose
 _COMPARED = 200  # segments
-_KEPT = 600  # beliefs in memory
+_KEPT = 240  # beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
 NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
@@ -39,10 +39,21 @@ def _logit(p: float) -> float:
     return float(np.log(p / (1 - p)))
 
 
-#: What is possible before anything is known, on the scales of the particles: medians and standard deviations.
-MEDIAN = np.array([0.0, np.log(0.01), _logit(0.06), _logit(0.06), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
+#: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
+#: answers and of the criterion's softness not even the order of magnitude is known: between none that is ever seen and
+#: one in three, between a limit as hard as can be told and a tenth of an event. Who guesses seldom seldom lapses.
+MEDIAN = np.array([0.0, np.log(0.003), _logit(0.002), _logit(0.002), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
                    np.log(0.2)])  # fmt: skip
-SPREAD = np.array([1.3, 0.8, 1.0, 1.0, 1.5, 1.4, 0.5, 1.0, 1.0])
+SPREAD = np.array([1.3, 1.7, 3.5, 3.5, 1.5, 1.4, 0.5, 1.0, 1.0])
+_ALIKE = 0.9  # the correlation of guesses and lapses
+_ANNOTATOR = 4  # the first numbers belong to who answers, the others to a recording
+
+
+def _broad(spread: Array, alike: float = _ALIKE) -> Array:
+    """The covariance of numbers that nobody knows."""
+    found = np.diag(spread**2)
+    found[2, 3] = found[3, 2] = alike * spread[2] * spread[3]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +71,13 @@ class Expected:
         for name, (centre, width) in (given or {}).items():
             k = NAMES.index(name)
             mean[k], spread[k] = centre, width
-        return cls(mean, np.diag(spread**2), doubt)
+        told = {"guess_rate", "lapse_rate"} & set(given or {})
+        return cls(mean, _broad(spread, 0.0 if told else _ALIKE), doubt)
 
     @property
     def prior(self) -> Prior:
         """The mixture as the compiled loops read it."""
-        covariances = (self.covariance, np.diag(SPREAD**2))
+        covariances = (self.covariance, _broad(SPREAD))
         sizes = [0.5 * np.linalg.slogdet(one)[1] for one in covariances]
         weights = np.log([1 - self.doubt, self.doubt]) - sizes
         return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights)
@@ -73,7 +85,7 @@ class Expected:
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Unknown numbers of n particles."""
         near = self.mean + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(self.covariance).T
-        far = MEDIAN + rng.normal(size=(n, len(NAMES))) * SPREAD
+        far = MEDIAN + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(_broad(SPREAD)).T
         return np.asarray(np.where(rng.random((n, 1)) < self.doubt, far, near), dtype=np.float64)
 
     @property
@@ -136,7 +148,8 @@ class Belief:
 
     def learned(self) -> Expected:
         """What these answers let expect of the next stretch."""
-        widened = 1.1 * np.cov(self.numbers.T) + np.diag((0.02 * SPREAD) ** 2)
+        wider = np.where(np.arange(len(NAMES)) < _ANNOTATOR, 1.0, np.sqrt(1.1))  # other sounds, the same ears
+        widened = np.cov(self.numbers.T) * np.outer(wider, wider) + np.diag((0.02 * SPREAD) ** 2)
         return Expected(self.numbers.mean(axis=0), widened, 0.05)
 
     def tell(self, segment: Any, present: float) -> Belief:
@@ -168,8 +181,9 @@ class Belief:
             power = np.ones(len(given))
             power[-1] = 1 - left
             scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
+            effort = _EFFORT if left <= 1e-9 else _EFFORT / 2
             particles.move(rng, starts, ends, count, numbers, segments, given, power, yes, self.low, self.high, prior,
-                           self.signal, scale, _EFFORT)  # fmt: skip
+                           self.signal, scale, effort)  # fmt: skip
             if left > 1e-9:
                 log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
         used = max(1, int(count.max()))

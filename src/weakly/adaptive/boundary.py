@@ -127,8 +127,8 @@ class Boundary(Method):
     -----
     Needs events that stand alone: a prefix or suffix must not reach another one. With rates that are smaller than the
     annotator's, the stated intervals are too short. Where several events fall into one first segment they become one:
-    from segments of 5 s, 30 s with 3 events end with 7 wrong seconds after 120 answers, more than fixed segments (2.6
-    after 50) or :class:`~weakly.adaptive.Information` (0.6 after 40).
+    from segments of 5 s, 30 s with 3 events end with 8.5 wrong seconds after 90 answers of which 5 % are wrong, more
+    than fixed segments (2.3 after 50) or :class:`~weakly.adaptive.Information` (0.8 after 40, told nothing).
     """
 
     tolerance: float = 0.05

@@ -6,7 +6,8 @@ is expected of the next. Asked is the segment with the largest expected fall of
 :math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over
 :math:`(1-r)\,d_q + r`, until the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target.
 
-A long recording is asked in stretches, one after the other; each knows the answers a little beyond its ends.
+A long recording is asked in stretches of a minute, one after the other; each knows the answers a little beyond its
+ends. Events that last a good part of a minute need ``event_length``: stretches are then ten times as long.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from .particles import Signal
 
 _NONE = np.empty((0, 2))
 MOST = 1000  # queries of one minute
-_STRETCH = 60.0  # seconds that are asked together
-_BEYOND = 10.0  # seconds on either side whose answers count
+_STRETCH = 60.0  # seconds that are asked together, or so many
+_LENGTHS = 10.0  # of the length of events, where that is given
+_BEYOND = 1 / 6  # of a stretch on either side, whose answers count
 _TEACHERS = 8  # stretches that teach the others
 #: Of the expected event seconds, and of all seconds: the expected wrong time at which to stop, unless told.
 _SHARE, _FLOOR = 0.1, 0.002
@@ -118,6 +120,7 @@ class Information(Method):
             middle = float(law.quantile(0.5))
             width = np.log(float(law.quantile(0.84)) / middle)
             given["event_length"] = (float(np.log(middle)), 0.3)
+            given["event_rate"] = (float(np.log(0.1 / middle)), 1.5)  # ten lengths from one to the next, or so
             given["length_spread"] = (float(np.log(np.clip(width, 0.1, 2.0))), 0.3)
         if self.event_rate is not None:
             given["event_rate"] = (float(np.log(max(self.event_rate, 1e-6))), 0.5)
@@ -136,11 +139,11 @@ class Information(Method):
 
     def stretches(self, recording: Recording) -> list[Stretch]:
         """The parts that a recording is asked in."""
-        n = 1 if recording.length <= 1.5 * _STRETCH else int(np.ceil(recording.length / _STRETCH))
-        ends = np.linspace(0.0, recording.length, n + 1)
-        return [
-            Stretch(a, b, max(0.0, a - _BEYOND), min(recording.length, b + _BEYOND)) for a, b in pairwise(ends.tolist())
-        ]
+        given = 0.0 if self.event_length is None else float(Lengths.parse(self.event_length).quantile(0.5))
+        span = max(_STRETCH, _LENGTHS * given)
+        n = 1 if recording.length <= 1.5 * span else int(np.ceil(recording.length / span))
+        ends, more = np.linspace(0.0, recording.length, n + 1), _BEYOND * span
+        return [Stretch(a, b, max(0.0, a - more), min(recording.length, b + more)) for a, b in pairwise(ends.tolist())]
 
     def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
         """What the stretches before this one taught, those of the recordings before it first."""
@@ -152,12 +155,15 @@ class Information(Method):
                     return found
                 mine = part.asked(asked if own else said)
                 sure = np.flatnonzero(~np.isnan(mine.present))
-                sure = sure[: len(sure) // MARK * MARK]
-                if len(sure):
-                    taught += 1
-                    heard = belief(part.low, part.high, mine.segments[sure], mine.present[sure], expected=found,
+                # A stretch that is done teaches all it knows; before, the others need not follow every answer.
+                for n in (len(sure), len(sure) // MARK * MARK):
+                    if n == 0:
+                        break
+                    heard = belief(part.low, part.high, mine.segments[sure[:n]], mine.present[sure[:n]], expected=found,
                                    signal=self._signal(other))  # fmt: skip
-                    found = heard.learned()
+                    if n % MARK == 0 or self._met(heard, part, other):
+                        taught, found = taught + 1, heard.learned()
+                        break
             if own:
                 break
         return found
@@ -181,6 +187,19 @@ class Information(Method):
         first, last = np.flatnonzero(inside)[[0, -1]]
         return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
 
+    def _outlook(self, known: Belief, part: Stretch, recording: Recording) -> tuple[float, float, float]:
+        """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
+        edges, active = self._within(known, part)
+        step, length = np.diff(edges), part.end - part.start
+        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        if self.wrong_time is not None:
+            return wrong, self.wrong_time * length / recording.length, seconds
+        return wrong, max(_SHARE * seconds, _FLOOR * length), seconds
+
+    def _met(self, known: Belief, part: Stretch, recording: Recording) -> bool:
+        wrong, target, _ = self._outlook(known, part, recording)
+        return wrong <= target
+
     def state(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
 
@@ -189,14 +208,8 @@ class Information(Method):
         """
         part = part or self.stretches(recording)[0]
         known = self.belief(recording, asked, part)
-        edges, active = self._within(known, part)
-        step = np.diff(edges)
-        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
-        length = part.end - part.start
-        target = max(_SHARE * seconds, _FLOOR * length)
-        if self.wrong_time is not None:
-            target = self.wrong_time * length / recording.length
-        n_events = float(known.count.mean()) * length / (known.high - known.low)
+        wrong, target, seconds = self._outlook(known, part, recording)
+        n_events = float(known.count.mean()) * (part.end - part.start) / (known.high - known.low)
         slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
         told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
         left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
@@ -208,13 +221,21 @@ class Information(Method):
         states = [self.state(recording, asked, part) for part in self.stretches(recording)]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
+    def is_content(self, now: dict[str, float], part: Stretch) -> bool:
+        """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
+
+        A generous target would else be met by having found nothing.
+        """
+        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
+        return now["wrong_time"] <= min(now["target"], least)
+
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
         for part in self.stretches(recording):
             now = self.state(recording, asked, part)
-            if now["wrong_time"] <= now["target"]:
+            if self.is_content(now, part):
                 continue
             mine = part.asked(asked)
             found = self.belief(recording, asked, part).best(

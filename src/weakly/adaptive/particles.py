@@ -171,19 +171,23 @@ def likelihood(starts: Any, ends: Any, count: Any, x: Any, s: float, e: float, p
 
 @kernel
 def begin(rng: Any, x: Any, starts: Any, ends: Any, count: Any, low: float, high: float) -> None:
-    """Timelines of the renewal process, one for each particle."""
+    """Timelines of the renewal process in which no event is under way at the end, one for each particle."""
     for i in range(len(count)):
-        at, many = low, 0
-        while many < starts.shape[1]:
-            at += rng.exponential(1.0) * np.exp(-x[i, 4])
-            if at >= high - _SHORTEST:
+        for _ in range(50):  # then, where events are as long as all of it, without the last one
+            at, many, fits = low, 0, True
+            while many < starts.shape[1]:
+                at += rng.exponential(1.0) * np.exp(-x[i, 4])
+                if at >= high:
+                    break
+                end = at + max(_SHORTEST, np.exp(x[i, 5] + np.exp(x[i, 6]) * rng.normal()))
+                if end > high:
+                    fits = False
+                    break
+                starts[i, many], ends[i, many] = at, end
+                many += 1
+                at = end
+            if fits:
                 break
-            end = min(high, at + max(_SHORTEST, np.exp(x[i, 5] + np.exp(x[i, 6]) * rng.normal())))
-            if end - at < _SHORTEST:
-                break
-            starts[i, many], ends[i, many] = at, end
-            many += 1
-            at = end
         count[i] = many
 
 
@@ -290,7 +294,7 @@ def move(
                 if many == 0:
                     continue
                 k = int(rng.random() * many)
-                by = rng.normal() * np.exp(-6.0 * rng.random())
+                by = rng.normal() * np.exp(mu - 6.0 * rng.random())  # from a length to a 400th of it
                 a, b = ta[k], tb[k]
                 if kind < 9:
                     kind, ta[k], tb[k] = 3, a + by, b + by

@@ -249,9 +249,11 @@ class Store:
             )) for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after
         }  # fmt: skip
 
-    def setting(self, name: str, value: Any) -> Any:
-        """The setting of this name: what is there, else this value, which is kept."""
+    def setting(self, name: str, value: Any, *, anew: bool = False) -> Any:
+        """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case."""
         with self.begin() as connection:
+            if anew:
+                connection.execute(SETTINGS.delete().where(SETTINGS.c.name == name))
             found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
             if found is not None:
                 return json.loads(found)

@@ -51,7 +51,9 @@ def _paragraphs(text: str) -> str:
 
 
 def _one_line(message: object) -> str:
-    return " ".join(str(message).split())
+    from ..results import printable
+
+    return printable(" ".join(str(message).split()))
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -10,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..results import word
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
@@ -149,15 +149,6 @@ def _joined(tables: list[Any], merge: dict[str, list[str]]) -> list[Any]:
 
 def _save(made: Any, out: Path) -> None:
     from .. import plot
-    from ..files import atomic_write
-    from ..results import to_json
 
-    out.mkdir(parents=True, exist_ok=True)
     paths = [path for kind in made.kinds for path in plot.save(made.plot(kind=kind).figure, out / kind)]
-    for name, table in made.tables().items():
-        with atomic_write(out / f"{name}.csv") as file:
-            file.write(table.to_csv(index=False))
-        paths.append(out / f"{name}.csv")
-    with atomic_write(out / "audit.json") as file:
-        file.write(to_json(made) + "\n")
-    wrote(*paths, out / "audit.json")
+    save(out, "audit", made, made.tables(), paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 def say(text: str = "", *, indent: str = "") -> None:
     """A sentence on stdout: in lines that fit a terminal, in one line for a pipe."""
-    width = columns()
+    from ..results import printable
+
+    width, text = columns(), printable(text)
     typer.echo(text if width is None else "\n".join(wrapped(line, width, indent) for line in text.split("\n")))
 
 
@@ -154,5 +157,34 @@ def command_line() -> str:
 
 def wrote(*paths: Path) -> None:
     """Tell on stderr which files were written."""
+    from ..results import printable
+
     for path in paths:
-        print(f"wrote {path}", file=sys.stderr)
+        print(f"wrote {printable(path)}", file=sys.stderr)
+
+
+def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: Iterable[Path]) -> None:
+    """Write the document as JSON and the tables as CSV, and tell of them and of the figures written before.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets themselves do.
+    """
+    from ..files import atomic_write
+    from ..results import to_json
+
+    out.mkdir(parents=True, exist_ok=True)
+    texts = {f"{each}.csv": _no_formulas(table).to_csv(index=False) for each, table in tables.items()}
+    texts[f"{name}.json"] = to_json(document) + "\n"
+    for each, text in texts.items():
+        with atomic_write(out / each) as file:
+            file.write(text)
+    wrote(*paths, *(out / each for each in texts))
+
+
+def _no_formulas(table: Any) -> Any:
+    """The table with an apostrophe before every text that starts like a formula; numbers stay numbers."""
+
+    def tame(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
+
+    texts = [name for name, kind in table.dtypes.items() if kind.kind not in "biufM"]
+    return table.assign(**{name: table[name].astype(object).map(tame) for name in texts}).rename(columns=tame)

@@ -10,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..symbols import plain_name
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
@@ -222,10 +222,11 @@ def _in_chunks(
     from ..evaluation.assumptions import sentences
     from ..evaluation.datasets import Dataset, evaluate_dataset
     from ..parallel import open_executor
+    from ..results import printable
 
     data = Dataset.of(files, columns=reading["columns"])
     said = ", ".join(f"{role} = {name}" for role, name in data.columns)
-    typer.echo(f"weakly: read: a data set of {len(data.files)} files, {said}", err=True)
+    typer.echo(printable(f"weakly: read: a data set of {len(data.files)} files, {said}"), err=True)
     how = {name: reading[name] for name in ("merge", "on_error", "recording_length")}
     with open_executor(workers=workers, scheduler=scheduler) as executor:
         evaluation = evaluate_dataset(
@@ -337,18 +338,10 @@ def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 
 def _save(found: dict[str, Any], out: Path, *, objective: str, only_best: bool) -> None:
     from .. import plot
-    from ..files import atomic_write
-    from ..results import to_json
 
     paths = [path for name, (figure, _) in _figures(found).items() for path in plot.save(figure, out / name)]
-    out.mkdir(parents=True, exist_ok=True)
-    for name, table in _tables(found, objective).items():
-        with atomic_write(out / f"{name}.csv") as file:
-            file.write(table.to_csv(index=False))
-        paths.append(out / f"{name}.csv")
-    with atomic_write(out / "evaluation.json") as file:
-        file.write(to_json(_document(found, objective=objective, only_best=only_best)) + "\n")
-    wrote(*paths, out / "evaluation.json")
+    document = _document(found, objective=objective, only_best=only_best)
+    save(out, "evaluation", document, _tables(found, objective), paths)
 
 
 def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:

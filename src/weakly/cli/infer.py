@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, print_json, print_table, say, wrote
+from .common import JSON, OUT, REPORT, command_line, print_json, print_table, save, say, wrote
 from .common import columns as line_width
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
@@ -137,16 +137,12 @@ def _save(made: Any, out: Path, threshold: float, seed: int) -> None:
     from .. import plot
     from ..files import atomic_write
     from ..inference.result import flat
-    from ..results import to_json
 
     out.mkdir(parents=True, exist_ok=True)
     paths = plot.save(made.plot().figure, out / "timeline")
     tables = {"recordings": flat(made.summary), "overall": flat(made.overall), "estimates": flat(made.estimates)}
-    tables |= {"active": made.active, "events": made.events(threshold, rng=seed).to_frame()}
-    for name, table in tables.items():
-        with atomic_write(out / f"{name}.csv") as file:
+    for name, table in (("active", made.active), ("events", made.events(threshold, rng=seed).to_frame())):
+        with atomic_write(out / f"{name}.csv") as file:  # data to be read again: names as they are
             file.write(table.to_csv(index=False))
         paths.append(out / f"{name}.csv")
-    with atomic_write(out / "infer.json") as file:
-        file.write(to_json(made) + "\n")
-    wrote(*paths, out / "infer.json")
+    save(out, "infer", made, tables, paths)

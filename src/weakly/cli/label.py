@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import typer
@@ -10,15 +12,20 @@ import typer
 from ..errors import InvalidInput
 from . import app
 from .common import wrote
-from .queries import matching
+from .queries import is_given, matching
 
 _HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team; measure how people hear.
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
-the same command again, and it goes on where it was. The owner's button, or --export, writes strong and weak labels,
-answers and cards into DIR/labels. Only this machine can open the page, unless --annotators gives everybody a link.
+the same command again (or weakly label DIR), and it goes on where it was. The owner's button, or --export, writes
+strong and weak labels, answers and cards into DIR/labels. Only this machine can open the page, unless --annotators
+gives everybody a link.
 
 Examples:
+
+  weakly label recordings/ --label owl
+
+  weakly label recordings/ --label owl --target 'wrong_time<=1'
 
   weakly label recordings/ --label owl --segment-length 3
 
@@ -27,8 +34,6 @@ Examples:
   weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2
 
   weakly label recordings/ --label owl --segment-length 3 --events known.tsv --calibrate 30
-
-  weakly label owls/ --label owl --method information --event-length 1 --event-rate 0.05 --target 'wrong_time<=1'
 
   weakly label owls/ --label owl --segment-length 3 --event-length 1 --target 'event_recall>=0.9,minutes<=30'
 
@@ -40,19 +45,30 @@ _RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files,
 _EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and --measure; any format weakly reads.")
 _OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
 _NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
+#: What a campaign remembers, so that its folder alone goes on with it.
+_KEPT = ("annotator", "annotators", "votes", "in_order", "event_length", "event_rate", "presence_criterion", "target",
+         "per_second", "per_query", "currency", "events")  # fmt: skip
 
 
 @app.command("label", help=_HELP)
 def label(
+    context: typer.Context,
     recordings: list[Path] = _RECORDINGS,
     name: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
     method: str = typer.Option(
-        "fixed", "--method", help="fixed, windows (overlapping), change-point, bisection, boundary or information."
+        None,
+        "--method",
+        help="information (asks what tells most; the default without --segment-length), fixed, windows (overlapping), "
+        "change-point, bisection or boundary.",
     ),
     segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
     hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
     queries_per_recording: int = typer.Option(None, "--queries-per-recording", help="Segments of each recording."),
-    shortest: float = typer.Option(0.3, "--shortest", help="Seconds; change points and boundary ask nothing shorter."),
+    shortest: float = typer.Option(
+        None,
+        "--shortest",
+        help="Seconds; information (else 0.1), change points and boundary (else 0.3) ask no shorter.",
+    ),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
     sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
     events: Path = _EVENTS,
@@ -93,48 +109,83 @@ def label(
 
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
-    from ..annotator import Annotator
-    from ..cost import Cost
     from ..formats import read
-    from ..labeler.campaign import open_campaign, open_measurement, serve
-    from ..labeler.live import Goal
-    from ..lengths import Lengths
+    from ..labeler.campaign import open_measurement, serve
 
-    strong = None if events is None else read(events)
-    team = [annotator] if annotators is None else annotators.split(",")
-    common: dict[str, Any] = {
-        "out": out, "database": database, "events": strong, "annotators": team, "tokens": annotators is not None,
-    }  # fmt: skip
     given = matching(recordings or [])
+    folder = given[0] if len(given) == 1 and (given[0] / "campaign.db").is_file() else None
+    told = SimpleNamespace(**(context.params | ({} if folder is None else _remembered(context, folder))))
+    common: dict[str, Any] = {
+        "out": out, "database": database, "events": None if told.events is None else read(told.events),
+        "annotators": [told.annotator] if told.annotators is None else told.annotators.split(","),
+        "tokens": told.annotators is not None,
+    }  # fmt: skip
     if measure:
         made = open_measurement(given, label=name, segment_length=segment_length, n_items=items, **common)
     elif not given:
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:
-        goals = Goal.parse(target)
-        how: dict[str, Any] = {
-            "method": "overlapping" if method == "windows" else method, "segment_length": segment_length, "hop": hop,
-            "queries_per_recording": queries_per_recording, "shortest": shortest, "tolerance": tolerance,
-            "sample_rate": sample_rate,
-        }  # fmt: skip
-        if method == "information":
-            wrong = [goal.value for goal in goals if goal.word == "wrong_time"]
-            told = {"event_length": event_length, "event_rate": event_rate, "wrong_time": wrong[0] if wrong else None,
-                    "presence_criterion": presence_criterion}  # fmt: skip
-            how |= {name: value for name, value in told.items() if value is not None}
-        hears = 0.5 if presence_criterion is None else presence_criterion
-        priced = per_second is not None or per_query is not None
-        live = {
-            "lengths": None if event_length is None else Lengths.parse(event_length), "event_rate": event_rate,
-            "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
-            "goals": goals, "learns": method == "information",
-            "cost": Cost(per_second=per_second, per_query=per_query, currency=currency) if priced else None,
-        }  # fmt: skip
-        labels: Any = [word.strip() for word in name.split(",")] if "," in name else name
-        made = open_campaign(given, label=labels, votes=votes, calibrate=calibrate or None, seed=seed, live=live,
-                             in_order=in_order, **common, **how)  # fmt: skip
+        if sys.stderr.isatty():
+            print("weakly: preparing the first questions; the first time this takes a moment", file=sys.stderr)
+        made = _opened(given, told, common)
+        kept = {word: getattr(told, word) for word in _KEPT}
+        made.session.store.setting("label", kept | {"events": told.events and str(told.events.resolve())}, anew=True)
     if export:
         assert made.export is not None
         wrote(*made.export())
     else:
         serve(made, host=host, port=port, open_browser=browser, names=names)
+
+
+def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
+    """What the campaign of this folder was labelled with, but for what is said anew; other settings are refused."""
+    from ..adaptive.campaign import Campaign
+
+    campaign = Campaign.open(folder)
+    said = {word: value for word, value in context.params.items() if is_given(context, word)}
+    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "tolerance", "sample_rate")
+    campaign.check({word: said[word] for word in settings if word in said} | (
+        {"label": _labels(said["name"])} if "name" in said else {}
+    ))  # fmt: skip
+    found = {word: value for word, value in campaign.store.setting("label", {}).items() if word not in said}
+    if found.get("events") is not None:
+        found["events"] = Path(found["events"])
+    return found
+
+
+def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) -> Any:
+    """The campaign; without a length or a method, what tells most is asked."""
+    from ..annotator import Annotator
+    from ..cost import Cost
+    from ..labeler.campaign import open_campaign
+    from ..labeler.live import Goal
+    from ..lengths import Lengths
+
+    goals = Goal.parse(told.target)
+    plain = "windows" if told.hop is not None else "fixed"
+    lengthless = told.segment_length is None and told.queries_per_recording is None
+    method = told.method or ("information" if lengthless else plain)
+    how: dict[str, Any] = {
+        "method": "overlapping" if method == "windows" else method, "segment_length": told.segment_length,
+        "hop": told.hop, "queries_per_recording": told.queries_per_recording,
+        "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
+        "tolerance": told.tolerance, "sample_rate": told.sample_rate,
+    }  # fmt: skip
+    if method == "information":
+        known = {"event_length": told.event_length, "event_rate": told.event_rate,
+                 "presence_criterion": told.presence_criterion}  # fmt: skip
+        how |= {word: value for word, value in known.items() if value is not None}
+    hears = 0.5 if told.presence_criterion is None else told.presence_criterion
+    priced = told.per_second is not None or told.per_query is not None
+    cost = Cost(per_second=told.per_second, per_query=told.per_query, currency=told.currency) if priced else None
+    live = {
+        "lengths": None if told.event_length is None else Lengths.parse(told.event_length),
+        "event_rate": told.event_rate, "goals": goals, "cost": cost,
+        "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
+    }  # fmt: skip
+    return open_campaign(given, label=_labels(told.name), votes=told.votes, calibrate=told.calibrate or None,
+                         seed=told.seed, live=live, in_order=told.in_order, **common, **how)  # fmt: skip
+
+
+def _labels(name: str) -> Any:
+    return [word.strip() for word in name.split(",")] if "," in name else name

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, columns, command_line, numbers, print_json, print_table, wrapped, wrote
+from .common import JSON, OUT, REPORT, columns, command_line, numbers, print_json, print_table, save, wrapped, wrote
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -152,17 +152,9 @@ def deliver(
         show(made, verbose=verbose)
     if out is not None:
         from .. import plot
-        from ..files import atomic_write
-        from ..results import to_json
 
         paths = [path for name, figure in made.figures().items() for path in plot.save(figure, out / name)]
-        for name, table in (("methods", made.to_frame()), ("frontier", made.frontier())):
-            with atomic_write(out / f"{name}.csv") as file:
-                file.write(table.to_csv(index=False))
-            paths.append(out / f"{name}.csv")
-        with atomic_write(out / "plan.json") as file:
-            file.write(to_json(made) + "\n")
-        wrote(*paths, out / "plan.json")
+        save(out, "plan", made, {"methods": made.to_frame(), "frontier": made.frontier()}, paths)
     if report is not None:
         wrote(made.report(report, command=command))
 

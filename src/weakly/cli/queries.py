@@ -126,7 +126,7 @@ def queries(
     if resume is not None:
         from ..adaptive.campaign import Campaign
 
-        given = {name for name in (*_SETTINGS, *tool) if _is_given(context, name)}
+        given = {name for name in (*_SETTINGS, *tool) if is_given(context, name)}
         if recordings or calibrate or events is not None:
             raise InvalidInput("--resume goes on with the campaign's own recordings; give --resume DIR alone")
         if out is not None and out.resolve() != resume.resolve():
@@ -148,7 +148,8 @@ def queries(
         print_json({**found.to_dict(), "seconds_estimate": found.estimate(seconds_per_answer=seconds_per_answer)})
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether the option stands on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 

@@ -81,9 +81,11 @@ def reading(
 
 def say(found: Any, *, quiet: bool = False) -> Any:
     """Tell on stderr what was taken as what, and what became of the rows where they did not all become events."""
+    from ..results import printable
+
     if not quiet:
         for line in found.reading.splitlines():
-            print(f"weakly: read: {line}", file=sys.stderr)
+            print(f"weakly: read: {printable(line)}", file=sys.stderr)
         sums = found.account
         if found.reading and sums["rows"] != sums["events"]:
             told = ", ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged") if sums[name])

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, say, wrote
+from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
 
@@ -143,16 +143,6 @@ def _show(found: Any) -> None:
 
 def _save(found: Any, out: Path) -> None:
     from .. import plot
-    from ..files import atomic_write
-    from ..results import to_json
 
     paths = plot.save(found.plot().figure, out / "overlap_accuracy")
-    for name, text in (
-        ("simulation.csv", found.to_frame().to_csv(index=False)),
-        ("best.csv", found.best().to_csv(index=False)),
-        ("simulation.json", to_json(found) + "\n"),
-    ):
-        with atomic_write(out / name) as file:
-            file.write(text)
-        paths.append(out / name)
-    wrote(*paths)
+    save(out, "simulation", found, {"simulation": found.to_frame(), "best": found.best()}, paths)

@@ -48,6 +48,11 @@ def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
             found += inside
         elif path.exists():
             found.append(path)
+        elif re.match(r"[a-z][a-z0-9+]+:/", str(item)):
+            raise InvalidInput(
+                f"{item}: an address is read by weakly evaluate (evaluate_dataset), chunk by chunk; here all rows are "
+                "needed at once, so copy the recordings of a few hours to this machine and give those"
+            )
         elif any(sign in str(item) for sign in "*?["):
             matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
             if not matches:

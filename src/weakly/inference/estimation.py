@@ -87,10 +87,9 @@ def infer(
             raise InvalidInput("event_rate without lengths: give the law of event lengths too, or leave both out")
     who = _who(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
-    patterns, notes = _patterns(given, label, unlisted, recording_length)
+    patterns, known, notes = _patterns(given, label, unlisted, recording_length)
     every = _whole(patterns.values())
-    heard = {name: p.length for part in patterns.values() for p in part for name in p.recordings}
-    laws = {name: _law(lengths, name, heard) for name in patterns}
+    laws = {name: _law(lengths, name, known) for name in patterns}
     seconds = _seconds(who)
     if step is None:
         step = min(choose_step(every, law, seconds) for law in laws.values())
@@ -129,13 +128,13 @@ def infer(
     return Inference(found[best], settings, best, weights, others, interval, tuple(notes))
 
 
-def _law(lengths: Any, label: str, heard: Mapping[str, float]) -> Lengths | None:
-    """The law of one class; ``heard`` are lengths of recordings, for strong annotations that do not tell them."""
+def _law(lengths: Any, label: str, known: Mapping[str, float]) -> Lengths | None:
+    """The law of one class; ``known`` are lengths of recordings, for strong annotations that do not tell them."""
     if isinstance(lengths, Events):
         lines, names = lengths.timelines(label), lengths.known_extents.index
-        ends = lengths.recordings["length"][names].fillna(names.to_series().map(heard)).to_numpy(np.float64)
-        known = ~np.isnan(ends)
-        return heard_lengths(replace(lines, lengths=np.where(known, ends, lines.lengths)), ends_known=known)
+        ends = lengths.recordings["length"][names].fillna(names.to_series().map(known)).to_numpy(np.float64)
+        told = ~np.isnan(ends)
+        return heard_lengths(replace(lines, lengths=np.where(told, ends, lines.lengths)), ends_known=told)
     if isinstance(lengths, Mapping):
         if label not in lengths:
             raise InvalidInput(f"lengths has no entry for {label!r}; there are {', '.join(map(str, lengths))}")
@@ -204,7 +203,8 @@ def _whole(parts: Iterable[Sequence[_Pattern]]) -> Array:
     ends = np.repeat([p.length for p in patterns], [len(p.segments) for p in patterns])
     widths = every[:, 1] - every[:, 0]
     outer = (every[:, 0] <= 1e-6) | (every[:, 1] >= ends - 1e-6)
-    return every[~(outer & (widths < np.median(widths) / 2))]
+    kept: Array = every[~(outer & (widths < np.median(widths) / 2))]
+    return kept
 
 
 def _check_step(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
@@ -229,13 +229,13 @@ def _check_step(step: float, segments: Array, law: Lengths | None, seconds: floa
 
 def _patterns(
     answers: Answers, label: str | None, unlisted: str, recording_length: Any
-) -> tuple[dict[str, list[_Pattern]], list[str]]:
-    """The distinct sets of answers of each class, with the recordings that share them."""
+) -> tuple[dict[str, list[_Pattern]], dict[str, float], list[str]]:
+    """The distinct sets of answers of each class, with the recordings that share them; and lengths that are known."""
     frame = answers.to_frame()
     if len(frame) == 0:
         raise InvalidInput("there is no answer to infer events from")
     names = answers.labels if label is None else answers.select(label).labels
-    lengths, notes = _lengths(answers, frame, recording_length)
+    lengths, known, notes = _lengths(answers, frame, recording_length)
     unsaid = frame["onset"].isna() | frame["offset"].isna()
     frame.loc[unsaid, "onset"] = 0.0
     frame.loc[unsaid, "offset"] = frame.loc[unsaid, "recording"].map(lengths)
@@ -264,7 +264,7 @@ def _patterns(
         words = only[0] if len(only) == 1 else f"{len(only)} classes ({', '.join(only[:3])}, ...)"
         text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
         warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
-    return found, notes
+    return found, known, notes
 
 
 def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[_Pattern]:
@@ -276,16 +276,18 @@ def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[_Pattern]:
     spans, said, people = spans[order], said[order], people[order]
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
     groups: dict[Any, list[str]] = {}
-    content: dict[Any, Any] = {}
+    place: dict[Any, slice] = {}
     for recording, a, b in zip(map(str, names), ends, ends[1:]):
         key = (spans[a:b].tobytes(), said[a:b].tobytes(), tuple(people[a:b]), lengths[recording])
         groups.setdefault(key, []).append(recording)
-        content.setdefault(key, (spans[a:b], said[a:b]))
-    return [_Pattern(*content[key], key[2], key[3], tuple(names)) for key, names in groups.items()]
+        place.setdefault(key, slice(a, b))
+    return [_Pattern(spans[place[key]], said[place[key]], key[2], key[3], tuple(groups[key])) for key in groups]
 
 
-def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tuple[dict[str, float], list[str]]:
-    """The length of every recording; where nobody says, its last segment ends it."""
+def _lengths(
+    answers: Answers, frame: pd.DataFrame, recording_length: Any
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """The length of every recording, where nobody says, its last segment ends it; those that somebody says; notes."""
     known = answers.recordings["length"].copy()
     if isinstance(recording_length, Mapping):
         for name, value in recording_length.items():
@@ -300,8 +302,9 @@ def _lengths(answers: Answers, frame: pd.DataFrame, recording_length: Any) -> tu
             f"{int(guessed.sum())} recordings of unknown length are taken to end with their last segment "
             "(recording_length gives it)"
         )
-    known = known.where(~guessed, last.reindex(known.index))
-    return {str(name): float(value) for name, value in known.items()}, notes
+    every = known.where(~guessed, last.reindex(known.index))
+    said = {str(name): float(value) for name, value in known.dropna().items()}
+    return {str(name): float(value) for name, value in every.items()}, said, notes
 
 
 def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -> pd.DataFrame:

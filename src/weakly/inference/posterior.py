@@ -24,6 +24,7 @@ from .renewal import Array, Mixed, Renewal
 _NODES = 9  # criteria that stand for a law of criteria
 _JOINT = 64  # sets of criteria that stand for several annotators, each with a law
 _MOST = 8192  # masks per boundary
+_MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
 _NEAR = 1e-6  # of a step: what rounding may move
 _TICK = 1e-9
 _FAINT = 30.0  # runs that are less likely than the likeliest by more than e^30 are left out
@@ -79,6 +80,11 @@ class Grid:
     def of(cls, renewal: Renewal | Mixed, recording_length: float) -> Grid:
         """The steps of a recording under a process of events."""
         renewal = renewal.members[0] if isinstance(renewal, Mixed) else renewal
+        if recording_length > _MOST_STEPS * renewal.step:
+            raise InvalidInput(
+                f"recording_length must be at most {_MOST_STEPS:,} steps of {renewal.step:g} s, got "
+                f"{recording_length:g} s"
+            )
         n = max(1, math.ceil(recording_length / renewal.step - _NEAR))
         return cls(renewal.step, n, min(n, len(renewal.steps)), renewal.shifts)
 

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 #: Events longer than all but this share of the law are taken to end there.
 _TAIL = 1e-4
+_MOST_STEPS = 1_000_000  # of an event: more would fill the memory
 #: Where in its step an event begins. Two places, so that an overlap that is just enough counts at one end of a segment
 #: and not at the other, as in continuous time: on whole steps it would count at both, half a step too much.
 JITTER = np.array([-0.25, 0.25])
@@ -159,6 +160,10 @@ def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array
     """p_1 .. p_L: the law on whole steps; a length between two of them is shared so that its mean is kept."""
     if longest is None:
         most = lengths.longest if lengths.is_sample else min(lengths.longest, float(lengths.quantile(1 - _TAIL)))
+        if most > _MOST_STEPS * step:
+            raise InvalidInput(
+                f"event_length must be at most {_MOST_STEPS:,} steps of {step:g} s, got events of up to {most:g} s"
+            )
         count = max(1, math.ceil(most / step - 1e-9))
     else:
         count = longest

@@ -112,9 +112,7 @@ class Part:
 
 def _row(n_events: float, seconds: float, events: Array, times: Array, length: float) -> dict[str, Any]:
     """Events, seconds and rate, each with its interval."""
-    return _rows(*(np.array([value]) for value in (n_events, seconds)), events[None], times[None], np.array([length]))[
-        0
-    ]
+    return _rows(np.array([n_events]), np.array([seconds]), events[None], times[None], np.array([length]))[0]
 
 
 def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: Array) -> list[dict[str, Any]]:
@@ -328,9 +326,9 @@ class Inference:
                 if len(starts):
                     edges, drawn = one.edges(part.renewal.step), self._posterior(part, one).draw(draws, generator)[1:]
                     for a, b in zip(starts.tolist(), stops.tolist()):
-                        found = _event(one.active, edges, a, b, *drawn)
+                        found = event_at(one.active, edges, a, b, *drawn)
                         rows.append({"recording": one.recording, "label": part.label, **found})
-        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *_ENDS])
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
     def _posterior(self, part: Part, one: Heard) -> Posterior:
@@ -436,17 +434,17 @@ def _apart(one: Heard) -> int:
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 
 
-_ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
+ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 
-def _event(active: Array, edges: Array, a: int, b: int, onset: Array, offset: Array) -> dict[str, float]:
+def event_at(active: Array, edges: Array, a: int, b: int, onset: Array, offset: Array) -> dict[str, float]:
     """One stretch above the threshold, with the ends of the drawn events that are under way at its peak."""
     peak = a + int(np.argmax(active[a:b]))
     middle = (edges[peak] + edges[peak + 1]) / 2
     there = (onset <= middle) & (offset > middle)
     ends = [np.quantile(x[there], [0.025, 0.975]) if there.any() else edges[[a, b]] for x in (onset, offset)]
     found = {"onset": edges[a], "offset": edges[b], "confidence": active[a:b].mean()}
-    return {name: float(x) for name, x in (found | dict(zip(_ENDS, np.concatenate(ends)))).items()}
+    return {name: float(x) for name, x in (found | dict(zip(ENDS, np.concatenate(ends)))).items()}
 
 
 def _layers(segments: Array) -> list[list[int]]:

@@ -125,7 +125,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         items = session.ask(who, refresh=refresh)
         said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
                 "has_targets": bool(labeling.live.goals)}  # fmt: skip
-        progress = session.progress(who)
+        progress = session.progress(who, ahead=labeling.live.answers_left(session))
         if labeling.measuring is not None:
             progress["left"] = max(0, labeling.measuring - progress["answered"])
             progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
@@ -169,7 +169,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/me")
     async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
-        return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label}
+        return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
+                "measuring": labeling.measuring}  # fmt: skip
 
     @app.get(f"{API}/ask")
     async def ask(who: Who) -> dict[str, Any]:
@@ -229,12 +230,12 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return FileResponse(file_of(item))
 
     @app.get(f"{API}/live")
-    def live(who: Who) -> dict[str, Any]:
+    def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
-        found = card_of(session, who, labeling.label)
+        found = None if who.annotator is None else card_of(session, who.annotator, labeling.label)
         card = None if found is None else found.to_dict()
-        state = labeling.live.state(session, who, card)
-        return {"card": card, **state, "sentences": sentences(card, state)}
+        state = labeling.live.state(session, who.annotator, card)
+        return {"card": card, **state, "sentences": sentences(card, state, who.annotator)}
 
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:

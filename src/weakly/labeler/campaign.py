@@ -8,6 +8,7 @@ import secrets
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 from ..adaptive.answers import collect
 from ..adaptive.base import recordings_of, with_events
 from ..adaptive.campaign import Campaign
+from ..adaptive.information import Information
 from ..adaptive.query_sets import COLUMNS, Queries, queries
 from ..adaptive.store import NAME
 from ..auditing import audit
@@ -28,6 +30,7 @@ from ..web.limits import is_loopback
 from . import media
 from .access import OWNER, Access
 from .app import Labeling, create_app
+from .learned import Learned
 from .live import Live
 from .measure import N_ITEMS, Measurement, card_of, neutral, usual_length
 from .session import Following, Session
@@ -78,13 +81,15 @@ def open_campaign(
                 f"{one.path}: is not there, or leads to another folder; give the folder that holds the recording itself"
             )
     access = _access(campaign, annotators, len(annotators) > 1 if tokens is None else tokens)
-    session = Session(
-        campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
-        more=Following(method, known) if method.follows_answers else None,
-    )  # fmt: skip
+    goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
+    if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
+        method = replace(method, wrong_time=goals["wrong_time"])
+    more = Following(method, known) if method.follows_answers else None
+    session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
+    learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
     asked = list(campaign.parameters["label"])
     made = Labeling(
-        session, known, folders, access, ", ".join(asked), live=Live(known, **(live or {})),
+        session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),
         sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
     )  # fmt: skip
     made.export = lambda: export(made, campaign, events)
@@ -173,12 +178,13 @@ def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
     quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(str, live.goals))}
     with atomic_write(paths[0]) as file:
         file.write(to_json(quality) + "\n")
-    found = live.inference(session)
-    if found is None:
+    known = live.known(session)
+    if known is None:
         return paths[:1]
-    write(found.events(), paths[1], format="csv")
+    events, active = known
+    write(events, paths[1], format="csv")
     with atomic_write(paths[2]) as file:
-        found.active.to_csv(file, index=False)
+        active.to_csv(file, index=False)
     return paths
 
 

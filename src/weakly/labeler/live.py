@@ -16,9 +16,10 @@ from ..adaptive.base import Recording
 from ..annotator import Annotator
 from ..cost import Cost
 from ..errors import AssumptionWarning, InvalidInput
-from ..events import Answers
+from ..events import Answers, Events
 from ..lengths import Lengths
 from .card import interval, percent
+from .learned import Learned
 from .session import Session
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ class Goal:
 class Live:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
 
-    A law of lengths that is left out is estimated where segments of many lengths are asked (``learns``); else answers,
-    seconds and costs are counted, and nothing is said of the events.
+    A method that learns (``learned``) says by itself what it believes. Else, without a law of lengths, answers, seconds
+    and costs are counted, and nothing is said of the events.
     """
 
     recordings: dict[str, Recording]
@@ -88,20 +89,20 @@ class Live:
     annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
     goals: tuple[Goal, ...] = ()
     cost: Cost | None = None
-    learns: bool = False
+    learned: Learned | None = None
     _last: tuple[int, Inference | None] = (-1, None)
     _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
     def __post_init__(self) -> None:
         words = {goal.word for goal in self.goals}
-        if self.lengths is None and not self.learns and words & {"wrong_time", "event_recall"}:
+        if self.lengths is None and self.learned is None and words & {"wrong_time", "event_recall"}:
             raise InvalidInput("a target of wrong_time or event_recall needs the law of event lengths: --event-length")
         if self.cost is None and "cost" in words:
             raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
 
     def inference(self, session: Session) -> Inference | None:
-        """What :func:`weakly.infer` makes of the answers; None while none of them is sure."""
+        """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
         mark = hash(tuple(given["answer"]))
         with self._lock:
@@ -109,16 +110,24 @@ class Live:
                 self._last = (mark, self._infer(given, self.annotator, draws=20))
             return self._last[1]
 
+    def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:
+        """The likely events with how sure they are, and P(an event is under way) over time; None without a law."""
+        if self.learned is not None:
+            with self._lock:
+                return self.learned.known(session)
+        found = self.inference(session)
+        return None if found is None else (found.events(), found.active)
+
     def _infer(self, given: pd.DataFrame, annotator: Annotator, *, draws: int) -> Inference | None:
         from ..inference import infer
 
-        if (self.lengths is None and not self.learns) or not given["present"].notna().any():
+        if self.lengths is None or not given["present"].notna().any():
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
                 Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=annotator,
-                event_rate=None if self.lengths is None else self.event_rate, draws=draws, rng=0,
+                event_rate=self.event_rate, draws=draws, rng=0,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
@@ -129,6 +138,9 @@ class Live:
         criterion alike beforehand; the rate of events is given, or the likeliest one under each criterion. Segments of
         one length hardly tell a high rate from a low criterion, and then the interval is wide.
         """
+        if self.learned is not None:  # it cannot tell one person from another
+            with self._lock:
+                return self.learned.hears(session) if len(session.people) == 1 else None
         if self.lengths is None:
             return None
         given = answers_of(session)
@@ -162,6 +174,9 @@ class Live:
         A recording without an answer counts with the share of event time and the rate that the others make likely. An
         event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
+        if self.learned is not None:
+            with self._lock:
+                return self.learned.labels(session)
         found = self.inference(session)
         if found is None:
             return None
@@ -180,6 +195,11 @@ class Live:
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
 
+    def answers_left(self, session: Session) -> float | None:
+        """How many answers may be left, where the method can tell."""
+        labels = None if self.learned is None else self.labels(session)
+        return None if labels is None else labels["answers_left"]
+
     def spent(self, session: Session) -> dict[str, Any]:
         """What the answers so far took: how many, seconds heard, minutes of work, and their price."""
         given = [(session.items.get(one.query), one.seconds) for one in session.all_answers()]
@@ -191,15 +211,17 @@ class Live:
             "price": None if cost is None or self.cost is None else self.cost.words(cost),
         }  # fmt: skip
 
-    def state(self, session: Session, annotator: str, card: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Everything: the criterion from the answers alone, the labels, what was spent, and each target."""
-        labels, spent, alone = self.labels(session), self.spent(session), self.criterion(session, annotator)
+    def state(self, session: Session, annotator: str | None, card: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Everything: a person's criterion from the answers alone, the labels, what was spent, and each target."""
+        labels, spent = self.labels(session), self.spent(session)
+        alone = None if annotator is None else self.criterion(session, annotator)
         measured = card or alone
         width = None if measured is None else measured["presence_criterion_high"] - measured["presence_criterion_low"]
         numbers = {**spent, **(labels or {}), "presence_criterion_width": width}
+        is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
         goals = [
             {"goal": str(goal), "now": numbers.get(goal.word), "is_budget": goal.is_budget,
-             "is_reached": goal.is_reached(numbers.get(goal.word))}
+             "is_reached": goal.is_reached(numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
             for goal in self.goals
         ]  # fmt: skip
         aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
@@ -240,32 +262,42 @@ def answers_of(session: Session) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[str]:
-    """What is measured so far, in words for the person at work."""
+def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str | None) -> Sequence[str]:
+    """What is measured so far, in words for the person at work, or (None) for the owner."""
     said = []
     if card is not None:
         said.append(
-            f"You notice an event once {_percent(card)} of it is heard, from {card['n_items']} segments whose events "
-            f"are known; guesses {percent(card['guess_rate'])}, lapses {percent(card['lapse_rate'])}."
+            f"You notice an event once {_percent(card)} of it is heard, {_law(card)}, from {card['n_items']} segments "
+            "whose events are known."
         )
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
-        hardly = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would."
-        wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
+        is_wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
+        if "spread" in alone:  # segments of all lengths
+            rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
+        elif is_wide:
+            rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
+        else:
+            rest = ", if the law of lengths is right and both slips are rare"
         said.append(
-            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard"
-            + (hardly if wide else ", if the law of lengths is right.")
+            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard{rest}."
         )
-    if card is None and alone is None:
+    elif card is None and annotator is not None:
         said.append(
             "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
             "(--event-length) would tell it."
         )
     if labels is not None:
         said.append(
-            f"Expected wrong time {labels['wrong_time']:.2f} s per recording; about {labels['n_events']:.1f} events, "
-            f"{labels['event_seconds']:.1f} s of them; {percent(labels['event_recall'])} of them found."
+            f"Expected wrong time of the inferred labels {labels['wrong_time']:.2f} s per recording; about "
+            f"{labels['n_events']:.1f} events, {labels['event_seconds']:.1f} s of them; "
+            f"{percent(labels['event_recall'])} of them found."
         )
+        if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
+            said.append(
+                f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
+                "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
+            )
     price = "" if spent["price"] is None else f", {spent['price']}"
     said.append(
         f"{spent['n_queries']} answers, {spent['listened']:.0f} s heard, {spent['minutes']:.1f} min of work{price}."
@@ -282,6 +314,12 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any]) -> Sequence[st
 def _percent(found: dict[str, Any]) -> str:
     middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
     return f"{percent(middle)} ({100 * low:.0f} to {percent(high)})"
+
+
+def _law(found: dict[str, Any]) -> str:
+    """How the criterion differs from event to event, and both slips."""
+    guess, lapse = (f"{percent(found[f'{name}_rate'])}" for name in ("guess", "lapse"))
+    return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
 def _mean(annotator: Annotator) -> float:

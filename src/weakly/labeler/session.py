@@ -164,6 +164,10 @@ class Session:
         """Whether enough people have answered."""
         return len(self._kept.given.get(query, ())) >= self.votes
 
+    def was_taken_back(self, query: str) -> bool:
+        """Whether an answer to it was taken back."""
+        return any(name in self._kept.undone for name in self._kept.by_query.get(query, ()))
+
     def bookmarks(self) -> list[dict[str, str]]:
         """The bookmarks with their notes: query, annotator, note."""
         with self._lock:
@@ -272,18 +276,24 @@ class Session:
                                detail=note[:MOST_NOTE], acted=_now())  # fmt: skip
                 self._refresh(connection)
 
-    def progress(self, annotator: str) -> dict[str, Any]:
-        """How far this person is: answered, left, minutes left at their own pace, seconds per query."""
+    def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
+        """How far this person is: answered, left, minutes left at their own pace, seconds per query.
+
+        ``ahead``: how many answers of all people a method that follows them expects to need yet.
+        """
         with self._lock:
             mine, still = self._kept.by_person.get(annotator, {}), self._open(annotator)
             left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
             seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
-            ahead = (pace or FIRST_GUESS) * left
+            if left and ahead is not None:
+                left = max(left, round(ahead * self.votes / len(self.annotators)))
+            seconds_left = (pace or FIRST_GUESS) * left
             if pace is None:
-                ahead += sum(item.offset - item.onset for item in still.own.values())
+                seconds_left += sum(item.offset - item.onset for item in still.own.values())
             return {
-                "answered": len(mine), "left": left, "minutes_left": ahead / 60, "seconds_per_query": pace,
+                "answered": len(mine), "left": left, "minutes_left": seconds_left / 60, "seconds_per_query": pace,
+                "is_expected": ahead is not None,
                 "can_undo": any(one.source == "label" for one in reversed(mine.values())),
                 "follows_answers": self.more is not None, "queries": len(self._kept.items),
             }  # fmt: skip
@@ -403,6 +413,7 @@ class Following:
     def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
         self.method, self.recordings = method, recordings
         self._wanted: dict[tuple[str, str], set[str]] = {}
+        self._marks: dict[tuple[str, str], bytes] = {}  # the answers that they follow from
 
     @property
     def wanted(self) -> set[str]:
@@ -424,13 +435,38 @@ class Following:
                 and session.is_settled(item.query)
             ]  # fmt: skip
             found = self._settled(session, asked)
-            method = self.method.among(self._others(session, label)) if self.method.learns else self.method
+            method = self.method
+            if method.learns:
+                mark, before = found.segments.tobytes() + found.present.tobytes(), self._marks.get((name, label))
+                self._marks[(name, label)] = mark
+                waits = self._waits(session, name, label, asked, is_new=before is None)
+                if waits is not None:
+                    self._wanted[(name, label)] = {waits}
+                if waits is not None or (mark == before and self._wanted[(name, label)] <= session.items.keys()):
+                    continue
+                method = method.among(self.campaign(session, label))
             mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
 
-    def _others(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+    def _waits(self, session: Session, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
+        """The query that a recording goes on waiting for: one taken back, or asked before a restart.
+
+        A method that learns might ask another one by now, because of what other recordings taught since.
+        """
+        last = max((item.number for item in asked), default=-1)
+        waiting = [
+            item.query for item in session.items.values()
+            if (item.recording, item.label) == (name, label) and not item.calibration and item.number > last
+            and not session.is_settled(item.query)
+        ]  # fmt: skip
+        back = [query for query in waiting if session.was_taken_back(query)]
+        if back:
+            return back[0]
+        return waiting[-1] if waiting and is_new else None
+
+    def campaign(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
         """What was answered of every recording."""
         by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
         for item in session.items.values():

@@ -51,7 +51,8 @@ class Measured:
     @property
     def sums(self) -> tuple[Floats, Floats]:
         """Over all units."""
-        return self.weight @ self.raw, self.weight @ self.base
+        raw, base = (np.einsum("u,uk->k", self.weight, each) for each in (self.raw, self.base))
+        return raw, base
 
 
 def _placed(design: Design, phase: float = 0.0) -> Placement:
@@ -149,7 +150,7 @@ class Recordings:
     @property
     def time(self) -> float:
         """Their seconds."""
-        return float(np.concatenate((self.full.lengths, self.silent.lengths)) @ self.weight)
+        return float((np.concatenate((self.full.lengths, self.silent.lengths)) * self.weight).sum())
 
     @property
     def longest(self) -> float:
@@ -290,7 +291,8 @@ def _as_leaves(
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
     each = np.concatenate([halved(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
     raw, base = exact.sums
-    line, errors = np.tensordot(few.weight, each, axes=1) * (base[B["n_recordings"]] / few.count), _errors(each, few)
+    line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
+    errors = _errors(each, few)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]

@@ -30,6 +30,7 @@ from .uncertainty import Spread, how_sure
 
 OBJECTIVES = ("wrong_time", "overlap", "recording")
 _DRAWN = 6_000  # events in drawn recordings
+_MOST_DRAWN = 10_000_000  # in one recording: more take too long and too much memory
 _LONG = 10.0  # seconds: of longer events nobody waits for a share
 
 
@@ -247,7 +248,13 @@ def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Re
     """Recordings with events placed anywhere; what overlaps is one event. A count that is not whole is Poisson's."""
     steady = float(count).is_integer() and not poisson
     some = 1.0 if steady else 1 - np.exp(-count)
-    n = int(np.clip(_DRAWN * some / count, 100, 8_000))
+    if count > _MOST_DRAWN:
+        raise InvalidInput(
+            f"n_events must be at most {_MOST_DRAWN:,} in one recording, got {count:.3g}; describe shorter recordings, "
+            "with total_hours for all of them"
+        )
+    least = np.clip(1e6 / count, 2, 100)  # of crowded recordings a few tell as much
+    n = int(np.clip(_DRAWN * some / count, least, 8_000))
     world = World(lengths, int(count) if steady else _SomeEvents(count), total, "uniform", 0.0)
     timelines, _ = world.draw(n, np.random.default_rng(0))
     described = (

@@ -173,7 +173,7 @@ class Task:
         lines, raw, base, errors = [], [], [], []
         for model in self.models.values():
             each, measured, error = model.halved(leaf, depth, self.criteria)
-            lines.append(np.tensordot(measured.weight, each, axes=1))
+            lines.append(np.einsum("u,u...->...", measured.weight, each))
             raw.append(measured.sums[0])
             base.append(measured.sums[1])
             errors.append(error)

@@ -176,7 +176,7 @@ def cells(
         step = max(1, _AT_ONCE // lengths.values.size)
         for start in range(0, flat.size, step):
             part = flat[start : start + step, None]
-            found[start : start + step] = function(lengths.values, part, who) @ lengths.weights
+            found[start : start + step] = np.einsum("qi,i->q", function(lengths.values, part, who), lengths.weights)
         return table
     longest = lengths.quantile(1 - 1e-9)
     for index, width in np.ndenumerate(widths):

@@ -161,7 +161,7 @@ def create_app(
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(body, media_type=kind, headers=headers)
 
-    refused: Any = {422: {"model": models.Problem}, 413: {"model": models.Problem}, 429: {"model": models.Problem}}
+    refused: Any = {status: {"model": models.Problem} for status in (400, 408, 413, 422, 429)}
     asked: Any = {**refused, 200: {"content": {"application/json": {"schema": {"type": "object"}}}}}
 
     @app.get("/api/symbols")

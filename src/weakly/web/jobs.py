@@ -4,7 +4,6 @@ takes too long or too much memory. Short questions never wait for long ones."""
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import json
 import multiprocessing
@@ -13,6 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +82,7 @@ class Process:
             context.set_forkserver_preload([f"{__package__}.{'warm' if warm else 'worker'}"])
         self.pipe, theirs = context.Pipe()
         self.keys: deque[str] = deque(maxlen=16)
-        self.is_slow = False
+        self.is_ready = self.is_slow = False
         from . import worker
 
         self.process = context.Process(target=worker.main, args=(theirs, limits, folder), daemon=True)
@@ -101,7 +101,7 @@ class Process:
         with contextlib.suppress(EOFError, OSError):
             self.pipe.send(None)
             while self.pipe.poll(max(0.0, until - time.monotonic())):
-                if self.pipe.recv()[0] != "progress":
+                if self.pipe.recv()[0] not in ("ready", "progress"):
                     return True
         return False
 
@@ -118,7 +118,7 @@ class Workers:
     def __init__(self, limits: Limits, *, warm: bool = False) -> None:
         self.limits, self._warm = limits, warm
         self.folder = tempfile.mkdtemp(prefix="weakly-")  # the files that were sent
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)  # at the end of the process at last
         self._threads: ThreadPoolExecutor | None = None
         self._waiting = 0
         self._idle: list[Process] = []
@@ -135,7 +135,6 @@ class Workers:
             each.kill()
         self._all.clear()
         self._idle.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, task: Any) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""
@@ -181,12 +180,17 @@ class Workers:
             while True:
                 if process.pipe.poll(0.02):
                     kind, value = process.pipe.recv()
+                    if kind == "ready":
+                        process.is_ready = True
+                        continue
                     if kind == "progress":
                         job.done, job.total = value
                         continue
                     keep = not process.is_slow
                     process.keys.append(task.key)
                     return self._answer(job, kind, value)
+                if not process.is_ready:  # it still loads, which is not the question's time
+                    job.began = time.monotonic()
                 job.check()
                 self._weigh(process)
                 spent = time.monotonic() - job.began

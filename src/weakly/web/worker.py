@@ -88,6 +88,7 @@ def main(pipe: Connection, limits: Limits, folder: str) -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
     state = answers.State(limits, Files(Path(folder)))
+    pipe.send(("ready", None))
     while True:
         try:
             task = pipe.recv()

@@ -174,6 +174,7 @@ async function show(said, done = "") {
   progress(said);
   $("finished").hidden = Boolean(item);
   $("labeling").hidden = !item;
+  $("help").hidden = !item;
   if (!item) return finish(said);
   Object.assign(now, { item, plays: 0, context: false, usedContext: false });
   $("context").setAttribute("aria-pressed", "false");
@@ -251,7 +252,8 @@ setInterval(() => playing() && document.hidden && follow(), 100); // a hidden pa
 function progress({ progress: at }) {
   const pace = at.seconds_per_query === null ? "" : `, ${at.seconds_per_query.toFixed(1)} s each`;
   const minutes = at.minutes_left < 1 ? "under a minute" : `about ${Math.round(at.minutes_left)} min`;
-  const left = at.left ? `${at.left}${at.follows_answers ? " or more" : ""} left, ${minutes}` : "none left";
+  const ahead = at.is_expected ? `about ${at.left} left, ${minutes}` : at.follows_answers ? `${at.left} or more left` : `${at.left} left, ${minutes}`;
+  const left = at.left ? ahead : "none left";
   $("progress").textContent = `${at.answered} answered${pace}; ${left}`;
   $("bar").max = Math.max(1, at.answered + at.left);
   $("bar").value = at.answered;
@@ -264,12 +266,14 @@ function progress({ progress: at }) {
 async function once(work) {
   if (now.busy) return;
   now.busy = true;
+  $("labeling").setAttribute("aria-busy", "true");
   try {
     await work();
   } catch (error) {
     complain(error);
   } finally {
     now.busy = false;
+    $("labeling").removeAttribute("aria-busy");
   }
 }
 
@@ -360,7 +364,9 @@ async function finish(said) {
   $("thanks").textContent = said.measuring ? "Measured. Thank you." : "Everything is answered. Thank you.";
   $("thanks").focus();
   document.title = "done · weakly label";
-  if (me.is_owner) await owner();
+  if (!me.is_owner) return;
+  await owner();
+  if (said.measuring) await write();
 }
 
 async function owner() {
@@ -371,18 +377,25 @@ async function owner() {
   $("agreement").textContent = `${team.settled} of ${team.queries} segments are answered. ${agree}`;
   $("team").replaceChildren(table(team.annotators, { caption: "Who answered what" }));
   if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks" }));
+  if (now.told !== team.answers && team.answers && !me.measuring) {
+    now.told = team.answers;
+    const { sentences } = await json("live");
+    $("quality").replaceChildren(...sentences.map((text) => el("p", { text })));
+  }
 }
 
-$("export").addEventListener("click", async () => {
+async function write() {
   $("export").disabled = true;
   try {
     const { folder, files } = await json("export", {});
-    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}`;
+    const plan = me.measuring && files.length === 1 ? `; weakly plan --annotator ${folder}/${files[0]} plans for you` : "";
+    $("written").textContent = `Wrote ${files.join(", ")} in ${folder}${plan}.`;
   } catch (error) {
     complain(error);
   }
   $("export").disabled = false;
-});
+}
+$("export").addEventListener("click", write);
 
 const buttons = {
   present: () => answer(1, "present"), absent: () => answer(0, "absent"), unsure: () => answer(null, "unsure"),
@@ -417,8 +430,10 @@ document.addEventListener("keydown", (event) => {
 let me = {};
 try {
   me = await json("me");
+  if (me.measuring) $("export").textContent = "Write the card";
   $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
   if (me.annotator === null) {
+    $("help").hidden = true;
     await owner();
     setInterval(() => owner().catch(complain), 5000);
   } else {
