@@ -20,6 +20,8 @@ from weakly.evaluation.assumptions import check_assumptions
 from weakly.evaluation.datasets import Dataset, evaluate_dataset
 
 pytest.importorskip("pyarrow")
+# Files may be of several annotators: reading them whole says so, and here they are parts of one table.
+pytestmark = pytest.mark.filterwarnings("ignore:.*with the same class in several files")
 HOW = {"segment_length": [1.0, 4.0], "presence_criterion": [0.3, 0.6]}
 
 

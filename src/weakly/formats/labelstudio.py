@@ -155,7 +155,8 @@ def read(source: Source) -> Rows:
     return _regions(source, found) if regions or not choices else answers(source)
 
 
-def _regions(source: Source, found: list[Any]) -> Rows:
+def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
+    """A row per region and label; ``timed`` with the annotation that it is of, and the seconds that this one took."""
     data: dict[str, Any] = {
         "recording": [],
         "onset": [],
@@ -165,6 +166,8 @@ def _regions(source: Source, found: list[Any]) -> Rows:
         "channel": [],
         "query": [],
     }
+    if timed:
+        data |= {"annotation": [], "seconds": []}
     places: list[int | str] = []
     rows = Rows(source, data, places)
     lengths: dict[str, float] = {}
@@ -194,10 +197,13 @@ def _regions(source: Source, found: list[Any]) -> Rows:
                 channel = value.get("channel")
                 data["channel"].append("" if channel is None else str(channel))
                 data["query"].append(str(task.get("id", "")))
+                if timed:
+                    data["annotation"].append(str(item.get("id", "")))
+                    data["seconds"].append(number(item.get("lead_time")))
                 places.append(place)
         if not used:
             rows.empty.append(name)
-    for column in ("onset", "offset"):
+    for column in ("onset", "offset", *(["seconds"] if timed else [])):
         data[column] = np.array(data[column], dtype=np.float64)
     source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
     rows.checked()
@@ -229,7 +235,7 @@ def answers(source: Source) -> Rows:
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
     elif opposites(offered.get(_REGIONS, ())):
-        return read(source)  # each region is an answer about itself
+        return _regions(source, found, timed=True)  # each region is an answer about itself
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
     columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
                "answered")  # fmt: skip
