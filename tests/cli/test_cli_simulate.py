@@ -133,7 +133,7 @@ def test_an_interruption_is_said_and_leaves_nothing_behind(tmp_path):
     code = (
         "import _thread, threading\nimport weakly\nfrom weakly.cli import main\n"
         # Compiling is over before the key is pressed: what happens inside it is not ours.
-        "weakly.simulate(1.0, n_events=2, recording_length=10, segment_length=1.0, n_recordings=2, presence_criterion=0.5)\n"
+        "weakly.simulate(1, n_events=2, recording_length=9, segment_length=1, n_recordings=2, presence_criterion=1)\n"
         "threading.Timer(1.5, _thread.interrupt_main).start()\n"
         f"main({[*asked, '--segment-length', '1', '--out', str(tmp_path / 'out')]!r})"
     )

@@ -236,7 +236,7 @@ def test_an_error_stands_where_the_answer_stood(page, tmp_path, pilot):
     assert page.shown(".results table")
     page.type("presence_criterion", "7")
     page.until(lambda: page.state == "problem")
-    assert "presence_criterion" in page.answer
+    assert "presence criterion must be in (0, 1], got 7" in page.answer
     assert not page.shown(".results")
     page.type("presence_criterion", "0.5")
     page.until(lambda: page.state == "answered" and page.shown(".results table"))

@@ -72,6 +72,8 @@ def test_the_description_covers_every_address():
         "upload",
         "queries",
         "report/plan",
+        "report/evaluate",
+        "report/simulate",
         "report/audit",
         "example",
     }
