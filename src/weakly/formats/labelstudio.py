@@ -156,7 +156,7 @@ def read(source: Source) -> Rows:
 
 
 def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
-    """A row per region and label; ``timed`` with the annotation that it is of, and the seconds that this one took."""
+    """A row per region and label; ``timed`` with the seconds that it took: an equal part of its annotation's."""
     data: dict[str, Any] = {
         "recording": [],
         "onset": [],
@@ -167,7 +167,7 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
         "query": [],
     }
     if timed:
-        data |= {"annotation": [], "seconds": []}
+        data["seconds"] = []
     places: list[int | str] = []
     rows = Rows(source, data, places)
     lengths: dict[str, float] = {}
@@ -197,10 +197,10 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
                 channel = value.get("channel")
                 data["channel"].append("" if channel is None else str(channel))
                 data["query"].append(str(task.get("id", "")))
-                if timed:
-                    data["annotation"].append(str(item.get("id", "")))
-                    data["seconds"].append(number(item.get("lead_time")))
                 places.append(place)
+        if timed:
+            took = number(item.get("lead_time"))
+            data["seconds"] += [took / max(used, 1) if np.isfinite(took) else np.nan] * used
         if not used:
             rows.empty.append(name)
     for column in ("onset", "offset", *(["seconds"] if timed else [])):
