@@ -108,17 +108,22 @@ def read(
     path : a file, a folder (all annotation files in it), a pattern such as ``tables/*.txt``, or a list of these.
     format : the name of the format, one of ``weakly.formats.FORMATS``; left out, it is found by looking into each file.
     label : only the events of this class; in files that name no class, the class they are of.
-    columns : which column is which, for example ``{"onset": "start", "length": "duration", "label": "Species"}``; the
-        recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``); ``rate`` is a column
-        or a number, where times are sample numbers; ``origin`` the start of the recording, where they are dates;
-        ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings that it lists.
-    recording_length : seconds for all recordings, or for each by name, or a file with columns filename and duration.
-    on_error : "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken rows out
-        and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and counts them;
-        "skip,clip" does both.
-    where, annotator, merge : as for :meth:`Events.select`: values of other columns, whose rows, classes to be joined.
     examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
-    progress : show a bar on a terminal when it takes long.
+    **options : the rest, by name:
+
+        - ``columns``: which column is which, for example ``{"onset": "start", "length": "duration", "label":
+          "Species"}``; the recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``);
+          ``rate`` is a column or a number, where times are sample numbers; ``origin`` the start of the recording, where
+          they are dates; ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings
+          that it lists.
+        - ``recording_length``: seconds for all recordings, or for each by name, or a file with columns filename and
+          duration.
+        - ``on_error``: "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken
+          rows out and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and
+          counts them; "skip,clip" does both.
+        - ``where``, ``annotator``, ``merge``: as for :meth:`Events.select`: values of other columns, whose rows,
+          classes to be joined.
+        - ``progress``: show a bar on a terminal when it takes long.
 
     Notes
     -----
