@@ -17,7 +17,9 @@ import pytest
 import weakly as wk
 from weakly.evaluation import datasets
 from weakly.evaluation.assumptions import check_assumptions
-from weakly.evaluation.datasets import Dataset, evaluate_dataset
+from weakly.evaluation.datasets import evaluate_dataset
+from weakly.formats import dataset
+from weakly.formats.dataset import Dataset
 
 pytest.importorskip("pyarrow")
 # Files may be of several annotators: reading them whole says so, and here they are parts of one table.
@@ -225,15 +227,15 @@ def test_s3(folder, monkeypatch):
             store.create_bucket(Bucket="season")
             for path in sorted(Path(folder).glob("*.parquet")):
                 store.put_object(Bucket="season", Key=f"detections/{path.name}", Body=path.read_bytes())
-            datasets._system.cache_clear()
+            dataset._system.cache_clear()
             fsspec.filesystem("s3").clear_instance_cache()
             found = evaluate_dataset("s3://season/detections", chunk_rows=50, **HOW)
             with pytest.raises(wk.InvalidInput, match="s3://season/other"):
                 evaluate_dataset("s3://season/other", **HOW)
         finally:
             bucket.stop()
-            datasets._system.cache_clear()
-            datasets._opened.cache_clear()
+            dataset._system.cache_clear()
+            dataset._opened.cache_clear()
     same(found, evaluate_dataset(folder, chunk_rows=50, **HOW), bits=True)
 
 

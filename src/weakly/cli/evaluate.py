@@ -220,7 +220,8 @@ def _in_chunks(
 
     from ..errors import AssumptionWarning
     from ..evaluation.assumptions import sentences
-    from ..evaluation.datasets import Dataset, evaluate_dataset
+    from ..evaluation.datasets import evaluate_dataset
+    from ..formats.dataset import Dataset
     from ..parallel import open_executor
     from ..results import printable
 

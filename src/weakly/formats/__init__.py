@@ -12,6 +12,7 @@ from . import (
     boris,
     dcase,
     documents,
+    kaleidoscope,
     labelstudio,
     plain,
     raven,
@@ -28,8 +29,8 @@ from .registry import FORMATS, Format, detect, register
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _family in (
     binary.READERS, boris.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, videos.READERS, documents.READERS,
-    audioset.READERS, answers.READERS, dcase.READERS, boris.READERS, plain.TOOLS, raven.READERS, tracks.READERS,
-    surveys.READERS, tiers.READERS, tracks.TRACKS, plain.TABLES,
+    audioset.READERS, answers.READERS, dcase.READERS, boris.READERS, kaleidoscope.READERS,
+    plain.TOOLS, raven.READERS, tracks.READERS, surveys.READERS, tiers.READERS, tracks.TRACKS, plain.TABLES,
 ):  # fmt: skip
     register(*_family, last=True)
 

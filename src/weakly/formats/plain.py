@@ -21,7 +21,7 @@ from .recordings import Roles, alone, overlooked
 from .registry import Format
 from .source import Source, quoted
 from .table import Rows, Table, lengths_agree
-from .times import MISSING, UNITS, date_in, dates, duration, ending, kind_of
+from .times import MISSING, UNITS, date_in, dates, ending, kind_of
 from .vocabulary import answers_of, is_vocabulary
 
 
@@ -424,54 +424,6 @@ def write_birdnet(events: Events, path: Path) -> list[str]:
     return losses(events, empty=False, extra=("confidence", "scientific_name"))
 
 
-def sniff_kaleidoscope(source: Source) -> bool:
-    """The names of Kaleidoscope's columns."""
-    return {"in file", "offset", "duration"} <= source.names and bool(
-        {"top1match", "auto id", "manual id"} & source.names
-    )
-
-
-def read_kaleidoscope(source: Source) -> Rows:
-    """The detections; what a person typed (MANUAL ID) goes before the match; rows without a species are empty."""
-    table = Table.read(source)
-    names = [name for name in (table.find("MANUAL ID"), table.find("TOP1MATCH", "AUTO ID")) if name]
-    label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
-    score = table.find("TOP1DIST", "TOP1MATCHDIST")
-    file, start, length = table.need("IN FILE"), table.need("OFFSET"), table.need("DURATION")
-    onset = table.numbers(start)
-    data: dict[str, Any] = {"recording": table.columns[file], "onset": onset,
-                            "offset": ending(onset, table.numbers(length)), "label": label}  # fmt: skip
-    if score:
-        data["confidence"] = table.numbers(score)
-    data.update(table.others(file, start, length, score, *names, "INDIR", "FOLDER"))
-    rows = Rows(source, data, table.lines)
-    none = np.array([not value for value in label], dtype=bool)
-    rows.empty = [name for name, out in zip(table.columns[file], none) if out]
-    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
-    if none.any():
-        source.note(f"{source.name}: {int(none.sum())} rows name no species and are read as nothing found")
-    rows.keep(~none)
-    told = (
-        f"recording = {file} ({len(set(table.columns[file]))}), label = {' or '.join(names)} ({len(set(label) - {''})})"
-    )
-    return rows.checked().say(f"{told}, time = {start} + {length} in seconds")
-
-
-def write_kaleidoscope(events: Events, path: Path) -> list[str]:
-    """Offsets, durations and matches."""
-    from .output import inexact
-
-    frame = events.to_frame()
-    none = [""] * len(frame)
-    lengths = exact(duration(frame["onset"], frame["offset"]))
-    columns = [none, none, texts_of(frame, "recording"), exact(frame["onset"]), lengths, texts_of(frame, "label")]
-    save(
-        path, delimited(columns, delimiter=",", names=("INDIR", "FOLDER", "IN FILE", "OFFSET", "DURATION", "TOP1MATCH"))
-    )
-    found = losses(events, empty=False) + inexact(frame["onset"], frame["offset"])
-    return [*found, "events with an empty label"] if "" in events.labels else found
-
-
 def _named(dialect: Dialect) -> Format:
     def sniffed(source: Source) -> bool:
         if dialect.name == "mne-csv":  # the names are anybody's; dates as onsets are MNE's
@@ -490,8 +442,6 @@ def _named(dialect: Dialect) -> Format:
 
 TOOLS = (
     *map(_named, DIALECTS),
-    Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)", sniff_kaleidoscope,
-           read_kaleidoscope, write_kaleidoscope),
     Format("bids", "BIDS events (onset, duration, trial_type; the file's name is the recording's)",
            lambda s: is_bids(s) and {"onset", "duration"} <= s.names, read),
 )  # fmt: skip
