@@ -6,6 +6,7 @@ import io
 import math
 import re
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -111,7 +112,8 @@ class _Column:
         return f"{said} ({low} to {high})" if "–" not in (low, high) else said
 
 
-_END = "</div><!-- figures -->"
+class _Figure(str):
+    """A part that stands beside the figures next to it."""
 
 
 class Report:
@@ -199,10 +201,7 @@ class Report:
         above = f"<h3>{escape(title)}</h3>" if title else ""
         size = " class=wide" if wide else f' style="--wide: {figure.get_figwidth():g}"'
         part = f"<figure{anchor}{size}>{above}{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
-        if self._parts[-1].endswith(_END):
-            self._parts[-1] = self._parts[-1].removesuffix(_END) + part + _END
-        else:
-            self._parts.append(f'<div class="figures">{part}{_END}')
+        self._parts.append(_Figure(part))
         return self
 
     def html(self) -> str:
@@ -211,7 +210,11 @@ class Report:
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(self.title)}</title><style>{_CSS}</style>"
         )
-        return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(self._parts)}</body></html>\n'
+        body = ""
+        for figures, parts in groupby(self._parts, key=lambda part: isinstance(part, _Figure)):
+            text = "".join(parts)
+            body += f'<div class="figures">{text}</div>' if figures else text
+        return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
     def write(self, path: str | Path) -> Path:
         """The path of the written file; its folder is made if need be."""

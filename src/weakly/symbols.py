@@ -194,7 +194,7 @@ def check(name: str, value: Any, *, called: str | None = None) -> Any:
     bad = symbol.excludes(array)
     if bad.any():
         first = float(array[bad].flat[0])
-        where = "" if array.ndim == 0 else f" at position {int(np.flatnonzero(bad.ravel())[0])}"
+        where = "" if array.size == 1 else f" at position {int(np.flatnonzero(bad.ravel())[0])}"
         raise InvalidInput(f"{called} must be {symbol.allowed}, got {first:g}{where}{_slip(symbol, first)}")
     return array[()]
 

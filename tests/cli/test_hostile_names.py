@@ -87,30 +87,13 @@ def test_json_keeps_names_and_gives_no_orders(files, capsys, monkeypatch):
     [
         ["infer", "c.csv", "--event-length", "9" * 20, "--presence-criterion", "0.5"],
         ["infer", "c.csv", "--event-length", "1", "--presence-criterion", "0.5", "--recording-length", "9" * 20],
-        [
-            "simulate",
-            "--event-length",
-            "1",
-            "--events",
-            "9" * 20,
-            "--recording-length",
-            "1e21",
-            "--presence-criterion",
-            "1",
-        ],
-        [
-            "plan",
-            "--event-length",
-            "1",
-            "--events",
-            "9" * 20,
-            "--recording-length",
-            "1e21",
-            "--presence-criterion",
-            "1",
-        ],
+        *(
+            [command, "--event-length", "1", "--events", "9" * 20, "--recording-length", "1e21",
+             "--presence-criterion", "1"]
+            for command in ("simulate", "plan")
+        ),
     ],
-)
+)  # fmt: skip
 def test_options_of_twenty_digits_are_refused(words, files, capsys, monkeypatch):
     monkeypatch.chdir(files)
     code, out, err = run(capsys, *words)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
 from weakly.inference import Renewal, expected_wrong_time, posterior
-from weakly.inference.posterior import Contradiction, Hearing
+from weakly.inference.hearing import Hearing
+from weakly.inference.posterior import Contradiction
 
 JITTER = (-0.25, 0.25)
 

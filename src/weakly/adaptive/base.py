@@ -8,6 +8,7 @@ annotator, a person in front of a tool, and a campaign that is resumed after a c
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -89,7 +90,7 @@ class Labels:
         return duration(self.segments[np.isnan(self.present)])
 
 
-class Method:
+class Method(ABC):
     """A way to choose segments: subclass it, and give the object to :func:`weakly.queries`.
 
     Only :meth:`next` must be written. ``name`` stands in the tables; ``follows_answers`` says whether what is asked
@@ -121,9 +122,9 @@ class Method:
     follows_answers: ClassVar[bool] = False
     learns: ClassVar[bool] = False  # from the answers about other recordings, through :meth:`among`
 
+    @abstractmethod
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments to ask now; none when the answers suffice."""
-        raise NotImplementedError
 
     def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Method:
         """The method within a campaign, whose other recordings and their answers may teach it something."""
@@ -167,9 +168,9 @@ class Method:
 class AtOnce(Method):
     """A method that knows all its segments from the start, and labels each with its own answer."""
 
+    @abstractmethod
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
-        raise NotImplementedError
 
     def next(self, recording: Recording, asked: Asked) -> Intervals:
         """The segments not asked yet."""

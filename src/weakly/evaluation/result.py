@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -53,15 +54,16 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
     return table[[*keys, *(name for name in words if name in table)]]
 
 
-class Rows:
+class Rows(ABC):
     """Results by name: every column of the table is an attribute, an array with one value per row or one number."""
 
+    @abstractmethod
     def to_frame(self) -> pd.DataFrame:
-        raise NotImplementedError
+        """One row per question."""
 
+    @abstractmethod
     def page(self) -> Report:
         """The report before it is written, for more to be put below."""
-        raise NotImplementedError
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that holds everything, pictures too; back comes its path."""

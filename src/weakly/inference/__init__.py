@@ -28,8 +28,9 @@ What others build on:
 """
 
 from .estimation import infer
+from .hearing import Hearing
 from .outlook import Outlook, outlook
-from .posterior import Contradiction, Hearing, Posterior, expected_wrong_time, posterior
+from .posterior import Contradiction, Posterior, expected_wrong_time, posterior
 from .renewal import Mixed, Renewal
 from .result import Inference
 

@@ -19,7 +19,8 @@ from ..lengths import Lengths
 from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
 from .estimate import Family, Fit, choose_step, fit, run_all
-from .posterior import Contradiction, Hearing, Prepared, prepare
+from .hearing import Hearing
+from .posterior import Contradiction, Prepared, prepare
 from .renewal import Array, Mixed, Renewal
 from .result import CRITERIA, Heard, Inference, Part
 

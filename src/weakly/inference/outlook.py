@@ -23,7 +23,7 @@ from ..lengths import Lengths
 from ..windows import window_starts
 from .estimate import choose_step
 from .estimation import heard_lengths, infer
-from .posterior import Hearing
+from .hearing import Hearing
 from .renewal import Array
 
 #: Steps of all recordings together, and recordings, that are worked out at most.

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..events import Timelines
+from ..inference.hearing import Hearing
 from ..inference.outlook import Asking, Outlook, halving, outlook, windows
-from ..inference.posterior import Hearing
 from ..lengths import Lengths
 from .model import Model, OneEvent, Recordings
 from .rows import Row

@@ -67,9 +67,9 @@ def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> di
     shown: list[dict[str, Any]] = []
 
     def show(name: str, segments: Intervals, present: Any) -> None:
-        if len(segments) <= _MOST and name not in {each["name"] for each in shown}:
-            flags = np.asarray(present, dtype=bool).tolist()
-            shown.append({"name": name, "segments": segments.tolist(), "present": flags, "n_queries": len(segments)})
+        spans, flags = segments.tolist(), np.asarray(present, dtype=bool).tolist()
+        if len(spans) <= _MOST and (spans, flags) not in [(each["segments"], each["present"]) for each in shown]:
+            shown.append({"name": name, "segments": spans, "present": flags, "n_queries": len(spans)})
 
     truth = oracle_segments(events, recording_length=length)
     show("oracle", truth, labels(truth, events, PresenceRule.fraction(1.0)))

@@ -242,7 +242,10 @@ async function play() {
 function follow() {
   const [low, high] = now.item?.kind === "video" ? now.span : [0, player().duration || 1];
   const at = player().currentTime;
-  if (now.item?.kind === "video" && playing() && at >= high - 0.02) player().pause(); // the film goes on, the segment does not
+  if (now.item?.kind === "video" && playing() && at >= high - 0.02) {
+    player().pause(); // the film goes on, the segment does not
+    if (at > high) player().currentTime = high; // a busy machine stops late: what stands still is the segment's end
+  }
   $("head").hidden = !playing();
   $("head").style.left = `${(100 * (at - low)) / (high - low)}%`;
   if (playing()) requestAnimationFrame(follow);
