@@ -76,7 +76,9 @@ def desk(browser, tmp_path):
     assert [
         url
         for url in asked
-        if not url.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:"))
+        if not url.startswith(
+            ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:", "chrome-untrusted:")
+        )
     ] == []
     browser.get("about:blank")
 

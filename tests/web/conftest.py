@@ -40,7 +40,11 @@ def page(browser, address):
     events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
     asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
     assert asked
-    assert [url for url in asked if not url.startswith((address, "data:", "blob:", "about:", "chrome:"))] == []
+    assert [
+        url
+        for url in asked
+        if not url.startswith((address, "data:", "blob:", "about:", "chrome:", "chrome-untrusted:"))
+    ] == []
 
 
 class Page:

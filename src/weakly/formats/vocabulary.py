@@ -91,7 +91,7 @@ def opposites(labels: Iterable[str]) -> dict[str, tuple[str, float]]:
     ({'crack': ('crack', 1.0), 'no_crack': ('crack', 0.0)}, {})
     """
     found = {}
-    for label in set(labels):
+    for label in dict.fromkeys(labels):  # in their order
         match = _NO.match(label.strip())
         found[label] = (next(filter(None, match.groups())), 0.0) if match else (label.strip(), 1.0)
     said: dict[str, set[float]] = {}
