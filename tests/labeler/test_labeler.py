@@ -812,12 +812,13 @@ class TestExport:
 
 
 #: Has everything imported and waits for arguments; each line becomes a process of its own that runs the command.
-MOTHER = """import json, os, signal, sys
+MOTHER = """import json, os, signal, sys, warnings
 import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto, weakly.cli.label, weakly.labeler.campaign
 from weakly.cli import main
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
-    child = os.fork()
+    with warnings.catch_warnings(action="ignore"):  # libraries hold threads of their own
+        child = os.fork()
     if child == 0:
         main(json.loads(line))
     print(child, flush=True)
@@ -830,7 +831,7 @@ class Server:
     def __init__(self, arguments, port=0):
         self.arguments, self.port, self.child = arguments, port, None
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self.mother = subprocess.Popen([sys.executable, "-W", "ignore", "-c", MOTHER], text=True, **pipes)
+        self.mother = subprocess.Popen([sys.executable, "-c", MOTHER], text=True, **pipes)
 
     def start(self):
         command = ["label", *self.arguments, "--port", str(self.port), "--no-open"]
