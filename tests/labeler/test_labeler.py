@@ -867,7 +867,7 @@ def killed(arguments, recordings, tmp_path, kills):
     sent, done = [], threading.Event()
 
     def work():
-        client = Client(address, timeout=5)
+        client = Client(address, timeout=30)
         rng = random.Random(3)
         while not done.is_set():
             try:

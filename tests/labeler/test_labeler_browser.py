@@ -95,7 +95,7 @@ class Desk:
         self.browser.get(address)
         return self.browser.current_window_handle
 
-    def until(self, condition, seconds=30):
+    def until(self, condition, seconds=120):
         try:
             return WebDriverWait(self.browser, seconds, 0.02).until(lambda _: condition())
         except Exception as error:
@@ -355,7 +355,7 @@ FILM = """const done = arguments[0], canvas = document.createElement('canvas'), 
 
 def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
     """The film is recorded by the browser itself, so it has no index and does not say how long it is."""
-    desk.browser.set_script_timeout(30)
+    desk.browser.set_script_timeout(120)
     (tmp_path / "films").mkdir()
     (tmp_path / "films" / "nest.webm").write_bytes(base64.b64decode(desk.browser.execute_async_script(FILM)))
     (line,) = label(str(tmp_path / "films"), "--label", "chick", "--segment-length", "0.8", "--in-order")

@@ -54,7 +54,7 @@ class Page:
         self.browser = browser
         self.until(lambda: self.answer not in ("", "…"))
 
-    def until(self, condition, seconds=60):
+    def until(self, condition, seconds=180):
         replaced = (StaleElementReferenceException, NoSuchElementException)
         return WebDriverWait(self.browser, seconds, 0.05, replaced).until(lambda _: condition())
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-PATIENCE = 30.0  # seconds after which a test gives up
+PATIENCE = 120.0  # seconds after which a test gives up
 MEMORY = 2 * 2**30
 HEAVY = {"n_events": 1e6, "event_length": "triang:0.5", "presence_criterion": 0.0001, "per_second": 1e-300}
 CHEAP = {"event_length": "1", "presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
