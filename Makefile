@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 EVERYTHING := $(VENV)/.everything
+# pip tries versions one by one where the lowest ones are asked for; uv knows at once.
+LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/lowest.txt
 
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
@@ -19,8 +21,8 @@ $(INSTALLED): pyproject.toml $(BIN)/pip
 	touch $@
 
 $(EVERYTHING): pyproject.toml $(BIN)/pip
-	$(if $(LOWEST),$(BIN)/python .ci/lowest.py > $(VENV)/lowest.txt)
-	$(BIN)/pip install --quiet $(if $(LOWEST),--constraint $(VENV)/lowest.txt) --editable '.[all]' \
+	$(if $(LOWEST),$(BIN)/pip install --quiet uv && $(BIN)/python .ci/lowest.py > $(VENV)/lowest.txt)
+	$(if $(LOWEST),$(LOWER),$(BIN)/pip install --quiet) --editable '.[all]' \
 	  --group test --group lint --group docs
 	touch $@ $(INSTALLED)
 
