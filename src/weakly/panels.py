@@ -111,7 +111,8 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
 @kernel
 def found_each(own: Any, best: Any, count: Any, chances: Any) -> Any:
     """:func:`found` for each row, where one present label is enough."""
-    out, one = np.empty(own.shape[0]), np.ones(own.shape[1], np.int64)
+    out, one = np.empty(own.shape[0]), np.empty(own.shape[1], np.int64)
+    one[:] = 1
     for e in range(own.shape[0]):
         out[e] = found(own[e], best[e], count[e], chances, one)
     return out
@@ -253,7 +254,8 @@ def found_at_random(
     """
     out = np.zeros(events.shape[0])
     here, left, right = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    own, best, one = np.zeros(3), np.zeros(3), np.ones(3, np.int64)
+    own, best, one = np.zeros(3), np.zeros(3), np.empty(3, np.int64)
+    one[:] = 1
     for e in range(events.shape[0]):
         a, b, r = events[e, 0], events[e, 1], owner[e]
         low, high = first[r], first[r + 1]

@@ -136,6 +136,7 @@ def _matching(ours: NDArray[np.float64], theirs: NDArray[np.float64], collar: fl
     row, column = row[good], column[good]
     if len(np.unique(row)) == len(row) == len(np.unique(column)):  # nobody competes
         return len(row)
+    row, column = row.astype(np.int32), column.astype(np.int32)  # what the matching of older scipy takes
     graph = csr_array((np.ones(len(row)), (row, column)), shape=(len(ours), len(theirs)))
     return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
 

@@ -204,7 +204,8 @@ def _found_by_law(
     fractions of all windows."""
     k, hop, (cells, first, last) = grid[0], grid[1], asked
     n = max(0, high - low + 1)
-    own, most, count, least = np.empty(n), np.empty(n), np.ones(n), np.zeros(n, np.int64)
+    own, most, count, least = np.empty(n), np.empty(n), np.empty(n), np.zeros(n, np.int64)
+    count[:] = 1.0
     for j in range(n):
         left = start + (low + j) * hop
         own[j] = panels.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import trapezoid
 
 from .. import plot
 from ..annotator import PresenceRule, segment_accuracy
@@ -129,7 +130,7 @@ def proof_idea() -> Picture:
             bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
         bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
         bottom.set(ylim=(0, 1.08), xlabel="end time $t$ of the event (s)", ylabel="accuracy $F(e_t, q_2, \\gamma)$")
-    area = float(np.trapezoid(accuracy[overlap], t[overlap]))
+    area = float(trapezoid(accuracy[overlap], t[overlap]))
     return picture("proof_idea", figure, values={"area": area}, criterion=criterion)
 
 

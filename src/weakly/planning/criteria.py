@@ -20,7 +20,7 @@ _WIDTHS = np.geomspace(0.01, 1000.0, 51)
 _NODES = 16  # criteria that stand for a law where answers to nested segments must share one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Criteria:
     """Observers and what each weighs: expected times are linear in the answers, so a plan averages over them."""
 

@@ -10,7 +10,7 @@ taken out is put back with its weight.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,13 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: floa
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
+@lru_cache(maxsize=512)
+def _silent(lengths: tuple[float, ...], design: Design, criteria: Criteria, phase: float) -> tuple[Floats, Floats]:
+    """The measures of recordings without events, which the classes of a plan have in common."""
+    none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.array(lengths))
+    return _mixed(none, design, criteria, phase)
+
+
 def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
     hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
@@ -72,8 +79,7 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
         worth = np.zeros(len(BASE))
         worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
         return np.zeros(len(RAW)), worth
-    quiet = Timelines(np.empty((0, 2)), np.zeros(3, dtype=np.int64), hop * np.array([few, few + 1.0]))
-    raw, base = _mixed(quiet, design, criteria)
+    raw, base = _silent((hop * few, hop * (few + 1.0)), design, criteria, 0.0)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
     more[1][B["time"]] = hop
     return more
@@ -170,7 +176,7 @@ class Recordings:
         elif len(self.full):
             parts.append(_mixed(self.full, design, criteria, phase))
         if len(self.silent):
-            parts.append(_mixed(self.silent, design, criteria, phase))
+            parts.append(_silent(tuple(self.silent.lengths.tolist()), design, criteria, phase))
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
@@ -251,12 +257,10 @@ class OneEvent:
         if removed.any():
             raw_hop, base_hop = _hop_worth(design, criteria)
             raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
-        gather = np.zeros((len(d), raw.shape[1] + base.shape[1]))
-        np.add.at(gather, each, weight[:, None] * np.column_stack((np.nan_to_num(raw), base)))
-        raw, base = gather[:, : raw.shape[1]], gather[:, raw.shape[1] :]
+        first = np.searchsorted(each, np.arange(len(d)))  # every length has starts, in its order
+        raw, base = (np.add.reduceat(weight[:, None] * one, first) for one in (np.nan_to_num(raw, copy=False), base))
         if self.share < 1:
-            silent = Timelines(np.empty((0, 2)), np.zeros(2, dtype=np.int64), np.array([self.longest]))
-            none = _mixed(silent, design, criteria)
+            none = _silent((self.longest,), design, criteria, 0.0)
             raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
@@ -292,6 +296,13 @@ def _as_leaves(
     each = np.concatenate([halved(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
     raw, base = exact.sums
     line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
+    if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
+        weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
+        for name, ground, drawn in (
+            ("tp", "event_time", weight @ np.diff(few.full.bounds).ravel()),
+            ("n_found", "n_events", weight.sum()),
+        ):
+            line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
     errors = _errors(each, few)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):

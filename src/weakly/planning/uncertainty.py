@@ -20,6 +20,7 @@ from .task import Task, in_recordings, wrong_seconds
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
 _MOVED = 200_000  # events times phases
+_CLASS = 500  # events take as long as the fixed cost of a class
 _WAYS = 48  # ways that are compared on every resample
 _AROUND = 6.0  # times the best length, and shorter
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
@@ -51,7 +52,7 @@ class Spread:
         """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
         if self.unit == "event":
             return self.parts
-        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), 1.0), 1, 8))
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), _CLASS * len(task.models)), 1, 8))
         made = []
         for k, row in enumerate(self.ways):
             way = row.design.same_labels
