@@ -18,7 +18,7 @@ FORMAT = typer.Option(None, "--format", help="Format of the files; left out, it 
 COLUMNS = typer.Option(
     None,
     "--columns",
-    help="Which column is which: onset=start, offset=end (or length=dur), recording=subject+session, label=species, "
+    help="Which column is which: onset=start, offset=end (or length=dur), recording=site+night, label=species, "
     "joined by commas; annotator=@file where each file is an annotator's.",
 )
 LABEL = typer.Option(None, "--label", help="Only this class; or the class of files that name none.")
