@@ -325,7 +325,8 @@ class Task:
         for per_cell in PER_CELL:
             hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
             hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / cells)]
-            most = _HOPS // 3 if self.criteria.smooth else _HOPS  # laws of criteria take long
+            slow = self.criteria.smooth or self.n_classes > 10 * _FEW_CLASSES  # laws of criteria, and many classes
+            most = _HOPS // 3 if slow else _HOPS
             if hops.size > most:
                 hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
             made += [
@@ -377,7 +378,7 @@ class Task:
     @cached_property
     def few(self) -> Task:
         """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
-        events = float(self._ground[B["n_events"]])
+        events = float(self._ground[B["n_events"]]) * (4 if self.criteria.smooth else 1)  # laws take long
         few = {label: model.draft(events) for label, model in self.models.items()}
         return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
 
