@@ -119,6 +119,9 @@ def sound(made, kw):
     if made.objective == "wrong_time" and made.reachable:
         better = [each.name for each in pool if each.method != "nothing" and each.dominates(row)]
         assert not better, (row.name, better)
+    if made.uncertainty:  # the band is of the way that is recommended
+        low, high = made.uncertainty["wrong_time_ci"]
+        assert low - 1e-9 <= row.wrong_time <= high + 1e-9, (row.name, low, high)
     first = made.answer.split(". ")[0]
     if row.asks and made.objective == "wrong_time" and row.wrong_time >= made.task.event_time * (1 - 1e-9):
         assert "no better than none" in made.answer or "Not reachable" in first or "No way" in first, made.answer

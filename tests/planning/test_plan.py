@@ -458,6 +458,19 @@ class TestUncertainty:
         made = how_sure(paper.task, Spread(parts, tuple(ways), "event"), ways[0], n_events=4)
         assert made["wrong_time"] == pytest.approx((3 + 3 + 3 + 8) / 4, abs=1e-12)
 
+    def test_the_band_is_of_the_way_that_is_recommended(self, paper):
+        """What looks best but was refused (too much to hear, say) must not lend its wrong time."""
+        from weakly.planning.uncertainty import how_sure
+
+        ways = [
+            Row(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
+            for n, width in (("refused", 1.0), ("recommended", 2.0), ("worse", 3.0))
+        ]
+        parts = np.ones((4, 3, 5))
+        parts[:, :, 0] = [1, 3, 5]
+        made = how_sure(paper.task, Spread(parts, tuple(ways), "event"), ways[1], n_events=4)
+        assert made["wrong_time"] == pytest.approx(3, abs=1e-12)
+
     def test_more_recordings_narrow_the_bands(self, pilot):
         widths = []
         for n in (8, 30):

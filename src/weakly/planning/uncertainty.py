@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .decision import EQUAL, FOUND
 from .model import B, Floats, OneEvent, R, Recordings
@@ -128,6 +129,20 @@ def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
 
 
+def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[np.int64]:
+    """The ways without those that would be chosen before the picked one but were not: they were refused for what is
+    not known here (too much to hear, a budget, a target), as they would be by any other pilot."""
+    kept = np.arange(len(cost))
+    while True:
+        total = parts[:, kept].sum(axis=0)[None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.nan_to_num(total[..., _FOUND] / total[..., _EVENTS])
+        first = int(_choose(total[..., _WRONG] / len(parts), found, cost[kept], gap[np.ix_(kept, kept)])[0])
+        if kept[first] == own:
+            return kept
+        kept = np.delete(kept, first)
+
+
 def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
     if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
@@ -136,10 +151,12 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
         return None
     spread, own = known.including(task, picked)
     ways = spread.ways
-    parts, there = spread.parts, spread.moved(task)
-    n = len(parts)
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
-    cost = np.array([row.cost for row in ways])
+    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap)
+    spread = Spread(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
+    ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
+    parts, there = spread.parts, spread.moved(task)
+    n, cost = len(parts), np.array([row.cost for row in ways])
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.nan_to_num(others[..., _FOUND] / others[..., _EVENTS])
