@@ -277,9 +277,9 @@ def _score(
         if rule is not None and near.any():
             near[near] = rule.is_present(event=event, segment=pieces[near])
         found += 1 - float(np.prod(1 - chance[near]))
-    tp, elsewhere = float(p @ c), float(chance[~meets] @ width[~meets])
+    tp, elsewhere = float((p * c).sum()), float((chance * width)[~meets].sum())  # no BLAS: its sums vary
     mean = float(fit.mean()) if len(fit) else 0.0
-    raw = [tp, float(p @ w) - tp, elsewhere, float(chance.sum()), found, mean, float(fit.sum())]
+    raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, float(fit.sum())]
     base = [
         1.0,
         length,

@@ -299,7 +299,7 @@ def _as_leaves(
     if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
         weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
         for name, ground, drawn in (
-            ("tp", "event_time", weight @ np.diff(few.full.bounds).ravel()),
+            ("tp", "event_time", np.sum(weight * np.diff(few.full.bounds).ravel())),
             ("n_found", "n_events", weight.sum()),
         ):
             line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
