@@ -208,7 +208,7 @@ def test_bombs_are_refused(server, name, made):
         server.is_well()
     ((status, words),) = found
     assert status == 422, words
-    assert re.search("memory|rows|text|larger", words), words
+    assert re.search("memory|rows|text|larger|seconds", words), words
     server.is_well()
 
 
