@@ -65,7 +65,7 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: floa
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=8)  # the classes are asked one after the other; long lists of recordings are large
 def _silent(lengths: tuple[float, ...], design: Design, criteria: Criteria, phase: float) -> tuple[Floats, Floats]:
     """The measures of recordings without events, which the classes of a plan have in common."""
     none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.array(lengths))

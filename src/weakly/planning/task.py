@@ -34,6 +34,7 @@ _TOUCHED = 5e6  # leaves that events may meet
 _CELLS = 2e6  # hops that events may last, all together: finer windows would take long
 #: Events per recording, classes and shares of wrong answers up to which noisy searches are simulated.
 _CROWD, _FEW_CLASSES, _NOISE = 8, 3, 0.1
+_MANY_CLASSES = 30  # with more of them fewer windows are looked at
 _HOPS = 12  # hops of windows that are looked at
 
 
@@ -325,7 +326,7 @@ class Task:
         for per_cell in PER_CELL:
             hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
             hops = hops[(hops * per_cell <= self.model.longest) & (hops >= self._ground[B["event_time"]] / cells)]
-            slow = self.criteria.smooth or self.n_classes > 10 * _FEW_CLASSES  # laws of criteria, and many classes
+            slow = self.criteria.smooth or self.n_classes > _MANY_CLASSES  # laws of criteria, and many classes
             most = _HOPS // 3 if slow else _HOPS
             if hops.size > most:
                 hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]

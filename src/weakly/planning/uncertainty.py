@@ -118,8 +118,12 @@ def _order(row: Row) -> tuple[bool, float]:
     return row.event_recall < FOUND - 1e-9, row.wrong_time
 
 
-def _choose(wrong: Floats, found: Floats, cost: Floats, noise: Floats) -> Any:
-    """The choice of the house on every resample (rows): find 90 %, least wrong time, cheapest of what is as good."""
+def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
+    """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
+    what is as good."""
+    wrong = sums[..., _WRONG] / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
     usable = found >= FOUND - 1e-9
     usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
@@ -135,9 +139,7 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
     kept = np.arange(len(cost))
     while True:
         total = parts[:, kept].sum(axis=0)[None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.nan_to_num(total[..., _FOUND] / total[..., _EVENTS])
-        first = int(_choose(total[..., _WRONG] / len(parts), found, cost[kept], gap[np.ix_(kept, kept)])[0])
+        first = int(_choose(total, len(parts), cost[kept], gap[np.ix_(kept, kept)])[0])
         if kept[first] == own:
             return kept
         kept = np.delete(kept, first)
@@ -158,9 +160,7 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
     parts, there = spread.parts, spread.moved(task)
     n, cost = len(parts), np.array([row.cost for row in ways])
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(others[..., _FOUND] / others[..., _EVENTS])
-    chosen = _choose(others[..., _WRONG] / max(n - 1, 1), found, cost, gap)
+    chosen = _choose(others, max(n - 1, 1), cost, gap)
     held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
     made: dict[str, Any] = {
         "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
