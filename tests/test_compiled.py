@@ -27,7 +27,8 @@ PLAIN = {
 }
 
 
-MARKS = {"kernel", "njit", "jit", "vectorize", "guvectorize", "overload", "cfunc", "stencil"}
+MARKS = {"kernel", "leaf", "njit", "jit", "vectorize", "guvectorize", "overload", "cfunc", "stencil"}
+MAKES = {"empty", "empty_like", "zeros", "zeros_like", "ones", "full", "copy", "reshape"}
 CALLS = {"sorted", "prange", "map", "filter", "sort", "argsort", "searchsorted", "sum", "mean", "any", "all"}
 
 
@@ -59,7 +60,38 @@ def test_no_kernel_calls_what_numba_builds_as_a_closure():
     assert len(found) > 20, "the walk no longer finds the kernels"
     wrong = [f"{file} {node.name}: {why}" for file, node, _ in found for why in refused(node)]
     assert not wrong, "sort before the kernel, or with weakly.compiled.sort_together: " + "; ".join(wrong)
-    assert not [file for file, _, marks in found if "kernel" not in marks], "every compiled function is a weakly kernel"
+    alien = [file for file, _, marks in found if not marks & {"kernel", "leaf"}]
+    assert not alien, "every compiled function is a weakly kernel"
+
+
+LEAVES = """
+import gc, json
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from weakly.adaptive import Asked, Information, Recording
+from weakly.audio import Features
+heard = Features(0.1 * np.arange(200.0), np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32))
+Information().next(Recording("a", 20.0, features=heard), Asked(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
+print(json.dumps([
+    (one.py_func.__name__, str(found.signature.return_type))
+    for one in gc.get_objects() if isinstance(one, Dispatcher) and one.targetoptions.get("_nrt") is False
+    for found in one.overloads.values()
+]))
+"""
+
+
+def test_no_leaf_makes_or_returns_an_array(tmp_path):
+    """Nobody counts its references, so nobody would free it; or somebody twice."""
+    leaves = {node.name: node for _, node, marks in kernels() if "leaf" in marks}
+    for name, node in leaves.items():
+        called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+        assert not {getattr(part, "attr", "") for part in called} & MAKES, name
+        assert not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(node)), name
+    run = subprocess.run([sys.executable, "-c", LEAVES], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+                         capture_output=True, text=True, timeout=300, check=True)  # fmt: skip
+    back = json.loads(run.stdout)
+    assert {name for name, _ in back} == set(leaves), "each is compiled, and looked at"
+    assert not [(name, kind) for name, kind in back if "array" in kind or "list" in kind]
 
 
 def test_the_walk_sees_what_it_must_refuse():

@@ -99,15 +99,21 @@ def _kept() -> Any:
     return Kept
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], **options: Any) -> Any:
     """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
     import numba
 
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)  # no check before every division
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)  # no check before every division
     # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
     with suppress(RuntimeError, OSError, ImportError, AttributeError):
         compiled._cache = _kept()(function)
     return compiled
+
+
+def leaf(function: Callable[..., Any]) -> Any:
+    """A kernel that does not count references to arrays, which costs more than its own work where it is small and
+    called often. It may change arrays that it is given, but neither make nor return any: nobody would free them."""
+    return kernel(function, _nrt=False)
 
 
 @kernel

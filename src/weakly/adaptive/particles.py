@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import kernel
+from ..compiled import kernel, leaf
 
 #: The unknown numbers of a particle, each on a scale without bounds (logit, logit of twice the rate, logarithm).
 NAMES = (
@@ -57,33 +57,36 @@ class Signal(NamedTuple):
     level_mean: Any
 
 
-@kernel
+@leaf
 def _logistic(x: float) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
-@kernel
+@leaf
 def _prior(x: Any, prior: Prior) -> Any:
-    total, top = np.zeros(2), -np.inf
-    for c in range(2):
-        value = prior.log_weight[c]
-        for i in range(len(x)):
-            u = x[i] - prior.mean[c, i]
-            for j in range(i):
-                value -= u * prior.precision[c, i, j] * (x[j] - prior.mean[c, j])
-            value -= 0.5 * u * u * prior.precision[c, i, i]
-        total[c] = value
-        top = max(top, value)
-    return top + np.log(np.exp(total[0] - top) + np.exp(total[1] - top))
+    a, b = _normal(x, prior, 0), _normal(x, prior, 1)
+    return max(a, b) + np.log1p(np.exp(-abs(a - b)))
 
 
-@kernel
+@leaf
+def _normal(x: Any, prior: Prior, c: int) -> Any:
+    value = prior.log_weight[c]
+    for i in range(len(x)):
+        u, other = x[i] - prior.mean[c, i], 0.0
+        for j in range(i):
+            other += prior.precision[c, i, j] * (x[j] - prior.mean[c, j])
+        value -= u * (other + 0.5 * u * prior.precision[c, i, i])
+    return value
+
+
+@leaf
 def _length(d: float, mu: float, sigma: float) -> Any:
-    z = (np.log(d) - mu) / sigma
-    return -0.5 * z * z - np.log(d * sigma) - _HALF_LOG_TAU
+    log = np.log(d)
+    z = (log - mu) / sigma
+    return -0.5 * z * z - log - np.log(sigma) - _HALF_LOG_TAU
 
 
-@kernel
+@leaf
 def _at(weight: float, signal: Signal, means: Any) -> Any:
     place = weight / signal.weights[-1] * (len(signal.weights) - 1)
     k = min(len(signal.weights) - 2, int(place))
@@ -91,7 +94,7 @@ def _at(weight: float, signal: Signal, means: Any) -> Any:
     return (1 - part) * means[k] + part * means[k + 1]
 
 
-@kernel
+@leaf
 def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
     """What the signal makes of one event."""
     if len(signal.edge) == 0:
@@ -109,19 +112,20 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
     return found
 
 
-@kernel
-def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, span: float) -> Any:
-    """The logarithm of the weight of a timeline before any answer."""
+@leaf
+def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, left: float, right: float) -> Any:
+    """The logarithm of the weight of a timeline before any answer, as far as it depends on what meets left to right."""
     rate, mu, sigma = np.exp(x[4]), x[5], np.exp(x[6])
-    total, busy = many * x[4], 0.0
+    total = rate * (left - right)
     for k in range(many):
+        if ends[k] < left or starts[k] > right:
+            continue
         d = ends[k] - starts[k]
-        busy += d
-        total += _length(d, mu, sigma) + _says(starts[k], ends[k], x, signal)
-    return total - rate * (span - busy)
+        total += x[4] + rate * d + _length(d, mu, sigma) + _says(starts[k], ends[k], x, signal)
+    return total
 
 
-@kernel
+@leaf
 def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
     """The largest share of one event in a segment."""
     most = 0.0
@@ -135,9 +139,10 @@ def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
     return most
 
 
-@kernel
-def _chance(h: float, gamma: float, spread: float, guess: float, lapse: float) -> Any:
+@leaf
+def _chance(h: float, heard: Any) -> Any:
     """P(present) of a segment that holds this share of an event."""
+    gamma, spread, guess, lapse, low, high = heard
     if h <= 0:
         return guess
     if h >= 1 - 1e-9:
@@ -145,18 +150,20 @@ def _chance(h: float, gamma: float, spread: float, guess: float, lapse: float) -
     z = (h - gamma) / spread
     if z > 12:
         return 1 - lapse
-    low, high = _logistic(-gamma / spread), _logistic((1 - gamma) / spread)
     return guess + (1 - guess - lapse) * max(0.0, (_logistic(z) - low) / (high - low))
 
 
-@kernel
+@leaf
 def _heard(x: Any) -> Any:
-    return _logistic(x[0]), np.exp(x[1]), 0.5 * _logistic(x[2]), 0.5 * _logistic(x[3])
+    """How somebody answers: criterion, spread, guesses, lapses, and the logistic function where h is 0 and 1."""
+    gamma, spread = _logistic(x[0]), np.exp(x[1])
+    ends = _logistic(-gamma / spread), _logistic((1 - gamma) / spread)
+    return gamma, spread, 0.5 * _logistic(x[2]), 0.5 * _logistic(x[3]), ends[0], ends[1]
 
 
-@kernel
+@leaf
 def _answer(h: float, present: float, heard: Any) -> Any:
-    p = _chance(h, heard[0], heard[1], heard[2], heard[3])
+    p = _chance(h, heard)
     return np.log(max(1e-300, p if present > 0.5 else 1 - p))
 
 
@@ -191,7 +198,7 @@ def begin(rng: Any, x: Any, starts: Any, ends: Any, count: Any, low: float, high
         count[i] = many
 
 
-@kernel
+@leaf
 def _place(middle: float, segments: Any, yes: Any, low: float, high: float) -> Any:
     """The logarithm of how likely a new event is proposed around a middle: anywhere, or in a present segment."""
     inside = 0.0
@@ -203,7 +210,7 @@ def _place(middle: float, segments: Any, yes: Any, low: float, high: float) -> A
     return np.log(0.5 / (high - low) + 0.5 * inside / len(yes))
 
 
-@kernel
+@leaf
 def _propose(rng: Any, segments: Any, yes: Any, low: float, high: float, mu: float, sigma: float) -> Any:
     if len(yes) == 0 or rng.random() < 0.5:
         middle = low + (high - low) * rng.random()
@@ -214,7 +221,7 @@ def _propose(rng: Any, segments: Any, yes: Any, low: float, high: float, mu: flo
     return middle - d / 2, middle + d / 2
 
 
-@kernel
+@leaf
 def _insert(starts: Any, ends: Any, many: int, a: float, b: float) -> int:
     """Put an event in its place; -1 if it meets another."""
     k = many
@@ -227,7 +234,7 @@ def _insert(starts: Any, ends: Any, many: int, a: float, b: float) -> int:
     return many + 1
 
 
-@kernel
+@leaf
 def _remove(starts: Any, ends: Any, many: int, k: int) -> None:
     for j in range(k, many - 1):
         starts[j], ends[j] = starts[j + 1], ends[j + 1]
@@ -239,24 +246,39 @@ def move(
     low: float, high: float, prior: Prior, signal: Signal, scale: Any, effort: float,
 ) -> Any:  # fmt: skip
     """Move every particle by reversible jumps that leave the posterior as it is; tried and accepted moves by kind."""
-    n_asked, numbers = len(present), x.shape[1]
-    room = starts.shape[1]
-    ta, tb, tx = np.empty(room + 1), np.empty(room + 1), np.empty(numbers)
-    held, new, touched = np.empty(n_asked), np.empty(n_asked), np.empty(n_asked, np.int64)
-    tally = np.zeros((10, 2))
+    room, n_asked, tally = starts.shape[1], len(present), np.zeros((10, 2))
+    tried = np.empty(room + 1), np.empty(room + 1), np.empty(x.shape[1])
+    old = np.empty(n_asked), np.empty(n_asked)
+    new = np.empty(n_asked), np.empty(n_asked), np.empty(n_asked, np.int64)
+    _move(rng, starts, ends, count, x, segments, present, power, yes, low, high, prior, signal, scale, effort, tally,
+          tried, old, new)  # fmt: skip
+    return tally
+
+
+@leaf
+def _move(
+    rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
+    low: float, high: float, prior: Prior, signal: Signal, scale: Any, effort: float, tally: Any, tried: Any, old: Any,
+    fresh: Any,
+) -> None:  # fmt: skip
+    room, n_asked, numbers = starts.shape[1], len(present), x.shape[1]
+    ta, tb, tx = tried  # a particle as it may become
+    share, held = old  # of each answer: the largest share of one event, the logarithm of its chance
+    new_share, new, touched = fresh  # and of those that change
     free = numbers if len(signal.edge) else 7
     for i in range(len(count)):
-        many, heard = count[i], _heard(x[i])
+        a_i, b_i, x_i = starts[i], ends[i], x[i]
+        many, heard = count[i], _heard(x_i)
         for q in range(n_asked):
-            h = _fraction(starts[i], ends[i], many, segments[q, 0], segments[q, 1])
-            held[q] = power[q] * _answer(h, present[q], heard)
-        before = _timeline(starts[i], ends[i], many, x[i], signal, high - low)
-        chance = _prior(x[i], prior)
+            share[q] = _fraction(a_i, b_i, many, segments[q, 0], segments[q, 1])
+            held[q] = power[q] * _answer(share[q], present[q], heard)
+        chance = _prior(x_i, prior)
         for _ in range(int(effort * (8 + 4 * many))):
             for k in range(many):
-                ta[k], tb[k] = starts[i, k], ends[i, k]
-            tx[:] = x[i]
-            mu, sigma = x[i, 5], np.exp(x[i, 6])
+                ta[k], tb[k] = a_i[k], b_i[k]
+            for k in range(numbers):
+                tx[k] = x_i[k]
+            mu, sigma = x_i[5], np.exp(x_i[6])
             now, ratio, kind = many, 0.0, int(rng.random() * 20)
             left, right = low, high  # the stretch whose answers change
             if kind < 3:  # birth
@@ -337,7 +359,7 @@ def move(
                 kind = 8
                 if k == 0 and rng.random() < 0.5:  # and events that need as many seconds as before
                     kind = 9
-                    factor = _logistic(x[i, 0]) / _logistic(tx[0])
+                    factor = _logistic(x_i[0]) / _logistic(tx[0])
                     for j in range(many):
                         middle, half = (ta[j] + tb[j]) / 2, (tb[j] - ta[j]) / 2 * factor
                         ta[j], tb[j] = middle - half, middle + half
@@ -348,19 +370,19 @@ def move(
             if now < 0:
                 continue
             tally[kind, 0] += 1
-            after = _timeline(ta, tb, now, tx, signal, high - low)
+            ratio += _timeline(ta, tb, now, tx, signal, left, right)
+            ratio -= _timeline(a_i, b_i, many, x_i, signal, left, right)
             believed = chance
             if kind >= 8:
                 believed = _prior(tx, prior)
                 heard = _heard(tx)
-            ratio += after - before + believed - chance
-            if kind == 8 and k >= 4:
-                changed = 0
-            else:
-                changed = 0
+                ratio += believed - chance
+            changed = 0
+            if kind != 8 or k < 4:
                 for q in range(n_asked):
                     if segments[q, 1] > left and segments[q, 0] < right:
-                        h = _fraction(ta, tb, now, segments[q, 0], segments[q, 1])
+                        h = share[q] if kind == 8 else _fraction(ta, tb, now, segments[q, 0], segments[q, 1])
+                        new_share[changed] = h
                         new[changed] = power[q] * _answer(h, present[q], heard)
                         touched[changed] = q
                         ratio += new[changed] - held[q]
@@ -368,18 +390,18 @@ def move(
             if np.log(max(1e-300, rng.random())) < ratio:
                 tally[kind, 1] += 1
                 for j in range(changed):
-                    held[touched[j]] = new[j]
+                    share[touched[j]], held[touched[j]] = new_share[j], new[j]
                 for j in range(now):
-                    starts[i, j], ends[i, j] = ta[j], tb[j]
-                many, before, chance = now, after, believed
-                x[i] = tx
+                    a_i[j], b_i[j] = ta[j], tb[j]
+                many, chance = now, believed
+                for j in range(numbers):
+                    x_i[j] = tx[j]
             elif kind >= 8:
-                heard = _heard(x[i])
+                heard = _heard(x_i)
         count[i] = many
-    return tally
 
 
-@kernel
+@leaf
 def _entropy(p: float) -> Any:
     if p <= 0 or p >= 1:
         return 0.0
@@ -396,7 +418,7 @@ def bits(starts: Any, ends: Any, count: Any, x: Any, weight: Any, onsets: Any, o
     said, noise = np.zeros((n, m + 1)), np.zeros((n, m + 1))
     base, quiet = 0.0, 0.0
     for i in range(len(count)):
-        gamma, _, guess, lapse = _heard(x[i])
+        gamma, _, guess, lapse, _, _ = _heard(x[i])
         w = weight[i]
         base += w * guess
         quiet += w * _entropy(guess)
@@ -430,7 +452,7 @@ def bits(starts: Any, ends: Any, count: Any, x: Any, weight: Any, onsets: Any, o
     return found
 
 
-@kernel
+@leaf
 def _cover(starts: Any, ends: Any, count: Any, weight: Any, low: float, step: float, active: Any) -> None:
     """Add the weight of every particle to the steps in which an event is under way."""
     n = len(active) - 1
@@ -459,18 +481,17 @@ def gains(
     .. math:: \sum_t P(1-P)\,(P(\text{active}_t \mid \text{present}) - P(\text{active}_t \mid \text{absent}))^2
     """
     found, every = np.empty(len(segments)), cover(starts, ends, count, weight, low, step, n)
-    part, heard = np.empty(len(count)), np.empty((len(count), 4))
+    part, with_yes = np.empty((len(segments), len(count))), np.empty(n + 1)
     for i in range(len(count)):
-        heard[i, 0], heard[i, 1], heard[i, 2], heard[i, 3] = _heard(x[i])
-    with_yes = np.empty(n + 1)
+        a, b, heard = starts[i], ends[i], _heard(x[i])
+        for j in range(len(segments)):
+            part[j, i] = weight[i] * _chance(_fraction(a, b, count[i], segments[j, 0], segments[j, 1]), heard)
     for j in range(len(segments)):
         p = 0.0
         for i in range(len(count)):
-            h = _fraction(starts[i], ends[i], count[i], segments[j, 0], segments[j, 1])
-            part[i] = weight[i] * _chance(h, heard[i, 0], heard[i, 1], heard[i, 2], heard[i, 3])
-            p += part[i]
+            p += part[j, i]
         with_yes[:] = 0.0
-        _cover(starts, ends, count, part, low, step, with_yes)
+        _cover(starts, ends, count, part[j], low, step, with_yes)
         total = 0.0
         for t in range(n):
             apart = with_yes[t] / p - (every[t] - with_yes[t]) / (1 - p)
