@@ -293,14 +293,17 @@ def tables(kept):
     lines = ["| criterion | flipped | recordings | answers to F1 .95 | bound | boundary search | wrong s at 40 | "
              "best of the others | stops after | F1 then | wrong s: stated, true |", "|---" * 11 + "|"]  # fmt: skip
     for flip in FLIPS:
-        for criterion in CRITERIA:
-            here = [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
+        for criterion in (*CRITERIA, "unknown"):
+            some = criterion != "unknown"
+            here = [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip] if some else unknown(
+                rows, flip)  # fmt: skip
             if not here:
                 continue
             v = verdict(here)
-            n = CAMPAIGN * sum(name.startswith(f"information {criterion} {flip} ") for name in kept)
+            of = f"{criterion} {flip} " if some else ""
+            n = CAMPAIGN * sum(name.startswith(f"information {of}") and f" {flip} " in name for name in kept)
             answers, other = ("never" if np.isinf(v[x]) else f"{v[x]:.0f}" for x in ("answers", "boundary"))
-            cells = [f"{criterion:g}", f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
+            cells = [f"{criterion:g}" if some else criterion, f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
                      f"{v['at40']:.2f}", f"{v['best_other']:.2f} ({v['best_name']}, {v['best_n']:.0f})",
                      f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}", f"{v['stated']:.2f}, {v['true']:.2f}"]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
@@ -366,12 +369,21 @@ def gathered(kept):
             theirs = [value for name, value in kept.items() if name.startswith(f"others {gamma} {flip} ")]
             if not (mine and theirs):
                 continue
-            rows = rows_of(mine)
-            for same in zip(*theirs):
-                row = {name: float(np.mean([one[name] for one in same])) for name in ("n_queries", "wrong_time", "f1")}
-                rows.append({"method": same[0]["method"], **row})
+            rows = [*rows_of(mine), *(_together(same) for same in zip(*theirs))]
             found += [{"criterion": gamma, "flip_rate": flip, **row} for row in rows]
     return found
+
+
+def _together(rows):
+    """One row of several: the means of what they have in common."""
+    numbers = set.intersection(*(set(row) for row in rows)) - {"method", "criterion"}
+    return {"method": rows[0]["method"], **{name: float(np.mean([row[name] for row in rows])) for name in numbers}}
+
+
+def unknown(rows, flip_rate):
+    """Every method with one setting for all criteria, as the one that asks does not know theirs."""
+    per = [[r for r in rows if r["criterion"] == gamma and r["flip_rate"] == flip_rate] for gamma in CRITERIA]
+    return [_together(same) for same in zip(*per, strict=True)]
 
 
 def main(arguments):

@@ -23,7 +23,7 @@ from .particles import MOST, NAMES, Prior, Signal
 
 Array = NDArray[np.float64]
 
-PARTICLES = 1000
+PARTICLES = 2500
 _EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
 _STEPS = 3000  # of a stretch, for P(active)
 _COARSE = 1500  # and where segments are compared: finer than edges are found
@@ -42,9 +42,9 @@ def _logit(p: float) -> float:
 #: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
 #: answers and of the criterion's softness not even the order of magnitude is known: between none that is ever seen and
 #: one in three, between a limit as hard as can be told and a tenth of an event. Who guesses seldom seldom lapses.
-MEDIAN = np.array([0.0, np.log(0.003), _logit(0.008), _logit(0.008), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
+MEDIAN = np.array([0.0, np.log(0.003), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
                    np.log(0.2)])  # fmt: skip
-SPREAD = np.array([1.3, 1.7, 3.0, 3.0, 1.5, 1.4, 0.5, 1.0, 1.0])
+SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 1.0, 1.0])
 _ALIKE = 0.9  # the correlation of guesses and lapses
 _ANNOTATOR = 4  # the first numbers belong to who answers, the others to a recording
 
