@@ -114,10 +114,10 @@ def read(source: Source) -> Rows:
 def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = False) -> Rows:
     """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
     source = table.source
-    for name, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
-        if table.find(name) is None and not any(suited([name], role) for role in _TIMES):
-            table.columns[name] = [value] * len(table)
-            table.names.append(name)
+    for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
+        if table.find(key) is None and not any(suited([key], role) for role in _TIMES):
+            table.columns[key] = [value] * len(table)
+            table.names.append(key)
     fixed = {}
     for role, names in (dialect.fixed if dialect else {}).items():
         name = table.find(*names)

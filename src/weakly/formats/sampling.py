@@ -141,6 +141,7 @@ def hours_of_all(events: Events, seconds: float | None = None) -> float | None:
 def beyond(rows: int) -> str:
     """That these are too many rows, and what to do."""
     return (
-        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; sample=1000 (--sample 1000) reads so "
-        "many recordings of a table, and weakly evaluate reads all of them in chunks"
+        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files; or "
+        "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table; weakly evaluate "
+        "reads all of them in chunks"
     )
