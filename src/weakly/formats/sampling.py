@@ -23,7 +23,7 @@ from .table import Rows
 
 #: How many recordings; "auto" is all of them, or of a large table as many as hold about 200,000 rows.
 HowMany = int | Literal["auto"] | None
-#: Rows of tables beyond which "auto" is a sample, those of such a sample, and those that are read at once (7 GB).
+#: Rows of tables beyond which "auto" is a sample, those of such a sample, and those that are read at once (5 GiB).
 LARGE, SAMPLED, MOST_ROWS = 5_000_000, 200_000, 20_000_000
 
 
