@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import warnings
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +27,43 @@ def real_data() -> Path:
     if not REAL_DATA.is_dir():
         pytest.skip(f"needs the real annotations in {REAL_DATA.parent.name}/{REAL_DATA.name} beside the checkout")
     return REAL_DATA
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """A function that puts files into the bucket ``season`` of a server that speaks S3, and tells their address."""
+    pytest.importorskip("s3fs", reason="pip install 'weakly[s3]'")
+    server = pytest.importorskip("moto.server", reason="pip install 'moto[s3,server]'")
+    import boto3
+    import fsspec
+
+    from weakly.formats import addresses, dataset
+
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        running.start()
+        address = "http://{}:{}".format(*running.get_host_and_port())
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        store = boto3.client("s3", endpoint_url=address, region_name="us-east-1")
+        store.create_bucket(Bucket="season")
+        addresses.system.cache_clear()
+        fsspec.filesystem("s3").clear_instance_cache()
+
+        def put(folder, under):
+            for path in sorted(each for each in Path(folder).rglob("*") if each.is_file()):
+                store.put_object(Bucket="season", Key=f"{under}/{path.relative_to(folder)}", Body=path.read_bytes())
+            addresses.system("s3").invalidate_cache()
+            return f"s3://season/{under}"
+
+        try:
+            yield put
+        finally:
+            running.stop()
+            addresses.system.cache_clear()
+            dataset._opened.cache_clear()
 
 
 @pytest.hookimpl(hookwrapper=True)

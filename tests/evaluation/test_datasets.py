@@ -8,7 +8,6 @@ import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ import weakly as wk
 from weakly.evaluation import datasets
 from weakly.evaluation.assumptions import check_assumptions
 from weakly.evaluation.datasets import evaluate_dataset
-from weakly.formats import dataset
 from weakly.formats.dataset import Dataset
 
 pytest.importorskip("pyarrow")
@@ -208,39 +206,8 @@ def test_kill_9_twice_changes_no_bit(folder, tmp_path):
     same(evaluate_dataset(folder, chunk_rows=25, resume=store, **HOW), alone, bits=True)
 
 
-def test_s3(folder, monkeypatch):
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server")
-    import boto3
-    import fsspec
-
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        bucket = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        bucket.start()
-        try:
-            address = "http://{}:{}".format(*bucket.get_host_and_port())
-            monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-            store = boto3.client("s3", endpoint_url=address, region_name="us-east-1")
-            store.create_bucket(Bucket="season")
-            for path in sorted(Path(folder).glob("*.parquet")):
-                store.put_object(Bucket="season", Key=f"detections/{path.name}", Body=path.read_bytes())
-            dataset._system.cache_clear()
-            fsspec.filesystem("s3").clear_instance_cache()
-            found = evaluate_dataset("s3://season/detections", chunk_rows=50, **HOW)
-            with pytest.raises(wk.InvalidInput, match="s3://season/other"):
-                evaluate_dataset("s3://season/other", **HOW)
-        finally:
-            bucket.stop()
-            dataset._system.cache_clear()
-            dataset._opened.cache_clear()
-    same(found, evaluate_dataset(folder, chunk_rows=50, **HOW), bits=True)
-
-
-@pytest.mark.parametrize("address", ["s3://season/detections", "https://example.org/a.parquet", "gs://b/*.csv"])
-def test_what_needs_all_rows_says_who_reads_addresses(address):
-    for call in (wk.read, wk.read_answers):
-        with pytest.raises(wk.InvalidInput, match="read by weakly evaluate"):
-            call(address)
+def test_s3(folder, bucket):
+    address = bucket(folder, "detections")
+    same(evaluate_dataset(address, chunk_rows=50, **HOW), evaluate_dataset(folder, chunk_rows=50, **HOW), bits=True)
+    with pytest.raises(wk.InvalidInput, match="s3://season/other"):
+        evaluate_dataset("s3://season/other", **HOW)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -63,6 +65,8 @@ def _say_warning(message: Warning | str, category: type[Warning], *_: object, **
 def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     warnings.showwarning = _say_warning
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed
     try:
         with inputs_kept():
             code = app(args=arguments, prog_name="weakly", standalone_mode=False)

@@ -14,7 +14,8 @@ from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
-Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged.
+Strong annotations (--strong) are taken as the truth; weak labels (--weak) or answers (--answers) are judged. Each is
+files, folders, patterns or addresses.
 A condition in --fail-on that holds makes the exit code 1. --examined tells who looked at what, so that "looked and
 found nothing" is not taken for "never looked": all, or a table with the columns recording and, if need be, annotator,
 onset, offset.
@@ -64,6 +65,9 @@ def audit(
         None, "--format", help="Format of the weak labels or answers; left out, it is found out."
     ),
     examined: str = typer.Option(None, "--examined", help="Who looked at what: all, a table of recordings, or UEM."),
+    sample: int = typer.Option(
+        None, "--sample", min=1, metavar="N", help="Only N recordings, whole, of --strong, --weak or --answers alone."
+    ),
     on_error: str = selection.ON_ERROR,
     fail_on: list[str] = _FAIL_ON,
     card: Path = _CARD,
@@ -81,7 +85,11 @@ def audit(
     if not strong and not weak and not answers:
         raise InvalidInput("give --strong, --weak or --answers")
     given = weak or answers
-    how = selection.reading(format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error)
+    if sample is not None and strong and given:
+        raise InvalidInput("--sample needs --strong, --weak or --answers alone: two samples have other recordings")
+    how = selection.reading(
+        format=format, columns=columns, annotator=annotator, merge=merge, on_error=on_error, sample=sample
+    )
     joined = how.pop("merge") or {}
     seconds = None if recording_length is None else selection.seconds_of(recording_length)
     if seconds is None:

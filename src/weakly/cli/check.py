@@ -24,7 +24,7 @@ Examples:
 """
 
 
-_FILES = typer.Argument(..., metavar="FILE...", help="Files, folders or patterns.")
+_FILES = typer.Argument(..., metavar="FILE...", help="Files, folders, patterns or addresses.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'.")
 _RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names.")
 
@@ -52,7 +52,7 @@ def check(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error="skip",
         recording_length=recording_length,
     )  # fmt: skip
-    del how["on_error"]
+    del how["on_error"], how["sample"]
     result = formats.check(
         files, label=label, examined=examined, recordings=recordings, progress=not json, **how
     )  # fmt: skip

@@ -11,7 +11,8 @@ from .common import JSON, print_json, say, wrote
 
 _HELP = """Convert annotations between formats; recordings without events are kept, what a format cannot hold is said.
 
-IN is a file, a folder or a quoted pattern; OUT is a file, or a folder for formats with one file per recording.
+IN is a file, a folder, a quoted pattern or an address; OUT is a file, or a folder for formats with one file per
+recording.
 
 Examples:
 
@@ -26,7 +27,7 @@ _TARGET = typer.Argument(..., metavar="OUT", help="File or folder to write.")
 
 @app.command("convert", help=_HELP)
 def convert(
-    source: str = typer.Argument(..., metavar="IN", help="File, folder or pattern to read."),
+    source: str = typer.Argument(..., metavar="IN", help="File, folder, pattern or address to read."),
     target: Path = _TARGET,
     read_as: str = typer.Option(None, "--from", help="Format of IN; left out, it is found by looking into the file."),
     write_as: str = typer.Option(None, "--to", help="Format of OUT; left out, its name tells it."),
@@ -36,6 +37,7 @@ def convert(
     annotator: list[str] = selection.ANNOTATOR,
     merge: list[str] = selection.MERGE,
     recording_length: str = selection.RECORDING_LENGTH,
+    sample: int = selection.SAMPLE,
     on_error: str = selection.ON_ERROR,
     answers: bool = typer.Option(False, "--answers", help="Read answers about segments (present, absent, unsure)."),
     json: bool = JSON,
@@ -46,7 +48,7 @@ def convert(
     read = formats.read_answers if answers else formats.read
     how = selection.reading(
         format=read_as, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
-        recording_length=recording_length,
+        recording_length=recording_length, sample=sample,
     )  # fmt: skip
     found = selection.say(read(source, label=label, progress=not json, **how), quiet=json)
     lost = formats.write(found, target, write_as)

@@ -27,7 +27,7 @@ Examples:
 
   weakly infer answers.csv --annotator ann --merge 'bird=robin,wren' --recording-length lengths.csv
 """
-_ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels.")
+_ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels; or addresses.")
 _PILOT = typer.Option(None, "--pilot", help="Strong annotations of some recordings: each class's law of lengths.")
 _TRAINING = typer.Option(
     None, "--training", metavar="DIR", help="Write the training kit: noise rates, frames, events with confidence."
@@ -55,6 +55,7 @@ def infer(
     where: list[str] = selection.WHERE,
     annotator: list[str] = selection.ANNOTATOR,
     merge: list[str] = selection.MERGE,
+    sample: int = selection.SAMPLE,
     columns: str = selection.COLUMNS,
     unlisted: str = typer.Option(
         "unknown", "--unlisted", help="A class that a segment does not list: unknown, or absent (looked for)."
@@ -83,7 +84,7 @@ def infer(
     seconds = None if recording_length is None else selection.seconds_of(recording_length)
     how = selection.reading(
         format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
-        recording_length=None if seconds is not None else recording_length,
+        recording_length=None if seconds is not None else recording_length, sample=sample,
     )  # fmt: skip
     alike = {"merge": how["merge"], "on_error": on_error}
     lengths = (

@@ -12,7 +12,8 @@ from .common import JSON, OUT, REPORT, columns, command_line, numbers, print_jso
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
-Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads.
+Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads. Of tables (Parquet,
+CSV; files or addresses) with more than 5 million rows a sample of recordings is read; the work is that of all.
 
 Examples:
 
@@ -21,16 +22,18 @@ Examples:
   weakly plan --event-length 0.5,1,4 --recording-length 600 --budget 900 --report plan.html
 
   weakly plan --event-length 30 --rule seconds:1 --recording-length 600
+
+  weakly plan s3://bucket/detections/ --recording-length 3600 --sample 500
 """
 _ANNOTATOR = typer.Option(
     None, "--annotator", help="card.json of weakly label --measure: how somebody hears. A name: only their pilot rows."
 )
-_PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders or patterns.")
+_PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders, patterns or addresses.")
 
 
 @app.command("plan", help=_HELP)
 def plan(
-    pilot: list[Path] = _PILOT,
+    pilot: list[str] = _PILOT,
     event_length: str = typer.Option(
         None, "--event-length", help="Seconds; several (0.5,1,4); or a law (gamma:0.8,loc=0.5)."
     ),
@@ -51,6 +54,7 @@ def plan(
     annotator: list[str] = _ANNOTATOR,
     merge: list[str] = selection.MERGE,
     examined: str = selection.EXAMINED,
+    sample: int = selection.SAMPLE,
     on_error: str = selection.ON_ERROR,
     family: str = typer.Option(
         None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
@@ -82,19 +86,24 @@ def plan(
     """Make a plan and print it."""
     from ..cost import Cost
     from ..errors import InvalidInput
+    from ..formats.sampling import hours_of_all
     from ..planning import plan as make
 
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
+    if sample is not None and not pilot:
+        raise InvalidInput("--sample needs pilot annotations")
     card, annotator = _card(annotator or [])
     given: Any = event_length
     seconds = numbers(recording_length, name="--recording-length")[0] if recording_length and not pilot else None
     if pilot:
         how = selection.reading(
             format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
-            recording_length=recording_length,
+            recording_length=recording_length, sample=sample or "auto",
         )  # fmt: skip
-        given, seconds = selection.pilot([str(path) for path in pilot], how, examined=examined)
+        given, seconds = selection.pilot(pilot, how, examined=examined)
+        described = total_hours is not None or any(each is not None for each in (events, event_rate, family))
+        total_hours = total_hours if described else hours_of_all(given, seconds)  # type: ignore[assignment]
     made = make(
         given,
         presence_criterion=None if presence_criterion is None else _criterion(presence_criterion),
@@ -120,7 +129,22 @@ def plan(
         posterior=posterior,
         rng=seed,
     )
+    if pilot and given.source.sample is not None:
+        made = _of_sample(made, given.source.sample, scaled=not described and total_hours is not None)
     deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
+
+
+def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
+    """The plan, which says what it rests on."""
+    from dataclasses import replace
+
+    from ..formats.sampling import worded
+
+    whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
+    words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
+    return replace(
+        made, assumptions=(*made.assumptions, words), settings={**made.settings, "sample": {**counts, "scaled": scaled}}
+    )
 
 
 def _card(given: list[str]) -> tuple[Any, list[str]]:

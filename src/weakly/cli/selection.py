@@ -33,6 +33,9 @@ ON_ERROR = typer.Option(
 RECORDING_LENGTH = typer.Option(
     None, "--recording-length", help="Seconds, or a file with the columns filename and duration."
 )
+SAMPLE = typer.Option(
+    None, "--sample", min=1, metavar="N", help="Only N recordings, whole, chosen by a hash of their names."
+)
 EXAMINED = typer.Option(
     None,
     "--examined",
@@ -65,6 +68,7 @@ def reading(
     merge: Sequence[str] | None = None,
     on_error: str = "raise",
     recording_length: str | float | None = None,
+    sample: int | str | None = None,
 ) -> dict[str, Any]:
     """The options as ``formats.read`` takes them."""
     into = pairs(merge, name="--merge", example="'bird=robin,wren'")
@@ -76,6 +80,7 @@ def reading(
         "merge": {new: [part.strip() for part in old.split(",")] for new, old in into.items()} or None,
         "on_error": on_error,
         "recording_length": recording_length,
+        "sample": sample,
     }
 
 

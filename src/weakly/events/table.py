@@ -18,13 +18,15 @@ class Reading:
 
     ``rows = events + empty + skipped + merged``: each row of the files became an event (or an answer), says that its
     recording is empty, was skipped as broken, or says nothing of its own. Of the events, ``clipped`` were cut at
-    the end of their recordings; ``late`` ones (among the skipped) lie behind it.
+    the end of their recordings; ``late`` ones (among the skipped) lie behind it. Of a sample, ``sample`` says how many
+    recordings and rows were taken of how many.
     """
 
     sentences: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: int = 0
     account: Mapping[str, int] | None = None
+    sample: Mapping[str, int] | None = None
 
 
 class Table:

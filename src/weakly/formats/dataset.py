@@ -7,9 +7,11 @@ whose rows belong to many chunks is read once for each of them, so keep recordin
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput, optional
+from .addresses import address_of, listed, refused, scheme_of, system
 from .binary import column_values
 from .columns import roles_of
 from .names import normal
@@ -28,7 +31,10 @@ from .table import Table
 from .times import UNITS
 
 _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-_PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
+
+
+#: How much of a file is in memory at once.
+_LITTLE = {"batch_size": 1 << 17, "use_threads": False, "batch_readahead": 2}
 
 
 @dataclass(frozen=True)
@@ -50,17 +56,8 @@ class Dataset:
         many = [addresses] if isinstance(addresses, (str, os.PathLike)) else list(addresses)
         texts = [os.fspath(each) for each in many]
         scheme = _scheme(texts)
-        system = _system(scheme)
-        found: list[tuple[str, Any]] = []
-        for text in texts:
-            try:
-                found += _files(system, text if scheme else os.path.abspath(text))
-            except Exception as error:  # any of many libraries: no bucket, no rights, no network
-                if isinstance(error, InvalidInput):
-                    raise
-                words = " ".join(str(error).split())[:200] or type(error).__name__
-                raise InvalidInput(f"{text}: cannot be read: {words}") from error
-        kinds = {_kind(name) for name, _ in found}
+        found = [each for text in texts for each in _files(system(scheme), text if scheme else os.path.abspath(text))]
+        kinds = {table_kind(name) for name, _ in found}
         if len(kinds) != 1:
             names = ", ".join(sorted(kinds)) or "no .parquet, .csv or .tsv file"
             raise InvalidInput(f"{texts[0]}: a data set is files of one kind, got {names}")
@@ -72,6 +69,11 @@ class Dataset:
     def scales(self) -> dict[str, float]:
         """The seconds in a unit of each column, which its name may tell."""
         return {role: UNITS.get(normal(name)[1], 1.0) for role, name in self.columns}
+
+    @property
+    def addresses(self) -> list[str]:
+        """The files as messages call them."""
+        return [address_of(name, self.scheme) for name in self.files]
 
     def name(self, role: str) -> str | None:
         """The column that plays a role."""
@@ -85,48 +87,68 @@ class Dataset:
         piece = fragments[file] if group < 0 else fragments[file].subset(row_group_ids=[group])
         names = {role: name for role, name in self.columns if role in roles}
         wanted = list(dict.fromkeys(names.values()))
-        how = {"columns": wanted, "batch_size": 1 << 17, "use_threads": False, "batch_readahead": 2}
         try:
-            for batch in piece.to_batches(schema=table.schema, **how):
+            for batch in piece.to_batches(schema=table.schema, columns=wanted, **_LITTLE):
                 yield {role: _column(batch.column(name), role) for role, name in names.items()}
         except (pa.ArrowException, OSError) as error:
             words = " ".join(str(error).split())[:200]
             raise InvalidInput(f"{self.files[file]}: cannot be read: {words}") from error
 
+    def part(self, file: int, groups: Sequence[int], names: Collection[str]) -> bytes:
+        """A file of the same kind with those rows of a file that are of these recordings: all columns, as they are."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table, fragments = _opened(self) if self.kind == "parquet" else _opened(self, as_text=True)
+        fragment = fragments[file]
+        name, own = self.name("recording"), [n for n in fragment.physical_schema.names if n in table.schema.names]
+        places = dict.fromkeys(names, 0)
+        kept = []
+        with refused(self.files[file]):
+            for group in groups:
+                piece = fragment if group < 0 else fragment.subset(row_group_ids=[group])
+                for batch in piece.to_batches(schema=table.schema, **_LITTLE):
+                    codes, texts = _column(batch.column(name), "recording")
+                    kept.append(batch.filter(pa.array(placed(codes, texts, places) == 0)).select(own))
+        rows = pa.Table.from_batches(kept, pa.schema([table.schema.field(each) for each in own], table.schema.metadata))
+        if self.kind != "parquet":
+            sign = "\t" if self.kind == "tsv" else ","
+            return str(rows.to_pandas().to_csv(sep=sign, index=False)).encode()
+        buffer = io.BytesIO()
+        pq.write_table(rows, buffer)
+        return buffer.getvalue()
+
+
+def count_rows(file: Any, name: str, size: int) -> int:
+    """The rows of an open table: as Parquet says, of text about as many as its first MiB tells; 0 of another file."""
+    kind = table_kind(name)
+    if kind == "parquet":
+        pq = optional("pyarrow.parquet", extra="formats")
+        try:
+            return int(pq.ParquetFile(file).metadata.num_rows)
+        except Exception:  # whatever is wrong with it, its reader says
+            return 0
+    head = file.read(1 << 20) if kind else b""
+    return round(head.count(b"\n") * size / len(head)) if head else 0
+
 
 def _scheme(texts: Sequence[str]) -> str:
-    schemes = {text.partition("://")[0] if "://" in text else "" for text in texts}
+    schemes = {scheme_of(text) for text in texts}
     if len(schemes) != 1:
         raise InvalidInput("addresses of one data set must all be of one kind, got " + ", ".join(sorted(schemes)))
     return schemes.pop()
 
 
-@lru_cache(maxsize=8)
-def _system(scheme: str) -> Any:
-    fsspec = optional("fsspec", extra="formats")
-    if scheme in _PACKAGES:
-        optional(_PACKAGES[scheme], extra={"s3": "s3", "gs": "gs", "gcs": "gs"}.get(scheme, "http"))
-    try:
-        return fsspec.filesystem(scheme or "file")
-    except (ValueError, ImportError) as error:
-        raise InvalidInput(f"{scheme}://: {error}") from error
-
-
-def _kind(name: str) -> str:
+def table_kind(name: str) -> str:
+    """The kind of table that a file's name tells: parquet, csv, tsv, or "" for none."""
+    name = re.split(r"[?#]", name)[0] if scheme_of(name) else name
     return _ENDINGS.get(Path(name.removesuffix(".gz")).suffix.lower(), "")
 
 
-def _files(system: Any, address: str) -> list[tuple[str, Any]]:
+def _files(files: Any, address: str) -> list[tuple[str, Any]]:
     """The files under an address, with what the system tells of them, sorted."""
-    if any(sign in address for sign in "*?["):
-        found = system.glob(address, detail=True)
-    elif system.isdir(address):
-        found = system.find(address, detail=True)
-    else:
-        info = system.info(address)
-        found = {info["name"]: info}
-    hidden = ("/.", "/_")
-    kept = {name: info for name, info in found.items() if _kind(name) and not any(sign in name for sign in hidden)}
+    found, hidden = listed(files, address), ("/.", "/_")
+    kept = {name: info for name, info in found.items() if table_kind(name) and not any(sign in name for sign in hidden)}
     if not kept:
         raise InvalidInput(f"{address}: there is no .parquet, .csv or .tsv file")
     return sorted(kept.items())
@@ -137,8 +159,11 @@ def _version(info: Mapping[str, Any]) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _opened(dataset: Dataset) -> tuple[Any, list[Any]]:
-    """pyarrow's view of the data set, and its files in their order; texts as dictionaries, times as numbers."""
+def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]:
+    """pyarrow's view of the data set, and its files in their order; texts as dictionaries, times as numbers.
+
+    With ``as_text`` all columns of a CSV file are what is written there.
+    """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
@@ -151,12 +176,14 @@ def _opened(dataset: Dataset) -> tuple[Any, list[Any]]:
         types = {
             name: pa.string() if role in ("recording", "label") else pa.float64() for role, name in dataset.columns
         }
-        convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+        if as_text:
+            types = dict.fromkeys(_opened(dataset)[0].schema.names, pa.string())
+        convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=not as_text)
         delimiter = "\t" if dataset.kind == "tsv" else ","
         form = ds.CsvFileFormat(pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert)
-    system = PyFileSystem(FSSpecHandler(_system(dataset.scheme))) if dataset.scheme else LocalFileSystem()
+    files = PyFileSystem(FSSpecHandler(system(dataset.scheme))) if dataset.scheme else LocalFileSystem()
     try:
-        table = ds.dataset(list(dataset.files), format=form, filesystem=system, partitioning="hive")
+        table = ds.dataset(list(dataset.files), format=form, filesystem=files, partitioning="hive")
         return table, list(table.get_fragments())
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
@@ -168,7 +195,9 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
 
     table, _ = _opened(dataset)
     try:
-        frame = table.head(1000).to_pandas()
+        # Without readahead: it would hold several files for the sake of a few rows.
+        few = {"batch_size": 1000, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+        frame = table.head(1000, **few).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
     source = Source(Path(dataset.files[0]), columns=dict(columns))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,50 +18,77 @@ from ..parallel import progress_bar
 from ..results import counted
 from ..symbols import choice
 from . import labelstudio
+from .addresses import MOST_BYTES, fetched, listings
+from .dataset import Dataset, count_rows, table_kind
+from .names import suited
 from .registry import Format, detect, named
+from .sampling import ALL, LARGE, MOST_ROWS, Asked, Sample, beyond, sample_rows, sample_tables
 from .source import KINDS, Source, quoted
 from .table import Rows
 
 ON_ERROR = ("raise", "skip", "clip", "skip,clip")
 FATES = ("events", "empty", "skipped", "merged")
 LEFT_OUT = "; the file is left out"
+_MUCH_TEXT = 2**26  # bytes: less cannot hold many rows
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def files_of(paths: Paths) -> tuple[list[Path], list[str]]:
-    """The files that paths, folders and patterns stand for, sorted; and notes on those passed over in folders."""
+@contextmanager
+def files_of(paths: Paths, *, progress: bool = False) -> Iterator[tuple[dict[Path, str], list[str]]]:
+    """The files that paths, folders, patterns and addresses stand for, each with what messages call it; and notes.
+
+    Of addresses these are copies, which are there as long as the block lasts.
+    """
+    items = listed_paths(paths)
+    found: dict[Path, str] = {}
+    notes: list[str] = []
+    away = listings(items)
+    with fetched(list(away.values()), progress=progress) as copies:
+        behind = dict(zip(away, copies))
+        for item in items:
+            path, address = Path(item), away.get(os.fspath(item))
+            if address is not None and not address.several:
+                found |= behind[os.fspath(item)]
+            elif address is not None or path.is_dir():
+                inside = behind[os.fspath(item)] if address is not None else {each: str(each) for each in _inside(path)}
+                worth = {each: name for each, name in inside.items() if not _is_other(each)}
+                sounds = len(inside) - len(worth) + (address.n_others if address is not None else 0)
+                if sounds:
+                    notes.append(f"{item}: {counted(sounds, 'file')} left out: sound, pictures, archives")
+                if not worth:
+                    raise InvalidInput(f"{item}: the folder holds no annotation files")
+                found |= worth
+            elif path.exists():
+                found[path] = str(path)
+            elif any(sign in str(item) for sign in "*?["):
+                matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
+                if not matches:
+                    raise InvalidInput(f"{item}: no file matches this pattern")
+                found |= {each: str(each) for each in matches if each.is_file()}
+            else:
+                raise InvalidInput(f"{item}: there is no such file")
+        yield found, notes
+
+
+def listed_paths(paths: Paths) -> list[str | os.PathLike[str]]:
+    """The paths, one or many."""
     items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not items:
         raise InvalidInput("no files were given")
-    found: list[Path] = []
-    notes: list[str] = []
-    for item in items:
-        path = Path(item)
-        if path.is_dir():
-            inside = _inside(path)
-            sounds = {p for p in inside if _is_other(p)}
-            if sounds:
-                notes.append(f"{path}: {counted(len(sounds), 'file')} left out: sound, pictures, archives")
-            inside = [p for p in inside if p not in sounds]
-            if not inside:
-                raise InvalidInput(f"{path}: the folder holds no annotation files")
-            found += inside
-        elif path.exists():
-            found.append(path)
-        elif re.match(r"[a-z][a-z0-9+]+:/", str(item)):
-            raise InvalidInput(
-                f"{item}: an address is read by weakly evaluate (evaluate_dataset), chunk by chunk; here all rows are "
-                "needed at once, so copy the recordings of a few hours to this machine and give those"
-            )
-        elif any(sign in str(item) for sign in "*?["):
-            matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
-            if not matches:
-                raise InvalidInput(f"{item}: no file matches this pattern")
-            found += [p for p in matches if p.is_file()]
-        else:
-            raise InvalidInput(f"{item}: there is no such file")
-    return list(dict.fromkeys(found)), notes
+    return items
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """The rows of tables; of small text files nobody asks."""
+    tables = {path: path.stat().st_size for path in files if table_kind(path.name)}
+    text = sum(size for path, size in tables.items() if table_kind(path.name) != "parquet") > _MUCH_TEXT
+    total = 0
+    for path, size in tables.items():
+        if text or table_kind(path.name) == "parquet":
+            with open(path, "rb") as file:
+                total += count_rows(file, path.name, size)
+    return total
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -91,7 +119,21 @@ def _is_other(path: Path) -> bool:
     return any(start.startswith(magic) for magic, _ in KINDS)
 
 
-def parse(
+class Gathered(NamedTuple):
+    """What each file holds, what was noted, how many broken rows were left out, and the sample if one was asked for."""
+
+    found: list[Rows]
+    notes: list[str]
+    skipped: int
+    sample: Sample | None
+
+
+def parse(paths: Paths, *, format: str | None, label: str | None, **how: Any) -> tuple[list[Rows], list[str], int]:
+    """What each file holds, what was noted, and how many broken rows were left out."""
+    return gathered(paths, format=format, label=label, **how)[:3]
+
+
+def gathered(
     paths: Paths,
     *,
     format: str | None,
@@ -100,44 +142,104 @@ def parse(
     on_error: str = "raise",
     progress: bool = False,
     answers: bool = False,
-) -> tuple[list[Rows], list[str], int]:
-    """What each file holds, what was noted, and how many broken rows were left out."""
+    asked: Asked = ALL,
+) -> Gathered:
+    """All that files hold, or a sample of their recordings."""
     choice("on_error", on_error, ON_ERROR)
     chosen = named(format) if format is not None else None
-    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    files, notes = files_of(items)
-    asked, many = {Path(item) for item in items}, len(files) > 1
-    skipped = 0
+    items = listed_paths(paths)
     told, by_file = told_columns(columns)
+    given, skipped = {each for item in items for each in (os.fspath(item), str(Path(item)))}, 0
     found: list[Rows] = []
-    total = sum(path.stat().st_size for path in files)
-    with progress_bar("reading", total, show=progress) as advance:
-        for path in files:
-            source = Source(path, on_error=on_error, columns=dict(told), label=label, advance=advance)
-            try:
-                kind = chosen or detect(source)
-                found.append(read_one(kind, source, answers=answers))
-                if by_file:
-                    found[-1].data["annotator"] = [source.stem()] * len(found[-1])
-            except InvalidInput as error:
-                if "skip" not in on_error and many and chosen is None and path not in asked:
-                    raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
-                if "skip" not in on_error or not many:
-                    raise
-                notes.append(f"{error}{LEFT_OUT}")
-                skipped += 1
-                continue
-            sums = found[-1].account
-            skipped += sums["skipped"]
-            lost = sums["rows"] - sum(sums[name] for name in FATES)
-            if lost:
-                notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
+    with opened(items, told, asked, progress=progress) as (sources, notes, sample):
+        many, total = len(sources) > 1, sum(map(_size, sources))
+        with progress_bar("reading", total, show=progress) as advance:
+            for source in sources:
+                source.on_error, source.label, source.advance = on_error, label, advance
+                try:
+                    kind = chosen or detect(source)
+                    found.append(read_one(kind, source, answers=answers))
+                    if by_file:
+                        found[-1].data["annotator"] = [source.stem()] * len(found[-1])
+                except InvalidInput as error:
+                    if "skip" not in on_error and many and chosen is None and source.name not in given:
+                        raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
+                    if "skip" not in on_error or not many:
+                        raise
+                    notes.append(f"{error}{LEFT_OUT}")
+                    skipped += 1
+                    continue
+                sums = found[-1].account
+                skipped += sums["skipped"]
+                lost = sums["rows"] - sum(sums[name] for name in FATES)
+                if lost:
+                    notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
     notes += _noted(found)
     _tell_apart(found, notes)
     _annotated_twice(found, notes)
     if not found:
-        raise InvalidInput(f"none of the {len(files)} files could be read; the first: {notes[0] if notes else ''}")
-    return found, notes, skipped
+        raise InvalidInput(f"none of the {len(sources)} files could be read; the first: {notes[0] if notes else ''}")
+    if isinstance(asked.sample, int) and sample is None:
+        sample = sample_rows(found, asked, notes)
+    return Gathered(found, notes, skipped, sample)
+
+
+@contextmanager
+def opened(
+    items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: Asked = ALL, *, progress: bool = False
+) -> Iterator[tuple[list[Source], list[str], Sample | None]]:
+    """The files to be read, whole or with the rows of a sample only; and notes."""
+    if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
+        dataset = Dataset.of(items, columns=told)  # read where it lies
+        notes: list[str] = []
+        sample: Sample | None
+        sources, sample = _parts(dataset, dict(zip(dataset.files, dataset.addresses)), asked, told, notes)
+        yield sources, notes, sample
+        return
+    with files_of(items, progress=progress) as (files, notes):
+        rows = rows_in(files)
+        table, sample = None, None
+        if isinstance(asked.sample, int) or (asked.sample == "auto" and rows > LARGE):
+            table = _table(files, told, must=rows > MOST_ROWS)
+        if table is not None:
+            named = {os.path.abspath(path): name for path, name in files.items()}
+            sources, sample = _parts(table, named, asked, told, notes)
+        elif rows > MOST_ROWS:
+            raise InvalidInput(f"{next(iter(files.values()))}{' ...' if len(files) > 1 else ''}: {beyond(rows)}")
+        else:
+            sources = [Source(path, columns=dict(told), called=name) for path, name in files.items()]
+        yield sources, notes, sample
+
+
+def _table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> Dataset | None:
+    """The files as one table, of which rows can be read; None where they are of another format."""
+    if not all(table_kind(path.name) for path in files):
+        return None
+    try:
+        return Dataset.of(list(files), columns=told)
+    except InvalidInput:
+        if must:
+            raise
+        return None
+
+
+def _parts(
+    dataset: Dataset, names: Mapping[str, str], asked: Asked, told: dict[str, str], notes: list[str]
+) -> tuple[list[Source], Sample]:
+    """The files of a data set with the rows of a sample only."""
+    sample, parts = sample_tables(dataset, asked, notes)
+    recording = str(dataset.name("recording"))
+    # A few rows may not tell what many told.
+    columns = told if suited([recording], "recording") else {"recording": recording, **told}
+    sources = []
+    for path in sorted(parts):
+        sources.append(Source(path, columns=dict(columns), called=f"{names[str(path)]} (sample)"))
+        sources[-1].data = parts[path]
+    return sources, sample
+
+
+def _size(source: Source) -> int:
+    return len(source.data) if "data" in vars(source) else source.path.stat().st_size
 
 
 def told_columns(columns: Mapping[str, str] | None) -> tuple[dict[str, str], bool]:

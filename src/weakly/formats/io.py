@@ -14,26 +14,31 @@ import pandas as pd
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events, Reading, late_words
 from ..results import counted
-from .gather import FATES, LEFT_OUT, Paths, account_of, merged_columns, parse, sentences_of, starts_of
+from .gather import FATES, LEFT_OUT, Paths, account_of, gathered, merged_columns, sentences_of, starts_of
 from .lengths import agreed_lengths, asked_length, match_lengths, read_examined
 from .output import as_answers, as_events
 from .registry import FORMATS, Format, named
+from .sampling import Asked, HowMany, Sample
 from .source import quoted
 from .table import Rows
 from .vocabulary import opposites
 
 
-def _known(found: Sequence[Rows], asked: Any, notes: list[str], on_error: str) -> tuple[Any, list[str], list[str]]:
-    """The lengths, the empty recordings and those not annotated, over all files."""
+def _known(
+    found: Sequence[Rows], asked: Asked, notes: list[str], sample: Sample | None
+) -> tuple[Any, list[str], list[str]]:
+    """The lengths, the empty recordings and those not annotated, over all files or of the sample."""
     empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
     idle = list(dict.fromkeys(name for rows in found for name in rows.unannotated))
-    asked = asked_length(asked, on_error)
-    if asked is None:
+    lengths = asked.lengths
+    if sample is not None and isinstance(sample.lengths, Mapping):
+        return agreed_lengths(found, notes) | dict(sample.lengths), empty, idle
+    if lengths is None:
         return agreed_lengths(found, notes), empty, idle
-    if isinstance(asked, Mapping):
+    if isinstance(lengths, Mapping):
         names = list(dict.fromkeys([*(n for rows in found for n in rows.data["recording"]), *empty, *idle]))
-        return agreed_lengths(found, notes) | match_lengths(asked, names, notes), empty, idle
-    return asked, empty, idle
+        return agreed_lengths(found, notes) | match_lengths(lengths, names, notes), empty, idle
+    return lengths, empty, idle
 
 
 def _late(
@@ -90,6 +95,7 @@ class Options(TypedDict, total=False):
     where: Mapping[str, str] | None
     annotator: str | Sequence[str] | None
     merge: Mapping[str, Sequence[str]] | None
+    sample: HowMany
     progress: bool
 
 
@@ -105,7 +111,8 @@ def read(
 
     Parameters
     ----------
-    path : a file, a folder (all annotation files in it), a pattern such as ``tables/*.txt``, or a list of these.
+    path : a file, a folder (all annotation files in it), a pattern such as ``tables/*.txt``, or a list of these; also
+        addresses (``s3://bucket/folder``, ``gs://...``, ``https://...``) of up to 2 GiB, of which copies are read.
     format : the name of the format, one of ``weakly.formats.FORMATS``; left out, it is found by looking into each file.
     label : only the events of this class; in files that name no class, the class they are of.
     examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
@@ -123,6 +130,9 @@ def read(
           counts them; "skip,clip" does both.
         - ``where``, ``annotator``, ``merge``: as for :meth:`Events.select`: values of other columns, whose rows,
           classes to be joined.
+        - ``sample``: so many recordings only, whole, chosen by a hash of their names, the same wherever rows lie; of
+          tables (Parquet, CSV) of any size only these rows are in memory. "auto": all recordings, or of tables of more
+          than 5 million rows as many as hold about 200,000. ``events.source.sample`` says how many of how many.
         - ``progress``: show a bar on a terminal when it takes long.
 
     Notes
@@ -141,9 +151,12 @@ def read(
     ...     read(path)
     <Events: 1 events, 1 labels, 2 recordings>
     """
-    found, notes, skipped = parse(path, format=format, label=label, **_parsing(options))
     where, on_error = options.get("where"), options.get("on_error", "raise")
-    lengths, empty, idle = _known(found, options.get("recording_length"), notes, on_error)
+    if examined is not None and not isinstance(examined, pd.DataFrame):
+        examined = read_examined(os.fspath(examined))
+    asked = _asked(options, [] if examined is None else map(str, examined["recording"]))
+    found, notes, skipped, sample = gathered(path, format=format, label=label, asked=asked, **_parsing(options))
+    lengths, empty, idle = _known(found, asked, notes, sample)
     account = account_of(found)
     for rows in found:
         if rows.weak:
@@ -157,15 +170,17 @@ def read(
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
     table, late = _late(table, lengths, on_error, notes, found)
     touching_frames(table, notes)
-    names = ", ".join(str(rows.source.path) for rows in found[:3]) + (", ..." if len(found) > 3 else "")
+    names = ", ".join(rows.source.name for rows in found[:3]) + (", ..." if len(found) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
     account["skipped"], account["events"] = (
         account["skipped"] + late.get("late", 0),
         account["events"] - late.get("late", 0),
     )
-    events.source = Reading(sentences_of(found), tuple(notes), skipped + late.get("late", 0), {**account, **late})
+    events.source = Reading(
+        sentences_of(found), tuple(notes), skipped + late.get("late", 0), {**account, **late}, _counts(sample)
+    )
     if examined is not None:
-        events.examined = examined if isinstance(examined, pd.DataFrame) else read_examined(os.fspath(examined))
+        events.examined = examined if sample is None else examined[examined["recording"].isin(sample.names)]
     elif (options.get("columns") or {}).get("annotator") == "@file":
         events.examined = _listed_by(found)
     _tell(notes, skipped)
@@ -220,6 +235,17 @@ def _parsing(options: Options) -> dict[str, Any]:
         known = ", ".join(Options.__annotations__)
         raise TypeError(f"reading got an unexpected keyword argument {unknown!r}; there are {known}")
     return {name: value for name, value in options.items() if name in ("columns", "on_error", "progress")}
+
+
+def _asked(options: Options, more: Iterable[str] = ()) -> Asked:
+    """What is known of recordings before files are opened, and how many of them are to be read."""
+    _parsing(options)
+    lengths = asked_length(options.get("recording_length"), options.get("on_error", "raise"))
+    return Asked.of(options.get("sample"), lengths, more)
+
+
+def _counts(sample: Sample | None) -> Mapping[str, int] | None:
+    return None if sample is None else sample.counts
 
 
 def _selected(result: Any, label: str | None, found: Sequence[Rows], options: Options) -> Any:
@@ -281,9 +307,10 @@ def read_answers(
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
     [1.0, nan]
     """
-    found, notes, skipped = parse(path, format=format, label=label, answers=True, **_parsing(options))
-    where, length = options.get("where"), options.get("recording_length")
-    lengths, empty, _ = _known(found, length, notes, options.get("on_error", "raise"))
+    asked, where, length = _asked(options), options.get("where"), options.get("recording_length")
+    how = _parsing(options)
+    found, notes, skipped, sample = gathered(path, format=format, label=label, answers=True, asked=asked, **how)
+    lengths, empty, _ = _known(found, asked, notes, sample)
     for rows in found:
         if (
             not rows.weak
@@ -313,9 +340,9 @@ def read_answers(
         merged["offset"] = np.where(np.isnan(offset), known, offset)
     if not isinstance(lengths, Mapping):
         lengths = dict.fromkeys([*names, *empty], float(lengths))
-    source = ", ".join(str(rows.source.path) for rows in found[:3])
+    source = ", ".join(rows.source.name for rows in found[:3])
     answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
-    answers.source = Reading(sentences_of(found), tuple(notes), skipped, account_of(found))
+    answers.source = Reading(sentences_of(found), tuple(notes), skipped, account_of(found), _counts(sample))
     _tell(notes, skipped)
     chosen: Answers = _selected(answers, label, found, options)
     return chosen

@@ -15,6 +15,7 @@ import pandas as pd
 from ..errors import AssumptionWarning, InvalidInput
 from ..results import counted
 from ..symbols import check
+from .addresses import at_hand
 from .columns import roles_of
 from .names import suited
 from .plain import times_of
@@ -30,7 +31,12 @@ def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, floa
     With or without a line of names; tabs, commas or semicolons; a name may be a number. A length that is none is an
     error; with ``on_error="skip"`` its recording is left out.
     """
-    source = Source(Path(path), on_error=on_error)
+    with at_hand(path) as (file, address):
+        return lengths_in(Source(file, on_error=on_error, called=address))
+
+
+def lengths_in(source: Source) -> dict[str, float]:
+    """The lengths in an open table."""
     table, names, lengths = _length_table(source)
     found: dict[str, float] = {}
     values = numbers(Source(source.path, on_error="collect"), lengths[1], table.lines, lengths[0])
@@ -83,9 +89,13 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
     ...     read_examined(path)[["onset", "offset"]].to_numpy().tolist()
     [[0.0, 10.0], [30.0, 40.0]]
     """
+    with at_hand(path) as (file, address):
+        return _examined_in(Source(file, columns=dict(columns or {}), called=address))
+
+
+def _examined_in(source: Source) -> pd.DataFrame:
     from .tracks import read_uem, sniff_uem
 
-    source = Source(Path(path), columns=dict(columns or {}))
     if sniff_uem(source):
         data = read_uem(source).data
         made = {name: data[name] for name in ("recording", "onset", "offset")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import holds, plain
 from .dcase import clip_length
-from .gather import Paths, account_of, files_of, read_one, told_columns
+from .gather import Paths, account_of, listed_paths, opened, read_one, told_columns
 from .io import touching_frames
-from .lengths import asked_length, match_lengths, name_key, read_examined, read_lengths
+from .lengths import asked_length, lengths_in, match_lengths, name_key, read_examined
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
 from .table import Rows
@@ -123,7 +124,6 @@ def check(
     ...     [(found.line, found.kind) for found in check(path).findings]
     [(2, 'end before start')]
     """
-    files, _ = files_of(path)
     chosen = named(format) if format is not None else None
     found: list[Finding] = []
     tables: list[Rows] = []
@@ -131,33 +131,34 @@ def check(
     asked = asked_length(recording_length)
     if isinstance(asked, Mapping):
         lengths.update(asked)
-    with progress_bar("checking", len(files), show=progress) as advance:
-        for file in files:
-            source = Source(file, on_error="collect", columns=told_columns(columns)[0], label=label)
+    with ExitStack() as stack:
+        sources, _, _ = stack.enter_context(opened(listed_paths(path), told_columns(columns)[0], progress=progress))
+        advance = stack.enter_context(progress_bar("checking", len(sources), show=progress))
+        for source in sources:
+            source.on_error, source.label, name = "collect", label, source.name
             try:
                 if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
-                    lengths.update(read_lengths(file))
+                    lengths.update(lengths_in(Source(source.path, called=source.called)))
                     continue
                 rows = read_one(chosen or detect(source), source)
                 if label is not None or where or annotator or merge:
                     _choose(rows, label, where or {}, annotator or (), merge or {})
                 tables.append(rows)
             except InvalidInput as error:
-                words = str(error).removeprefix(f"{file}: ").removeprefix(f"{file}, ")
-                found.append(Finding(str(file), None, "unreadable", 1, words))
+                words = str(error).removeprefix(f"{name}: ").removeprefix(f"{name}, ")
+                found.append(Finding(name, None, "unreadable", 1, words))
             finally:
                 found += _broken(source)
-                found += [
-                    Finding(str(file), None, kind, 1, words.removeprefix(f"{file}: ")) for kind, words in source.signs
-                ]
+                found += [Finding(name, None, kind, 1, words.removeprefix(f"{name}: ")) for kind, words in source.signs]
                 advance(1)
+    files = [source.name for source in sources]
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
     names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
     try:
         known = match_lengths(lengths, names, []) if lengths else {}
     except InvalidInput as error:
         known = {}
-        found.append(Finding(str(files[0]), None, "missing recording", len(lengths), str(error)))
+        found.append(Finding(files[0], None, "missing recording", len(lengths), str(error)))
     for rows in tables:
         frame = _frame(rows)
         found += _times(rows, frame, known, everyone)
@@ -169,11 +170,11 @@ def check(
     if recordings is not None:
         found += _sounds(names, Path(recordings))
     # A file's findings stand together, in the order of the files.
-    order = {str(file): i for i, file in enumerate(files)}
+    order = {file: i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
     n_events = sum(len(rows) for rows in tables)
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
-    return Check(tuple(map(str, files)), n_events, len(names), tuple(found), readings, account_of(tables))
+    return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables))
 
 
 def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:

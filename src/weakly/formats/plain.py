@@ -24,6 +24,8 @@ from .table import Rows, Table, lengths_agree
 from .times import MISSING, UNITS, date_in, dates, ending, kind_of
 from .vocabulary import answers_of, is_vocabulary
 
+_TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -112,6 +114,10 @@ def read(source: Source) -> Rows:
 def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = False) -> Rows:
     """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
     source = table.source
+    for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
+        if table.find(key) is None and not any(suited([key], role) for role in _TIMES):
+            table.columns[key] = [value] * len(table)
+            table.names.append(key)
     fixed = {}
     for role, names in (dialect.fixed if dialect else {}).items():
         name = table.find(*names)

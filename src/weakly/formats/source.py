@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from ..errors import InvalidInput
 from ..files import is_input
@@ -63,8 +64,10 @@ class Source:
         columns: dict[str, str] | None = None,
         label: str | None = None,
         advance: Callable[[int], None] | None = None,
+        called: str | None = None,
     ) -> None:
         self.path = path
+        self.called = called  # the address of which this is a copy
         self.on_error = on_error
         self.columns = columns or {}
         self.label = label  # the class of files that do not name one
@@ -79,7 +82,13 @@ class Source:
     @property
     def name(self) -> str:
         """The file as messages call it."""
-        return str(self.path).encode("utf-8", "backslashreplace").decode("utf-8")
+        return (self.called or str(self.path)).encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @property
+    def partitions(self) -> dict[str, str]:
+        """What the names of its folders say of all rows of a table: ``label=owl/site=a/part0.parquet``."""
+        pairs = [part.partition("=") for part in self.path.absolute().parts[:-1]]
+        return {name: unquote(value) for name, sign, value in pairs if sign and name and value}
 
     @cached_property
     def data(self) -> bytes:
