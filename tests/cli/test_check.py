@@ -118,6 +118,13 @@ def test_check_command(capsys, bad):
     assert run(capsys, "check", bad.parent / "none.tsv")[0] == 2
 
 
+def test_a_file_that_cannot_be_read_fails_the_command(capsys, bad):
+    """Nobody should take silence about a file for its being right."""
+    (bad.parent / "other.csv").write_bytes(bytes(range(128, 256)))
+    code, out, _ = run(capsys, "check", bad, bad.parent / "other.csv")
+    assert (code, "other.csv: unreadable" in out, "1 event in 1 recording" in out) == (1, True, True)
+
+
 def test_conditions_fail_a_build(capsys, bad):
     """Any count may be a condition; one that is no count is bad input; the hook's own arguments are taken."""
     assert run(capsys, "check", bad, "--fail-on", "overlap>0", "--fail-on", "end_before_start>1")[0] == 0

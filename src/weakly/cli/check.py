@@ -12,7 +12,7 @@ from .common import JSON, print_json, say
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
 Each finding names file and line, what it probably is and how many there are. A file that lists the lengths of
-recordings may stand among the others and is used for what goes past the end.
+recordings may stand among the others and is used for what goes past the end. A file that cannot be read ends with 1.
 
 Examples:
 
@@ -75,5 +75,6 @@ def check(
         say(f"{sums['rows']} rows = {told}")
     for condition in failed:
         typer.echo(f"weakly: {condition} holds", err=True)
-    if failed or (strict and not result.clean):
+    unread = any(item.kind == "unreadable" for item in result.findings)
+    if failed or unread or (strict and not result.clean):
         raise typer.Exit(1)

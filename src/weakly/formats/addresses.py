@@ -68,6 +68,8 @@ def refused(address: str) -> Iterator[None]:
         yield
     except WeaklyError:
         raise
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{address}: there is no such file or folder") from error
     except Exception as error:
         words = " ".join(str(error).split())[:200] or type(error).__name__
         raise InvalidInput(f"{address}: cannot be read: {words}") from error
