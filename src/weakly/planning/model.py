@@ -9,14 +9,16 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
+from ..compiled import kernel
 from ..evaluation.units import measure
 from ..events import Timelines
 from ..lengths import Lengths
@@ -24,11 +26,13 @@ from ..parallel import checkpoint
 from ..tally import BASE, RAW
 from ..windows import Edge, Placement
 from .criteria import Criteria
-from .halving import FIELDS, halved, levels
+from .halving import FIELDS, counted, halved, levels
 from .rows import Design
 from .searching import searched, simulated
 
 Floats = NDArray[np.float64]
+#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
+Sums = tuple[Floats, Floats, float, float]
 R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
@@ -65,11 +69,9 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: floa
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
-@lru_cache(maxsize=8)  # the classes are asked one after the other; long lists of recordings are large
-def _silent(lengths: tuple[float, ...], design: Design, criteria: Criteria, phase: float) -> tuple[Floats, Floats]:
-    """The measures of recordings without events, which the classes of a plan have in common."""
-    none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.array(lengths))
-    return _mixed(none, design, criteria, phase)
+def _silent(lengths: Any) -> Timelines:
+    """Recordings without events."""
+    return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
 
 
 def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
@@ -79,7 +81,7 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
         worth = np.zeros(len(BASE))
         worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
         return np.zeros(len(RAW)), worth
-    raw, base = _silent((hop * few, hop * (few + 1.0)), design, criteria, 0.0)
+    raw, base = _mixed(_silent([hop * few, hop * (few + 1.0)]), design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
     more[1][B["time"]] = hop
     return more
@@ -145,8 +147,7 @@ class Recordings:
             lengths, times = np.append(lengths, timelines.lengths[0]), np.append(times, silent)
         unit = np.empty(len(timelines), dtype=np.int64)
         unit[some], unit[~some] = np.arange(some.sum()), some.sum() + group.ravel()
-        none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), lengths)
-        return cls(full, none, np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
+        return cls(full, _silent(lengths), np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
 
     @property
     def count(self) -> float:
@@ -176,7 +177,7 @@ class Recordings:
         elif len(self.full):
             parts.append(_mixed(self.full, design, criteria, phase))
         if len(self.silent):
-            parts.append(_silent(tuple(self.silent.lengths.tolist()), design, criteria, phase))
+            parts.append(_mixed(self.silent, design, criteria, phase))
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
@@ -195,15 +196,90 @@ class Recordings:
         weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
         return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
-        """Halving from every level, and the standard error of its wrong time."""
-        leaves = float((self.full.bounds[:, 1] - self.full.bounds[:, 0]).sum()) / leaf + 2 * len(self.full.bounds)
+
+@dataclass(frozen=True)
+class Together:
+    """The recordings of several classes side by side: every way is measured once for all of them."""
+
+    all: Recordings  # with events class by class; without, each length once
+    first: NDArray[np.int64]  # where each class begins, and the end
+    silent: Floats  # how many recordings without events of the class (rows) have each length
+    units: tuple[NDArray[np.int64], ...]  # of every recording, among those of the class
+
+    @classmethod
+    def of(cls, models: Sequence[Recordings]) -> Together:
+        """From those of each class."""
+        first = np.concatenate(([0], np.cumsum([len(each.full) for each in models])))
+        units = tuple(each.unit for each in models)
+        if len(models) == 1:
+            return cls(models[0], first, models[0].weight[None, first[1] :], units)
+        counts = np.concatenate([each.full.counts for each in models])
+        bounds, lengths = (np.concatenate([getattr(m.full, x) for m in models]) for x in ("bounds", "lengths"))
+        full = Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+        lengths = np.unique(np.concatenate([each.silent.lengths for each in models]))
+        silent = np.zeros((len(models), len(lengths)))
+        for row, each in zip(silent, models):
+            row[np.searchsorted(lengths, each.silent.lengths)] = each.weight[len(each.full) :]
+        weight = np.concatenate([*(each.weight[: len(each.full)] for each in models), silent.sum(axis=0)])
+        line = Recordings(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
+        return cls(line, first, silent, units)
+
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows; of a boundary search, for one class."""
+        return self.all.measure(design, criteria, phase)
+
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of each class."""
+        return self._sums(part.raw), self._sums(part.base)
+
+    def _sums(self, values: Floats) -> Floats:
+        made = np.zeros((len(self.silent), *values.shape[1:]))
+        _add_up(values.reshape(len(values), -1), self.all.weight, self.first, self.silent, made.reshape(len(made), -1))
+        return made
+
+    def in_recordings(self, values: Floats) -> Floats:
+        """The sums over the classes of each recording."""
+        n, (place, quiet, kind) = self.first[-1], self._places
+        made = [np.bincount(place, weights=each, minlength=len(quiet)) for each in values[:n].T]
+        return np.column_stack(made) + quiet[:, None] * np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+        """The recording of everything measured; in how many classes each is silent; and its length's place then."""
+        quiet, kind = np.zeros(len(self.units[0])), np.full(len(self.units[0]), -1)
+        place = []
+        for unit, n, times in zip(self.units, np.diff(self.first), self.silent):
+            some = unit < n
+            place.append(np.flatnonzero(some))
+            quiet += ~some
+            kind[~some] = np.flatnonzero(times)[unit[~some] - n]
+        return np.concatenate(place), quiet, kind
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+        """Halving of each class from every level, and the standard error of its wrong time; ``alone`` are the sums of
+        fixed segments as long as a leaf."""
+        full, silent = self.all.full, self.all.silent
+        leaves = float((full.bounds[:, 1] - full.bounds[:, 0]).sum()) / leaf + 2 * len(full.bounds)
         step = int(leaves // _LEAVES) + 1
-        leaves_alone = self.measure(Design("fixed", leaf), criteria)
-        if self.drawn and step > 1 and step <= len(self.full):
-            return _as_leaves(self.part(step), leaves_alone, leaf, depth, criteria)
-        line = np.concatenate([halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)])
-        return line, leaves_alone, _errors(line, self) if self.drawn else np.zeros(depth + 1)
+        if self.all.drawn and step > 1 and step <= len(full):
+            return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
+        # Known recordings leaf by leaf: ways that tie with their leaves are told apart by rounding, always the same.
+        way = counted if self.all.drawn and criteria.nested else halved
+        line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
+        return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
+
+
+@kernel
+def _add_up(values: Any, weight: Any, first: Any, silent: Any, out: Any) -> None:
+    """Add the rows of each class, and those of recordings without its events, as often as there are."""
+    n = first[-1]
+    for c in range(out.shape[0]):
+        for u in range(first[c], first[c + 1]):
+            for k in range(out.shape[1]):
+                out[c, k] += weight[u] * values[u, k]
+        for s in range(silent.shape[1]):
+            for k in range(out.shape[1]):
+                out[c, k] += silent[c, s] * values[n + s, k]
 
 
 @dataclass(frozen=True)
@@ -260,7 +336,7 @@ class OneEvent:
         first = np.searchsorted(each, np.arange(len(d)))  # every length has starts, in its order
         raw, base = (np.add.reduceat(weight[:, None] * one, first) for one in (np.nan_to_num(raw, copy=False), base))
         if self.share < 1:
-            none = _silent((self.longest,), design, criteria, 0.0)
+            none = _mixed(_silent([self.longest]), design, criteria)
             raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
@@ -272,9 +348,14 @@ class OneEvent:
         few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
         return replace(self, lengths=Lengths.sample(few))
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of the one class."""
+        raw, base = part.sums
+        return raw[None], base[None]
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
-        return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
+        return _as_leaves(self._drawn, alone, leaf, depth, criteria)
 
     @cached_property
     def _drawn(self) -> Recordings:
@@ -289,12 +370,11 @@ class OneEvent:
         return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
 
 
-def _as_leaves(
-    few: Recordings, exact: Measured, leaf: float, depth: int, criteria: Criteria
-) -> tuple[Floats, Measured, Floats]:
+def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
-    each = np.concatenate([halved(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
-    raw, base = exact.sums
+    way = counted if criteria.nested else halved
+    each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
+    raw, base = exact[0][0], exact[1][0]
     line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
     if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
         weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
@@ -309,7 +389,7 @@ def _as_leaves(
             line[:, FIELDS.index(name)] = raw[R[name]]
         if not few.drawn:
             errors = np.zeros(depth + 1)
-    return line[None], Measured(raw[None], base[None], np.ones(1)), errors
+    return line[None], errors
 
 
 def _errors(line: Floats, where: Recordings) -> Floats:
