@@ -265,15 +265,19 @@ def _at(
             a, b = events[e, 0], events[e, 1]
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
             found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
-    present, chances = 0.0, np.empty(1)
+    present = 0.0
+    silent, quiet = np.full(k + 1, -1.0), 0.0  # chances of cells by how many windows cover them, where no event is
+    if smooth:
+        for j in range(best.shape[0]):  # from here on the law's values
+            best[j] = panels.value(best[j], law[0], law[1])
+        quiet = panels.cell(np.full(1, panels.value(0.0, law[0], law[1])), law[2], 1)
     for j in range(first, last + 1):
-        if smooth:
-            chances[0] = panels.value(best[j], law[0], law[1])
-            present += panels.cell(chances, law[2], 1)
-        else:
+        if not smooth:
             present += high if met[j] > 0.0 else low
+        else:
+            present += panels.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    some, n_met = np.empty(k), 0
+    some, carried, n_met = np.empty(k), np.empty(k), 0
     for i in range(cells):
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)
@@ -281,13 +285,17 @@ def _at(
         n = max(0, j1 - j0 + 1)
         n_met += int(met[i])
         p = table[n, n_met]
+        if smooth:
+            p = silent[n]
+            if n_met > 0 or p < 0.0:
+                for j in range(j0, j1 + 1):
+                    some[j - j0] = best[j]
+                sort_together(some[:n], carried[:n])
+                p = panels.cell(some[:n], law[2], needed[n])
+                if n_met == 0:
+                    silent[n] = p
         if i - k + 1 >= 0:
             n_met -= int(met[i - k + 1])
-        if smooth:
-            for j in range(j0, j1 + 1):
-                some[j - j0] = panels.value(best[j], law[0], law[1])
-            sort_together(some[:n], np.empty(n))
-            p = panels.cell(some[:n], law[2], needed[n])
         if cover[i] > 0.0:
             tp += p * cover[i]
             fp += p * (width - cover[i])
