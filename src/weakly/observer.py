@@ -89,12 +89,12 @@ class Observer:
             return law if isinstance(law, float) else None
         return float(self.criterion) if self.criterion is not None and self.criterion.ndim == 0 else None
 
-    @property
+    @cached_property
     def low(self) -> float:
         """The chance of a present label where no event is."""
         return 0.0 if self.annotator is None else float(self.annotator.probability(0.0))
 
-    @property
+    @cached_property
     def high(self) -> float:
         """The chance of a present label where a whole event is."""
         return 1.0 if self.annotator is None else float(self.annotator.probability(1.0))

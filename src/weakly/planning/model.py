@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
-from ..compiled import kernel
+from ..compiled import kernel, sort_together
 from ..evaluation.units import measure
 from ..events import Timelines
 from ..lengths import Lengths
@@ -40,7 +40,7 @@ _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _NOISY = 16  # events on which noisy searches are simulated
-_GAUSS = np.polynomial.legendre.leggauss(3)
+_GAUSS, _MIDDLE = np.polynomial.legendre.leggauss(3), np.polynomial.legendre.leggauss(1)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
@@ -307,7 +307,7 @@ class OneEvent:
             values, shares = binned(law.values, law.weights, _MOST)
         else:
             below = law.notes.get("below", 0.0)
-            cuts = [(float(law.frozen.cdf(each)) - below) / (1 - below) for each in splits]
+            cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
             tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
             edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
             x, w = np.polynomial.legendre.leggauss(4 if smooth else 6)
@@ -323,18 +323,13 @@ class OneEvent:
             part = _searched(self._drawn, design, criteria)
             return replace(part, weight=part.weight / part.weight.sum())
         width = float(design.segment_length or 0.0)
-        hop, reach = float(design.hop or width), design.windows_per_cell
-        splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
-        d, shares = self.nodes(splits, smooth=criteria.smooth)
-        at = _starts(d, self.longest, hop, width, reach, criteria.kinks(d, width), smooth=criteria.smooth)
-        each, start, length, weight, removed = at
-        bounds = np.column_stack((start, np.minimum(start + d[each], length)))
-        raw, base = _mixed(Timelines(bounds, np.arange(len(each) + 1), length), design, criteria)
+        line, shares, first, weight, removed = _placed_events(self, width, float(design.hop or width), criteria)
+        raw, base = _mixed(line, design, criteria)
         if removed.any():
             raw_hop, base_hop = _hop_worth(design, criteria)
-            raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
-        first = np.searchsorted(each, np.arange(len(d)))  # every length has starts, in its order
-        raw, base = (np.add.reduceat(weight[:, None] * one, first) for one in (np.nan_to_num(raw, copy=False), base))
+            raw, base = raw + removed * raw_hop, base + removed * base_hop
+        raw[np.isnan(raw)] = 0.0
+        raw, base = (np.add.reduceat(weight * one, first) for one in (raw, base))
         if self.share < 1:
             none = _mixed(_silent([self.longest]), design, criteria)
             raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
@@ -383,13 +378,10 @@ def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: 
             ("n_found", "n_events", weight.sum()),
         ):
             line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
-    errors = _errors(each, few)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
-        if not few.drawn:
-            errors = np.zeros(depth + 1)
-    return line[None], errors
+    return line[None], np.zeros(depth + 1) if criteria.nested and not few.drawn else _errors(each, few)
 
 
 def _errors(line: Floats, where: Recordings) -> Floats:
@@ -411,42 +403,64 @@ def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
     return np.add.reduceat(shares * values, cuts) / mass, mass
 
 
-def _starts(
-    d: Floats, total: float, hop: float, width: float, reach: int, kinks: Floats, *, smooth: bool
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
-    """Midpoints between kinks for each event length: (length's number, start, recording length, weight, hops removed).
+@lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
+def _placed_events(
+    model: OneEvent, width: float, hop: float, criteria: Criteria
+) -> tuple[Timelines, Floats, NDArray[np.int64], Floats, Floats]:
+    """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
+    each, and per recording (in a column) its weight and how many hops were taken out of it."""
+    splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
+    d, shares = model.nodes(splits, smooth=criteria.smooth)
+    kinks = criteria.kinks(d, width)
+    kinks[~np.isfinite(kinks)] = 0.0
+    nodes = _GAUSS if criteria.smooth else _MIDDLE
+    first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
+    bounds, length, weight, removed = rest
+    return Timelines(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
 
-    Of the recording's middle only a few hops are kept; one of them stands for all that were removed.
-    """
-    keep = _KEPT * (1 + reach)
-    removed = np.maximum(0.0, np.floor((total - d) / hop + 1e-9) - keep)
-    room = total - d - removed * hop
-    kinks = np.where(np.isfinite(kinks), kinks, 0.0)
-    edges = np.column_stack((np.zeros_like(d), -d, np.full_like(d, total), total - d))
-    offsets = np.column_stack((edges, kinks - d[:, None], -kinks, width - kinks, total - kinks)) % hop
-    periods = np.arange(keep + 2) * hop
-    points = (offsets[:, None, :] + periods[None, :, None]).reshape(len(d), -1)
-    points = np.sort(np.clip(np.column_stack((points, np.zeros_like(d), room)), 0.0, room[:, None]), axis=1)
-    low, high = points[:, :-1], points[:, 1:]
-    weight = high - low
-    middle = (low + high) / 2
-    # The removed hops are like the period in the middle, which lies clear of both ends.
-    copies = np.floor(middle / hop) == keep // 2
-    weight = weight * np.where(copies, 1 + removed[:, None], 1.0)
-    still = room <= 1e-12 * total
-    weight[still], middle[still] = 0.0, 0.0
-    weight[still, 0] = 1.0
-    each, column = np.nonzero(weight > 1e-15 * hop)
-    share = weight[each, column]
-    start, span = middle[each, column], (high - low)[each, column]
-    if smooth:
-        x, w = _GAUSS
-        start = (start[:, None] + span[:, None] * x / 2).ravel()
-        share = (share[:, None] * w / 2).ravel()
-        each = np.repeat(each, len(x))
-    norm = np.bincount(each, weights=share, minlength=len(d))
-    length = (total - removed * hop)[each]
-    return each, np.clip(start, 0.0, length - d[each]), length, share / norm[each], removed[each]
+
+@kernel
+def _starts(
+    d: Any, total: float, hop: float, width: float, keep: int, kinks: Any, nodes: Any, masses: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Points between kinks for each event length: (where those of each begin, event, recording length, weight, hops
+    removed). Of the recording's middle only a few hops are kept; one of them stands for all that were removed."""
+    offsets, carried = np.empty(4 + 4 * kinks.shape[1]), np.empty(4 + 4 * kinks.shape[1])
+    most = d.shape[0] * offsets.shape[0] * (keep + 2) * nodes.shape[0]
+    first, bounds = np.empty(d.shape[0], np.int64), np.empty((most, 2))
+    lengths, weights, out = np.empty(most), np.empty(most), np.empty(most)
+    g = 0
+    for i in range(d.shape[0]):
+        removed = max(0.0, np.floor((total - d[i]) / hop + 1e-9) - keep)
+        room, length = total - d[i] - removed * hop, total - removed * hop
+        offsets[0], offsets[1], offsets[2], offsets[3] = 0.0, -d[i] % hop, total % hop, (total - d[i]) % hop
+        for k in range(kinks.shape[1]):
+            x = kinks[i, k]
+            offsets[4 + 4 * k], offsets[5 + 4 * k] = (x - d[i]) % hop, -x % hop
+            offsets[6 + 4 * k], offsets[7 + 4 * k] = (width - x) % hop, (total - x) % hop
+        sort_together(offsets, carried)
+        first[i], low, norm = g, 0.0, 0.0
+        still = room <= 1e-12 * total
+        for p in range(1 if still else keep + 2):
+            for x in offsets[: 1 if still else offsets.shape[0]]:
+                high = min(x + p * hop, room)
+                span, middle = high - low, (low + high) / 2
+                # The removed hops are like the period in the middle, which lies clear of both ends.
+                share = span * (1 + removed if np.floor(middle / hop) == keep // 2 else 1.0)
+                if still:
+                    share, span, middle = 1.0, 0.0, 0.0
+                low = high
+                if share <= 1e-15 * hop:
+                    continue
+                for q in range(nodes.shape[0]):
+                    start = max(min(middle + span * nodes[q] / 2, length - d[i]), 0.0)
+                    bounds[g, 0], bounds[g, 1] = start, min(start + d[i], length)
+                    lengths[g], weights[g], out[g] = length, share * masses[q] / 2, removed
+                    norm += weights[g]
+                    g += 1
+        for j in range(first[i], g):
+            weights[j] /= norm
+    return first, bounds[:g], lengths[:g], weights[:g], out[:g]
 
 
 #: Recordings of one class, as a plan has them.

@@ -187,6 +187,9 @@ class Task:
         for k, (raw, base, _, _) in enumerate(sums):
             tally.fold(k, np.asarray(raw).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
         words = tally.metrics()
+        widths = np.array([each.segment_length or 0.0 for each in designs])
+        limits = widths / self.criteria.plausible[1] * (1 + 1e-9)
+        beyond = 1 - self.lengths.partial_moments(limits)[0]
         made = []
         for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
             values: dict[str, Any] = {word: float(words[word][k, 0]) for word in WORDS}
@@ -202,17 +205,15 @@ class Task:
                 wrong_time_se=error,
                 heard=listened / self.total,
             )
-            made.append(replace(row, note="; ".join(self._notes(row))))
+            notes = self._notes(row)
+            if beyond[k] > 0.005 and row.segment_length is not None and self.criteria.kind != "rule":
+                longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
+                notes.insert(0, f"{longer}: no segment holds enough")
+            made.append(replace(row, note="; ".join(notes)))
         return made
 
     def _notes(self, made: Row) -> list[str]:
         notes = []
-        high = self.criteria.plausible[1]
-        if made.segment_length is not None and self.criteria.kind != "rule":
-            limit = made.segment_length / high * (1 + 1e-9)
-            beyond = 1 - float(self.lengths.partial_moments(limit)[0])
-            if beyond > 0.005:
-                notes.append(f"{percent(beyond)} of events are longer than {seconds(limit)}: no segment holds enough")
         if made.method == "windows":
             times = {2: "twice", 4: "four times"}
             notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
