@@ -266,7 +266,7 @@ class Observers:
         return (Observer(criterion=np.asarray(criterion)) for criterion in self.criteria)
 
     @cached_property
-    def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64]]:
+    def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64] | slice]:
         """What kernels read of criteria, none where there are none: (sorted and lowered by the tolerance for ties, how
         many of these are at most k / 1024, sorted); and where each criterion stands among the sorted ones.
 
@@ -276,7 +276,8 @@ class Observers:
         order = np.argsort(criteria, kind="stable")
         limits = criteria[order] * (1 - TIE)
         table = np.searchsorted(limits, np.arange(1025) / 1024, side="right")
-        return (limits, table, criteria[order]), np.argsort(order)
+        place = slice(None) if (order[1:] > order[:-1]).all() else np.argsort(order)  # of a slice nothing is copied
+        return (limits, table, criteria[order]), place
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:

@@ -120,10 +120,15 @@ def _measure(
 ) -> None:
     """Add every recording at the start of the grid, or over all phases where that is infinite."""
     k, hop, _, _, start = grid
+    longest = 0.0
+    for length in lengths:
+        longest = max(longest, length)
+    most = 2 + int(np.ceil(longest / hop))
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.full(k + 1, -1.0))
     for r in range(lengths.shape[0]):
         events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
         if np.isfinite(start):
-            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, raw, base)
+            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, room, raw, base)
             continue
         cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
         for i in range(cuts.shape[0] - 1):
@@ -131,7 +136,7 @@ def _measure(
             if step > 1e-12 * hop:
                 for q in range(nodes[0].shape[0]):
                     at, share = cuts[i] + nodes[0][q] * step, step / hop * nodes[1][q]
-                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, raw, base)
+                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, room, raw, base)
 
 
 @kernel
@@ -231,6 +236,7 @@ def _at(
     grid: Any,
     answers: Any,
     law: Any,
+    room: Any,
     raw: Any,
     base: Any,
 ) -> None:
@@ -239,8 +245,10 @@ def _at(
     needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
-    met, best = np.zeros(max(cells, last + 1)), np.zeros(max(cells, last + 1))
-    cover, event_time, found = np.zeros(cells), 0.0, 0.0
+    met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
+    event_time, found = 0.0, 0.0
+    for i in range(max(cells, last + 1)):
+        met[i], best[i], cover[i] = 0.0, 0.0, 0.0
     for e in range(events.shape[0]):
         a, b = events[e, 0], events[e, 1]
         d = b - a
@@ -266,9 +274,9 @@ def _at(
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
             found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
     present = 0.0
-    silent, quiet = np.full(k + 1, -1.0), 0.0  # chances of cells by how many windows cover them, where no event is
+    quiet = 0.0
     if smooth:
-        for j in range(best.shape[0]):  # from here on the law's values
+        for j in range(last + 1):  # from here on the law's values
             best[j] = panels.value(best[j], law[0], law[1])
         quiet = panels.cell(np.full(1, panels.value(0.0, law[0], law[1])), law[2], 1)
     for j in range(first, last + 1):
@@ -277,7 +285,7 @@ def _at(
         else:
             present += panels.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    some, carried, n_met = np.empty(k), np.empty(k), 0
+    n_met = 0
     for i in range(cells):
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)

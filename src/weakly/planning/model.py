@@ -40,7 +40,7 @@ _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _NOISY = 16  # events on which noisy searches are simulated
-_GAUSS, _MIDDLE = np.polynomial.legendre.leggauss(3), np.polynomial.legendre.leggauss(1)
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
@@ -310,7 +310,7 @@ class OneEvent:
             cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
             tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
             edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
-            x, w = np.polynomial.legendre.leggauss(4 if smooth else 6)
+            x, w = _gauss(4 if smooth else 6)
             half = np.diff(edges)[:, None] / 2
             values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
             shares = (half * w).ravel()
@@ -327,7 +327,8 @@ class OneEvent:
         raw, base = _mixed(line, design, criteria)
         if removed.any():
             raw_hop, base_hop = _hop_worth(design, criteria)
-            raw, base = raw + removed * raw_hop, base + removed * base_hop
+            base[:, base_hop != 0] += removed * base_hop[base_hop != 0]
+            raw[:, raw_hop != 0] += removed * raw_hop[raw_hop != 0]
         raw[np.isnan(raw)] = 0.0
         raw, base = (np.add.reduceat(weight * one, first) for one in (raw, base))
         if self.share < 1:
@@ -413,7 +414,7 @@ def _placed_events(
     d, shares = model.nodes(splits, smooth=criteria.smooth)
     kinks = criteria.kinks(d, width)
     kinks[~np.isfinite(kinks)] = 0.0
-    nodes = _GAUSS if criteria.smooth else _MIDDLE
+    nodes = _gauss(3 if criteria.smooth else 1)
     first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
     bounds, length, weight, removed = rest
     return Timelines(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
