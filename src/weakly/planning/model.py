@@ -263,8 +263,8 @@ class Together:
         step = int(leaves // _LEAVES) + 1
         if self.all.drawn and step > 1 and step <= len(full):
             return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
-        # Known recordings leaf by leaf: ways that tie with their leaves are told apart by rounding, always the same.
-        way = counted if self.all.drawn and criteria.nested else halved
+        # Of few leaves each is visited: rounding then tells ways from their leaves, always in the same order.
+        way = counted if criteria.nested and (self.all.drawn or step > 1) else halved
         line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
         return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
 

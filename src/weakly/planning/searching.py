@@ -55,7 +55,8 @@ def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -
     bounds = np.column_stack((segment * width, np.minimum((segment + 1) * width, total)))
     met = rule.is_present(event=line.bounds[event], segment=bounds)
     base = np.concatenate(([0], np.cumsum(counts + 2)))  # a gap of two keeps recordings apart
-    code = np.unique(base[owner[event[met]]] + segment[met])
+    code = base[owner[event[met]]] + segment[met]  # in order, as events are
+    code = code[np.append(np.ones(min(len(code), 1), dtype=bool), code[1:] != code[:-1])]
     breaks = np.flatnonzero(np.diff(code) > 1)
     begins = code[np.concatenate(([0], breaks + 1))[: len(code)]]
     ends = code[np.append(breaks, len(code) - 1)[: len(code)]]
