@@ -145,9 +145,11 @@ class Observer:
         from .panels import found_each
 
         met = self.probability if self.annotator is None else self.annotator.criterion_cdf
-        some = np.asarray(count) > 0
-        law = [np.where(some, met(np.minimum(1.0, h)), 0.0) for h in (own, best)]
-        return np.asarray(found_each(*law, np.asarray(count, dtype=np.float64), self._chances))
+        own, best, count = (np.asarray(x, dtype=np.float64) for x in (own, best, count))
+        law = np.where(count > 0, met(np.minimum(1.0, own)), 0.0)
+        largest, more = law.copy(), (count > 0) & (best != own)  # an event that is alone is the largest
+        largest[more] = met(np.minimum(1.0, best[more]))
+        return np.asarray(found_each(law, largest, count, self._chances))
 
     def found_at_random(
         self, *, event_length: Any, segment_length: Any, onset: Any = 0.0, starts: Any = None, largest: Any = None

@@ -247,6 +247,9 @@ def _at(
     cells, first, last = _asked(length, start, grid)
     met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
     event_time, found = 0.0, 0.0
+    near, far, top = 0, cells - 1, last  # the cells and the last window that can be present, or meet an event
+    if low == 0.0 and not smooth:
+        near, far, top = cells, -1, -1
     for i in range(max(cells, last + 1)):
         met[i], best[i], cover[i] = 0.0, 0.0, 0.0
     for e in range(events.shape[0]):
@@ -255,11 +258,14 @@ def _at(
         event_time += d
         c0 = min(int(np.floor((a - start) / hop + NEAR)), cells - 1)
         c1 = max(c0, min(int(np.ceil((b - start) / hop - NEAR)) - 1, cells - 1))
+        near, far = min(near, c0), max(far, c1)
         for i in range(c0, c1 + 1):
             left = start + i * hop
             cover[i] += d if c0 == c1 else min(b, left + hop) - max(a, left)
         if np.isfinite(need[e]):
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            if j1 >= j0:
+                near, far, top = min(near, j0), max(far, min(j1 + k, cells) - 1), max(top, j1)
             for j in range(j0, j1 + 1):
                 met[j] = 1.0
                 if smooth:
@@ -279,14 +285,14 @@ def _at(
         for j in range(last + 1):  # from here on the law's values
             best[j] = panels.value(best[j], law[0], law[1])
         quiet = panels.cell(np.full(1, panels.value(0.0, law[0], law[1])), law[2], 1)
-    for j in range(first, last + 1):
+    for j in range(max(first, near), top + 1):
         if not smooth:
             present += high if met[j] > 0.0 else low
         else:
             present += panels.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n_met = 0
-    for i in range(cells):
+    for i in range(near, far + 1):
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)
         j0, j1 = max(first, i - k + 1), min(last, i)
