@@ -324,7 +324,7 @@ class Annotator:
         """Whether an answer can differ from what the criterion says: guesses, lapses or flips."""
         return bool(self.guess_rate or self.lapse_rate or self.flip_rate)
 
-    @property
+    @cached_property
     def label_chances(self) -> NDArray[np.float64]:
         """The chance of a present label where the criteria of m of the k voters are met, m = 0 to k (one is k = 1).
 

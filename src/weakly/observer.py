@@ -89,12 +89,12 @@ class Observer:
             return law if isinstance(law, float) else None
         return float(self.criterion) if self.criterion is not None and self.criterion.ndim == 0 else None
 
-    @property
+    @cached_property
     def low(self) -> float:
         """The chance of a present label where no event is."""
         return 0.0 if self.annotator is None else float(self.annotator.probability(0.0))
 
-    @property
+    @cached_property
     def high(self) -> float:
         """The chance of a present label where a whole event is."""
         return 1.0 if self.annotator is None else float(self.annotator.probability(1.0))
@@ -145,9 +145,11 @@ class Observer:
         from .panels import found_each
 
         met = self.probability if self.annotator is None else self.annotator.criterion_cdf
-        some = np.asarray(count) > 0
-        law = [np.where(some, met(np.minimum(1.0, h)), 0.0) for h in (own, best)]
-        return np.asarray(found_each(*law, np.asarray(count, dtype=np.float64), self._chances))
+        own, best, count = (np.asarray(x, dtype=np.float64) for x in (own, best, count))
+        law = np.where(count > 0, met(np.minimum(1.0, own)), 0.0)
+        largest, more = law.copy(), (count > 0) & (best != own)  # an event that is alone is the largest
+        largest[more] = met(np.minimum(1.0, best[more]))
+        return np.asarray(found_each(law, largest, count, self._chances))
 
     def found_at_random(
         self, *, event_length: Any, segment_length: Any, onset: Any = 0.0, starts: Any = None, largest: Any = None
@@ -266,7 +268,7 @@ class Observers:
         return (Observer(criterion=np.asarray(criterion)) for criterion in self.criteria)
 
     @cached_property
-    def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64]]:
+    def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64] | slice]:
         """What kernels read of criteria, none where there are none: (sorted and lowered by the tolerance for ties, how
         many of these are at most k / 1024, sorted); and where each criterion stands among the sorted ones.
 
@@ -276,7 +278,8 @@ class Observers:
         order = np.argsort(criteria, kind="stable")
         limits = criteria[order] * (1 - TIE)
         table = np.searchsorted(limits, np.arange(1025) / 1024, side="right")
-        return (limits, table, criteria[order]), np.argsort(order)
+        place = slice(None) if (order[1:] > order[:-1]).all() else np.argsort(order)  # of a slice nothing is copied
+        return (limits, table, criteria[order]), place
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:

@@ -114,7 +114,12 @@ def found_each(own: Any, best: Any, count: Any, chances: Any) -> Any:
     out, one = np.empty(own.shape[0]), np.empty(own.shape[1], np.int64)
     one[:] = 1
     for e in range(own.shape[0]):
-        out[e] = found(own[e], best[e], count[e], chances, one)
+        same = e > 0  # as the row before, which is common where one criterion is met or not
+        for k in range(own.shape[1]):
+            same = (
+                same and own[e, k] == own[e - 1, k] and best[e, k] == best[e - 1, k] and count[e, k] == count[e - 1, k]
+            )
+        out[e] = out[e - 1] if same else found(own[e], best[e], count[e], chances, one)
     return out
 
 

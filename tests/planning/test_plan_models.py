@@ -17,8 +17,8 @@ from weakly.annotator import PresenceRule
 from weakly.events import Timelines
 from weakly.lengths import Lengths
 from weakly.planning.criteria import Criteria
-from weakly.planning.halving import FIELDS, halved, levels
-from weakly.planning.model import B, OneEvent, R, Recordings
+from weakly.planning.halving import FIELDS, counted, halved, levels
+from weakly.planning.model import B, OneEvent, R, Recordings, Together
 from weakly.planning.rows import Design
 from weakly.planning.searching import searched
 from weakly.planning.task import Task, round_lengths
@@ -113,6 +113,44 @@ def test_halving_is_what_the_method_does(noise):
         said = mine["tp"] + mine["fp"] + mine["fp_elsewhere"]
         for value, column in zip((mine["n_queries"], mine["listened"], mine["tp"], said), seen.T):
             assert value == pytest.approx(column.mean(), abs=4.5 * column.std() / np.sqrt(len(column)) + 1e-9)
+
+
+def crowded(rng, n=4):
+    """Recordings of several lengths with events that touch segments' edges, some without any."""
+    total = rng.uniform(3, 90, n).round(1)
+    rows = []
+    for length in total:
+        onset = rng.uniform(0, length, rng.integers(0, 10)).round(1)
+        offset = np.minimum(onset + rng.integers(1, 40, len(onset)) / 10, length)
+        rows.append(np.column_stack((onset, offset))[offset > onset + 1e-6])
+    return Timelines.of(rows, total)
+
+
+@pytest.mark.parametrize("who", [0.05, 0.5, 1.0, [0.2, 0.6], stats.beta(2, 3), "seconds:0.3", "any", "fsd-mix-sed"])
+def test_counting_is_halving_without_wrong_answers(who):
+    rng, criteria = (
+        np.random.default_rng(11),
+        Criteria.of(**{"rule" if isinstance(who, str) else "presence_criterion": who}),
+    )
+    for leaf in (0.05, 0.1, 0.25, 1.0, 1.7):
+        line = crowded(rng)
+        depth = levels(line.lengths.max(), leaf)
+        assert counted(line, leaf, depth, criteria) == pytest.approx(halved(line, leaf, depth, criteria), abs=1e-9)
+
+
+@pytest.mark.parametrize("design", [Design("fixed", 1.5), Design("windows", 2.0, hop=0.5, votes=3)])
+def test_classes_side_by_side_are_the_same_as_alone(design):
+    """Sums per class and per recording, guesses where a class is silent included."""
+    rng, criteria = np.random.default_rng(5), Criteria.of(annotator=wk.Annotator(guess_rate=0.1, lapse_rate=0.2))
+    lines = [crowded(rng, 6) for _ in range(3)]
+    fits = [[events[events[:, 1] <= 3] for events, _ in line] for line in lines]
+    alone = [Recordings.of(Timelines.of(each, lines[0].lengths), "") for each in fits]
+    both = Together.of(alone)
+    parts, part = [each.measure(design, criteria, 0.2) for each in alone], both.measure(design, criteria, 0.2)
+    for mine, one in zip(zip(*both.sums(part)), parts):
+        assert np.concatenate(mine) == pytest.approx(np.concatenate(one.sums), abs=1e-9)
+    per_recording = sum(one.base[model.unit] for model, one in zip(alone, parts))
+    assert both.in_recordings(part.base) == pytest.approx(per_recording, abs=1e-9)
 
 
 @pytest.mark.parametrize("rule", [PresenceRule.fraction(0.3), PresenceRule.fraction(0.9), PresenceRule.seconds(0.4)])

@@ -120,10 +120,15 @@ def _measure(
 ) -> None:
     """Add every recording at the start of the grid, or over all phases where that is infinite."""
     k, hop, _, _, start = grid
+    longest = 0.0
+    for length in lengths:
+        longest = max(longest, length)
+    most = 2 + int(np.ceil(longest / hop))
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.full(k + 1, -1.0))
     for r in range(lengths.shape[0]):
         events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
         if np.isfinite(start):
-            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, raw, base)
+            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, room, raw, base)
             continue
         cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
         for i in range(cuts.shape[0] - 1):
@@ -131,7 +136,7 @@ def _measure(
             if step > 1e-12 * hop:
                 for q in range(nodes[0].shape[0]):
                     at, share = cuts[i] + nodes[0][q] * step, step / hop * nodes[1][q]
-                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, raw, base)
+                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, room, raw, base)
 
 
 @kernel
@@ -231,6 +236,7 @@ def _at(
     grid: Any,
     answers: Any,
     law: Any,
+    room: Any,
     raw: Any,
     base: Any,
 ) -> None:
@@ -239,19 +245,27 @@ def _at(
     needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
-    met, best = np.zeros(max(cells, last + 1)), np.zeros(max(cells, last + 1))
-    cover, event_time, found = np.zeros(cells), 0.0, 0.0
+    met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
+    event_time, found = 0.0, 0.0
+    near, far, top = 0, cells - 1, last  # the cells and the last window that can be present, or meet an event
+    if low == 0.0 and not smooth:
+        near, far, top = cells, -1, -1
+    for i in range(max(cells, last + 1)):
+        met[i], best[i], cover[i] = 0.0, 0.0, 0.0
     for e in range(events.shape[0]):
         a, b = events[e, 0], events[e, 1]
         d = b - a
         event_time += d
         c0 = min(int(np.floor((a - start) / hop + NEAR)), cells - 1)
         c1 = max(c0, min(int(np.ceil((b - start) / hop - NEAR)) - 1, cells - 1))
+        near, far = min(near, c0), max(far, c1)
         for i in range(c0, c1 + 1):
             left = start + i * hop
             cover[i] += d if c0 == c1 else min(b, left + hop) - max(a, left)
         if np.isfinite(need[e]):
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            if j1 >= j0:
+                near, far, top = min(near, j0), max(far, min(j1 + k, cells) - 1), max(top, j1)
             for j in range(j0, j1 + 1):
                 met[j] = 1.0
                 if smooth:
@@ -265,29 +279,37 @@ def _at(
             a, b = events[e, 0], events[e, 1]
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
             found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
-    present, chances = 0.0, np.empty(1)
-    for j in range(first, last + 1):
-        if smooth:
-            chances[0] = panels.value(best[j], law[0], law[1])
-            present += panels.cell(chances, law[2], 1)
-        else:
+    present = 0.0
+    quiet = 0.0
+    if smooth:
+        for j in range(last + 1):  # from here on the law's values
+            best[j] = panels.value(best[j], law[0], law[1])
+        quiet = panels.cell(np.full(1, panels.value(0.0, law[0], law[1])), law[2], 1)
+    for j in range(max(first, near), top + 1):
+        if not smooth:
             present += high if met[j] > 0.0 else low
+        else:
+            present += panels.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    some, n_met = np.empty(k), 0
-    for i in range(cells):
+    n_met = 0
+    for i in range(near, far + 1):
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)
         j0, j1 = max(first, i - k + 1), min(last, i)
         n = max(0, j1 - j0 + 1)
         n_met += int(met[i])
         p = table[n, n_met]
+        if smooth:
+            p = silent[n]
+            if n_met > 0 or p < 0.0:
+                for j in range(j0, j1 + 1):
+                    some[j - j0] = best[j]
+                sort_together(some[:n], carried[:n])
+                p = panels.cell(some[:n], law[2], needed[n])
+                if n_met == 0:
+                    silent[n] = p
         if i - k + 1 >= 0:
             n_met -= int(met[i - k + 1])
-        if smooth:
-            for j in range(j0, j1 + 1):
-                some[j - j0] = panels.value(best[j], law[0], law[1])
-            sort_together(some[:n], np.empty(n))
-            p = panels.cell(some[:n], law[2], needed[n])
         if cover[i] > 0.0:
             tp += p * cover[i]
             fp += p * (width - cover[i])

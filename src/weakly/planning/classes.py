@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .decision import FOUND
-from .model import B, Floats, R
+from .model import B, Floats, R, depth_of
 from .rows import PATIENCE, Design, Row, percent, seconds
-from .task import Sums, Task, wrong_seconds
+from .task import Sums, Task, in_passes, wrong_seconds
 
 _PASSES = 12  # passes that are compared at most
 
@@ -58,22 +59,30 @@ def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
     usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
     loss = table["wrong_time"] + np.where(usable, 0.0, task.recording_length)
     order = np.lexsort((np.arange(task.n_classes), task.grid[loss.argmin(axis=1)]))
-    labels = [list(task.models)[k] for k in order]
-    designs = []
+    labels = list(task.models)
+    designs, sums = [], []
     for n in range(2, min(len(labels), _PASSES) + 1):
         picks, cuts = group(loss[order], n)
-        parts = [(tuple(labels[i:j]), float(task.grid[k])) for k, (i, j) in zip(picks, pairwise(cuts))]
-        if len({width for _, width in parts}) < n:
+        if len(set(picks)) < n:
             continue
-        if "bisection" not in used or "fixed" in used:
-            designs.append([(each, Design("fixed", width)) for each, width in parts])
+        parts = [(order[i:j], float(task.grid[k]), task.fixed_sums[k]) for k, (i, j) in zip(picks, pairwise(cuts))]
+        names = [tuple(labels[c] for c in some) for some, _, _ in parts]
+        fixed = [(Design("fixed", width), _only(each, some)) for some, width, each in parts]
+        ways = [fixed] if "bisection" not in used or "fixed" in used else []
         if "bisection" in used and n <= PATIENCE:
-            halves = [(each, task.only(*each).halving(width)) for each, width in parts]
-            designs.append([
-                (each, Design("fixed", width) if row is None else row.design)
-                for (each, row), (_, width) in zip(halves, parts)
+            ways.append([
+                task.only(*each).halved(width, alone=own[1]) if depth_of(task.model, width) > 0 else own
+                for each, (_, width, _), own in zip(names, parts, fixed)
             ])  # fmt: skip
-    return task.rows(Design("passes", passes=tuple(each)) for each in designs if len(each) > 1)
+        for way in ways:
+            designs.append(Design("passes", passes=tuple(zip(names, (design for design, _ in way)))))
+            sums.append(in_passes([each for _, each in way]))
+    return task.rows_of(designs, sums)
+
+
+def _only(sums: Sums, some: NDArray[np.int64]) -> Sums:
+    """The sums of fixed segments for some of the classes; the recordings are heard once for all of them."""
+    return sums[0][some], sums[1][some], sums[2], sums[3]
 
 
 def _table(sums: list[Sums], task: Task) -> dict[str, Floats]:

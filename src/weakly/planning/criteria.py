@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,7 @@ class Criteria:
         A criterion is kept over all answers about a recording, so it stands outside of products of answers.
         """
         if self.who.criteria is not None:
-            rules = [PresenceRule.fraction(value) for value in self.who.criteria.tolist()]
-            return [(float(weight), rule, 0.0, 1.0) for weight, rule in zip(self.weights, rules)]
+            return [(float(weight), rule, 0.0, 1.0) for weight, rule in zip(self.weights, self._rules)]
         if self.rule is not None:
             return [(1.0, self.rule, 0.0, 1.0)]
         made = []
@@ -171,14 +171,16 @@ class Criteria:
     def kinks(self, event_length: Floats, segment_length: float) -> Floats:
         """The overlaps (events, any number) at which an answer changes; none for a smooth law of criteria."""
         d = np.asarray(event_length, dtype=np.float64)
-        rules = [self.rule] if self.rule is not None else []
-        if self.who.criteria is not None:
-            rules = [PresenceRule.fraction(each) for each in self.who.criteria.tolist()]
-        for each in self.annotators:
-            if isinstance(each.presence_criterion, float):
-                rules.append(PresenceRule.fraction(each.presence_criterion))
-        found = [rule.required_overlap(event_length=d, segment_length=segment_length) for rule in rules]
+        found = [rule.required_overlap(event_length=d, segment_length=segment_length) for rule in self._rules]
         return np.column_stack(found) if found else np.empty((len(d), 0))
+
+    @cached_property
+    def _rules(self) -> list[PresenceRule]:
+        """The presence rule, or that of every criterion that is a number."""
+        if self.rule is not None:
+            return [self.rule]
+        people = [each.presence_criterion for each in self.annotators if isinstance(each.presence_criterion, float)]
+        return [PresenceRule.fraction(each) for each in (people if self.who.criteria is None else self.who.criteria)]
 
     @property
     def smooth(self) -> bool:

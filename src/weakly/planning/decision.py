@@ -200,7 +200,7 @@ def _zoom(task: Task, method: str, below: Row, above: Row, test: Callable[[Row],
         if method == "fixed":
             made = task.rows([Design("fixed", float(width)) for width in widths])
         else:
-            made = [row for row in map(task.halving, widths.tolist()) if row is not None]
+            made = task.halvings(widths.tolist())
         passed += [row for row in made if test(row)]
         flags = [test(below), *(test(row) for row in made), test(above)]
         turn = next((k for k in range(len(flags) - 1) if flags[k] != flags[k + 1]), None)

@@ -7,7 +7,8 @@ event satisfies the rule in it, low where none does)
 
 and an event is missed below a node with chance :math:`1 - p + p N_l N_r`. The recursion runs from the leaves upwards;
 at every level the sums are those of a bisection that starts there. Only nodes that meet an event, and the last one,
-are visited: all others of a level are alike.
+are visited: all others of a level are alike. Where answers are certain and a segment around a present one is present,
+the labels are those of the leaves, and a node is asked if its parent notices an event: such parents are only counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from numpy.typing import NDArray
 
 from ..annotator import TIE
 from ..compiled import kernel
+from ..evaluation.units import measure
 from ..events import Timelines
+from ..observer import Observers
+from ..tally import FP, FP_ELSEWHERE, N_FOUND, TP
+from ..windows import Edge, Placement
 from .criteria import Criteria
 
 NEAR = 1e-9
@@ -35,17 +40,52 @@ def levels(longest: float, leaf: float) -> int:
 
 def halved(timelines: Timelines, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
     """Expected sums (recordings, starting levels, fields): level j starts from segments of ``leaf * 2**j`` seconds."""
-    bounds = timelines.bounds
-    d = bounds[:, 1] - bounds[:, 0]
+    bounds, d = timelines.bounds, np.diff(timelines.bounds)
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
-    per_event = np.ceil(d / leaf) + 2
+    per_event = np.ceil(d[:, 0] / leaf) + 2
     most = int(np.bincount(timelines.owner, weights=per_event, minlength=1).max(initial=0.0)) + 3
     for weight, rule, low, high in criteria.parts():
-        need = np.empty((len(d), depth + 1))
-        for j in range(depth + 1):
-            need[:, j] = rule.required_overlap(event_length=d, segment_length=leaf * 2.0**j)
+        need = rule.required_overlap(event_length=d, segment_length=leaf * 2.0 ** np.arange(depth + 1))
         _halve(bounds, timelines.starts, timelines.lengths, leaf, need, low, high, weight, most, out)
     return out
+
+
+def counted(timelines: Timelines, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
+    """The same, faster, for nested criteria: the labels of the leaves, and what is asked by counting."""
+    parts, d = criteria.parts(), np.diff(timelines.bounds)
+    rules = [rule for _, rule, _, _ in parts]
+    who = criteria.who if criteria.rule else Observers.of(presence_criterion=[rule.criterion for rule in rules])
+    raw, _ = measure(timelines, leaf, who, Placement(0.0, Edge.TRUNCATE, None, None))
+    mixed = np.einsum("rck,c->rk", raw[:, :, [TP, FP, FP_ELSEWHERE, N_FOUND]], [weight for weight, *_ in parts])
+    out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
+    out[:, :, : _FOUND + 1] = mixed[:, None]
+    for weight, rule, _, _ in parts:
+        need = rule.required_overlap(event_length=d, segment_length=leaf * 2.0 ** np.arange(depth + 1))
+        _count(timelines.bounds, timelines.starts, timelines.lengths, leaf, need, weight, out)
+    return out
+
+
+@kernel
+def _count(bounds: Any, starts: Any, lengths: Any, leaf: float, need: Any, weight: float, out: Any) -> None:
+    """Add queries and seconds heard where answers are certain: all nodes of the starting level, and below it those
+    whose parent notices an event. Events are in order, so that a node counts once if it is beyond the last."""
+    for r in range(lengths.shape[0]):
+        length, width = lengths[r], leaf
+        nodes = max(1, int(np.ceil(length / leaf * (1 - NEAR))))
+        asked, heard, whole = 0.0, 0.0, min(nodes * leaf, length)
+        for j in range(out.shape[1]):
+            if j > 0:
+                last = nodes // 2 - 1  # the last node with two children: of an only child nobody is asked twice
+                nodes, width, done = (nodes + 1) // 2, 2 * width, -1
+                for e in range(starts[r], starts[r + 1]):
+                    lo, hi = _range(bounds[e, 0], bounds[e, 1], need[e, j], width, nodes)
+                    lo, hi = max(lo, done + 1), min(hi, last)
+                    if hi >= lo:
+                        asked += 2.0 * (hi - lo + 1)
+                        heard += min((hi + 1) * width, length) - lo * width
+                        done = hi
+            out[r, j, _QUERIES] += weight * (nodes + asked)
+            out[r, j, _LISTENED] += weight * (whole + heard)
 
 
 @kernel

@@ -9,6 +9,7 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import PresenceRule
+from ..compiled import kernel, sort_together
 from ..evaluation.units import measure
 from ..events import Timelines
 from ..lengths import Lengths
@@ -24,11 +26,13 @@ from ..parallel import checkpoint
 from ..tally import BASE, RAW
 from ..windows import Edge, Placement
 from .criteria import Criteria
-from .halving import FIELDS, halved, levels
+from .halving import FIELDS, counted, halved, levels
 from .rows import Design
 from .searching import searched, simulated
 
 Floats = NDArray[np.float64]
+#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
+Sums = tuple[Floats, Floats, float, float]
 R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
@@ -36,7 +40,7 @@ _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _NOISY = 16  # events on which noisy searches are simulated
-_GAUSS = np.polynomial.legendre.leggauss(3)
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
@@ -65,11 +69,9 @@ def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: floa
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
-@lru_cache(maxsize=8)  # the classes are asked one after the other; long lists of recordings are large
-def _silent(lengths: tuple[float, ...], design: Design, criteria: Criteria, phase: float) -> tuple[Floats, Floats]:
-    """The measures of recordings without events, which the classes of a plan have in common."""
-    none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.array(lengths))
-    return _mixed(none, design, criteria, phase)
+def _silent(lengths: Any) -> Timelines:
+    """Recordings without events."""
+    return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
 
 
 def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
@@ -79,7 +81,7 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
         worth = np.zeros(len(BASE))
         worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
         return np.zeros(len(RAW)), worth
-    raw, base = _silent((hop * few, hop * (few + 1.0)), design, criteria, 0.0)
+    raw, base = _mixed(_silent([hop * few, hop * (few + 1.0)]), design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
     more[1][B["time"]] = hop
     return more
@@ -145,8 +147,7 @@ class Recordings:
             lengths, times = np.append(lengths, timelines.lengths[0]), np.append(times, silent)
         unit = np.empty(len(timelines), dtype=np.int64)
         unit[some], unit[~some] = np.arange(some.sum()), some.sum() + group.ravel()
-        none = Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), lengths)
-        return cls(full, none, np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
+        return cls(full, _silent(lengths), np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
 
     @property
     def count(self) -> float:
@@ -176,7 +177,7 @@ class Recordings:
         elif len(self.full):
             parts.append(_mixed(self.full, design, criteria, phase))
         if len(self.silent):
-            parts.append(_silent(tuple(self.silent.lengths.tolist()), design, criteria, phase))
+            parts.append(_mixed(self.silent, design, criteria, phase))
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
@@ -195,15 +196,90 @@ class Recordings:
         weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
         return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
-        """Halving from every level, and the standard error of its wrong time."""
-        leaves = float((self.full.bounds[:, 1] - self.full.bounds[:, 0]).sum()) / leaf + 2 * len(self.full.bounds)
+
+@dataclass(frozen=True)
+class Together:
+    """The recordings of several classes side by side: every way is measured once for all of them."""
+
+    all: Recordings  # with events class by class; without, each length once
+    first: NDArray[np.int64]  # where each class begins, and the end
+    silent: Floats  # how many recordings without events of the class (rows) have each length
+    units: tuple[NDArray[np.int64], ...]  # of every recording, among those of the class
+
+    @classmethod
+    def of(cls, models: Sequence[Recordings]) -> Together:
+        """From those of each class."""
+        first = np.concatenate(([0], np.cumsum([len(each.full) for each in models])))
+        units = tuple(each.unit for each in models)
+        if len(models) == 1:
+            return cls(models[0], first, models[0].weight[None, first[1] :], units)
+        counts = np.concatenate([each.full.counts for each in models])
+        bounds, lengths = (np.concatenate([getattr(m.full, x) for m in models]) for x in ("bounds", "lengths"))
+        full = Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+        lengths = np.unique(np.concatenate([each.silent.lengths for each in models]))
+        silent = np.zeros((len(models), len(lengths)))
+        for row, each in zip(silent, models):
+            row[np.searchsorted(lengths, each.silent.lengths)] = each.weight[len(each.full) :]
+        weight = np.concatenate([*(each.weight[: len(each.full)] for each in models), silent.sum(axis=0)])
+        line = Recordings(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
+        return cls(line, first, silent, units)
+
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows; of a boundary search, for one class."""
+        return self.all.measure(design, criteria, phase)
+
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of each class."""
+        return self._sums(part.raw), self._sums(part.base)
+
+    def _sums(self, values: Floats) -> Floats:
+        made = np.zeros((len(self.silent), *values.shape[1:]))
+        _add_up(values.reshape(len(values), -1), self.all.weight, self.first, self.silent, made.reshape(len(made), -1))
+        return made
+
+    def in_recordings(self, values: Floats) -> Floats:
+        """The sums over the classes of each recording."""
+        n, (place, quiet, kind) = self.first[-1], self._places
+        made = [np.bincount(place, weights=each, minlength=len(quiet)) for each in values[:n].T]
+        return np.column_stack(made) + quiet[:, None] * np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+        """The recording of everything measured; in how many classes each is silent; and its length's place then."""
+        quiet, kind = np.zeros(len(self.units[0])), np.full(len(self.units[0]), -1)
+        place = []
+        for unit, n, times in zip(self.units, np.diff(self.first), self.silent):
+            some = unit < n
+            place.append(np.flatnonzero(some))
+            quiet += ~some
+            kind[~some] = np.flatnonzero(times)[unit[~some] - n]
+        return np.concatenate(place), quiet, kind
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+        """Halving of each class from every level, and the standard error of its wrong time; ``alone`` are the sums of
+        fixed segments as long as a leaf."""
+        full, silent = self.all.full, self.all.silent
+        leaves = float((full.bounds[:, 1] - full.bounds[:, 0]).sum()) / leaf + 2 * len(full.bounds)
         step = int(leaves // _LEAVES) + 1
-        leaves_alone = self.measure(Design("fixed", leaf), criteria)
-        if self.drawn and step > 1 and step <= len(self.full):
-            return _as_leaves(self.part(step), leaves_alone, leaf, depth, criteria)
-        line = np.concatenate([halved(each, leaf, depth, criteria) for each in (self.full, self.silent) if len(each)])
-        return line, leaves_alone, _errors(line, self) if self.drawn else np.zeros(depth + 1)
+        if self.all.drawn and step > 1 and step <= len(full):
+            return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
+        # Of few leaves each is visited: rounding then tells ways from their leaves, always in the same order.
+        way = counted if criteria.nested and (self.all.drawn or step > 1) else halved
+        line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
+        return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
+
+
+@kernel
+def _add_up(values: Any, weight: Any, first: Any, silent: Any, out: Any) -> None:
+    """Add the rows of each class, and those of recordings without its events, as often as there are."""
+    n = first[-1]
+    for c in range(out.shape[0]):
+        for u in range(first[c], first[c + 1]):
+            for k in range(out.shape[1]):
+                out[c, k] += weight[u] * values[u, k]
+        for s in range(silent.shape[1]):
+            for k in range(out.shape[1]):
+                out[c, k] += silent[c, s] * values[n + s, k]
 
 
 @dataclass(frozen=True)
@@ -231,10 +307,10 @@ class OneEvent:
             values, shares = binned(law.values, law.weights, _MOST)
         else:
             below = law.notes.get("below", 0.0)
-            cuts = [(float(law.frozen.cdf(each)) - below) / (1 - below) for each in splits]
+            cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
             tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
             edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
-            x, w = np.polynomial.legendre.leggauss(4 if smooth else 6)
+            x, w = _gauss(4 if smooth else 6)
             half = np.diff(edges)[:, None] / 2
             values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
             shares = (half * w).ravel()
@@ -247,20 +323,16 @@ class OneEvent:
             part = _searched(self._drawn, design, criteria)
             return replace(part, weight=part.weight / part.weight.sum())
         width = float(design.segment_length or 0.0)
-        hop, reach = float(design.hop or width), design.windows_per_cell
-        splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
-        d, shares = self.nodes(splits, smooth=criteria.smooth)
-        at = _starts(d, self.longest, hop, width, reach, criteria.kinks(d, width), smooth=criteria.smooth)
-        each, start, length, weight, removed = at
-        bounds = np.column_stack((start, np.minimum(start + d[each], length)))
-        raw, base = _mixed(Timelines(bounds, np.arange(len(each) + 1), length), design, criteria)
+        line, shares, first, weight, removed = _placed_events(self, width, float(design.hop or width), criteria)
+        raw, base = _mixed(line, design, criteria)
         if removed.any():
             raw_hop, base_hop = _hop_worth(design, criteria)
-            raw, base = raw + removed[:, None] * raw_hop, base + removed[:, None] * base_hop
-        first = np.searchsorted(each, np.arange(len(d)))  # every length has starts, in its order
-        raw, base = (np.add.reduceat(weight[:, None] * one, first) for one in (np.nan_to_num(raw, copy=False), base))
+            base[:, base_hop != 0] += removed * base_hop[base_hop != 0]
+            raw[:, raw_hop != 0] += removed * raw_hop[raw_hop != 0]
+        raw[np.isnan(raw)] = 0.0
+        raw, base = (np.add.reduceat(weight * one, first) for one in (raw, base))
         if self.share < 1:
-            none = _silent((self.longest,), design, criteria, 0.0)
+            none = _mixed(_silent([self.longest]), design, criteria)
             raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
@@ -272,9 +344,14 @@ class OneEvent:
         few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
         return replace(self, lengths=Lengths.sample(few))
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Measured, Floats]:
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of the one class."""
+        raw, base = part.sums
+        return raw[None], base[None]
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
-        return _as_leaves(self._drawn, self.measure(Design("fixed", leaf), criteria), leaf, depth, criteria)
+        return _as_leaves(self._drawn, alone, leaf, depth, criteria)
 
     @cached_property
     def _drawn(self) -> Recordings:
@@ -289,12 +366,11 @@ class OneEvent:
         return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
 
 
-def _as_leaves(
-    few: Recordings, exact: Measured, leaf: float, depth: int, criteria: Criteria
-) -> tuple[Floats, Measured, Floats]:
+def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
-    each = np.concatenate([halved(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
-    raw, base = exact.sums
+    way = counted if criteria.nested else halved
+    each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
+    raw, base = exact[0][0], exact[1][0]
     line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
     if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
         weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
@@ -303,13 +379,10 @@ def _as_leaves(
             ("n_found", "n_events", weight.sum()),
         ):
             line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
-    errors = _errors(each, few)
     if criteria.nested:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
-        if not few.drawn:
-            errors = np.zeros(depth + 1)
-    return line[None], Measured(raw[None], base[None], np.ones(1)), errors
+    return line[None], np.zeros(depth + 1) if criteria.nested and not few.drawn else _errors(each, few)
 
 
 def _errors(line: Floats, where: Recordings) -> Floats:
@@ -331,42 +404,64 @@ def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
     return np.add.reduceat(shares * values, cuts) / mass, mass
 
 
-def _starts(
-    d: Floats, total: float, hop: float, width: float, reach: int, kinks: Floats, *, smooth: bool
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]:
-    """Midpoints between kinks for each event length: (length's number, start, recording length, weight, hops removed).
+@lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
+def _placed_events(
+    model: OneEvent, width: float, hop: float, criteria: Criteria
+) -> tuple[Timelines, Floats, NDArray[np.int64], Floats, Floats]:
+    """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
+    each, and per recording (in a column) its weight and how many hops were taken out of it."""
+    splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
+    d, shares = model.nodes(splits, smooth=criteria.smooth)
+    kinks = criteria.kinks(d, width)
+    kinks[~np.isfinite(kinks)] = 0.0
+    nodes = _gauss(3 if criteria.smooth else 1)
+    first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
+    bounds, length, weight, removed = rest
+    return Timelines(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
 
-    Of the recording's middle only a few hops are kept; one of them stands for all that were removed.
-    """
-    keep = _KEPT * (1 + reach)
-    removed = np.maximum(0.0, np.floor((total - d) / hop + 1e-9) - keep)
-    room = total - d - removed * hop
-    kinks = np.where(np.isfinite(kinks), kinks, 0.0)
-    edges = np.column_stack((np.zeros_like(d), -d, np.full_like(d, total), total - d))
-    offsets = np.column_stack((edges, kinks - d[:, None], -kinks, width - kinks, total - kinks)) % hop
-    periods = np.arange(keep + 2) * hop
-    points = (offsets[:, None, :] + periods[None, :, None]).reshape(len(d), -1)
-    points = np.sort(np.clip(np.column_stack((points, np.zeros_like(d), room)), 0.0, room[:, None]), axis=1)
-    low, high = points[:, :-1], points[:, 1:]
-    weight = high - low
-    middle = (low + high) / 2
-    # The removed hops are like the period in the middle, which lies clear of both ends.
-    copies = np.floor(middle / hop) == keep // 2
-    weight = weight * np.where(copies, 1 + removed[:, None], 1.0)
-    still = room <= 1e-12 * total
-    weight[still], middle[still] = 0.0, 0.0
-    weight[still, 0] = 1.0
-    each, column = np.nonzero(weight > 1e-15 * hop)
-    share = weight[each, column]
-    start, span = middle[each, column], (high - low)[each, column]
-    if smooth:
-        x, w = _GAUSS
-        start = (start[:, None] + span[:, None] * x / 2).ravel()
-        share = (share[:, None] * w / 2).ravel()
-        each = np.repeat(each, len(x))
-    norm = np.bincount(each, weights=share, minlength=len(d))
-    length = (total - removed * hop)[each]
-    return each, np.clip(start, 0.0, length - d[each]), length, share / norm[each], removed[each]
+
+@kernel
+def _starts(
+    d: Any, total: float, hop: float, width: float, keep: int, kinks: Any, nodes: Any, masses: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Points between kinks for each event length: (where those of each begin, event, recording length, weight, hops
+    removed). Of the recording's middle only a few hops are kept; one of them stands for all that were removed."""
+    offsets, carried = np.empty(4 + 4 * kinks.shape[1]), np.empty(4 + 4 * kinks.shape[1])
+    most = d.shape[0] * offsets.shape[0] * (keep + 2) * nodes.shape[0]
+    first, bounds = np.empty(d.shape[0], np.int64), np.empty((most, 2))
+    lengths, weights, out = np.empty(most), np.empty(most), np.empty(most)
+    g = 0
+    for i in range(d.shape[0]):
+        removed = max(0.0, np.floor((total - d[i]) / hop + 1e-9) - keep)
+        room, length = total - d[i] - removed * hop, total - removed * hop
+        offsets[0], offsets[1], offsets[2], offsets[3] = 0.0, -d[i] % hop, total % hop, (total - d[i]) % hop
+        for k in range(kinks.shape[1]):
+            x = kinks[i, k]
+            offsets[4 + 4 * k], offsets[5 + 4 * k] = (x - d[i]) % hop, -x % hop
+            offsets[6 + 4 * k], offsets[7 + 4 * k] = (width - x) % hop, (total - x) % hop
+        sort_together(offsets, carried)
+        first[i], low, norm = g, 0.0, 0.0
+        still = room <= 1e-12 * total
+        for p in range(1 if still else keep + 2):
+            for x in offsets[: 1 if still else offsets.shape[0]]:
+                high = min(x + p * hop, room)
+                span, middle = high - low, (low + high) / 2
+                # The removed hops are like the period in the middle, which lies clear of both ends.
+                share = span * (1 + removed if np.floor(middle / hop) == keep // 2 else 1.0)
+                if still:
+                    share, span, middle = 1.0, 0.0, 0.0
+                low = high
+                if share <= 1e-15 * hop:
+                    continue
+                for q in range(nodes.shape[0]):
+                    start = max(min(middle + span * nodes[q] / 2, length - d[i]), 0.0)
+                    bounds[g, 0], bounds[g, 1] = start, min(start + d[i], length)
+                    lengths[g], weights[g], out[g] = length, share * masses[q] / 2, removed
+                    norm += weights[g]
+                    g += 1
+        for j in range(first[i], g):
+            weights[j] /= norm
+    return first, bounds[:g], lengths[:g], weights[:g], out[:g]
 
 
 #: Recordings of one class, as a plan has them.

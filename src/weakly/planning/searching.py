@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..annotator import TIE, Annotator, PresenceRule
+from ..compiled import kernel
 from ..events import Timelines
 from ..intervals import covered
 from ..tally import BASE, RAW, of_labels
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(RAW)}
 B = {name: k for k, name in enumerate(BASE)}
 _NEAR = 1e-9
+_PREFIX, _SUFFIX, _WINDOW = range(3)
 
 
 def searched(line: Timelines, width: float, tolerance: float, rule: PresenceRule) -> tuple[Floats, Floats]:
@@ -53,7 +55,8 @@ def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -
     bounds = np.column_stack((segment * width, np.minimum((segment + 1) * width, total)))
     met = rule.is_present(event=line.bounds[event], segment=bounds)
     base = np.concatenate(([0], np.cumsum(counts + 2)))  # a gap of two keeps recordings apart
-    code = np.unique(base[owner[event[met]]] + segment[met])
+    code = base[owner[event[met]]] + segment[met]  # in order, as events are
+    code = code[np.append(np.ones(min(len(code), 1), dtype=bool), code[1:] != code[:-1])]
     breaks = np.flatnonzero(np.diff(code) > 1)
     begins = code[np.concatenate(([0], breaks + 1))[: len(code)]]
     ends = code[np.append(breaks, len(code) - 1)[: len(code)]]
@@ -72,41 +75,62 @@ def _search(line: Timelines, width: float, tolerance: float, rule: PresenceRule,
     a, b = (line.bounds + place[line.owner][:, None]).T
     first = np.searchsorted(b, low + place[owner], side="right")
     last = np.searchsorted(a, high + place[owner], side="left")
-    stretch, event = _pairs(first, np.maximum(last - first, 0))
-    near = line.bounds[event]
+    forms = np.array([(f.event_share, f.segment_share, f.seconds, f.margin) for f in rule.forms], dtype=np.float64)
     asked, heard = np.zeros(len(low)), np.zeros(len(low))
-
-    def find(below: Floats, above: Floats, segment: Any, active: Any) -> tuple[Floats, Floats]:
-        while active.any():
-            middle = (below + above) / 2
-            s, t = segment(middle)
-            said = rule.is_present(event=near, segment=np.column_stack((s, t))[stretch])
-            present = np.bincount(stretch, weights=said, minlength=len(low)) > 0
-            asked[active] += 1
-            heard[active] += (t - s)[active]
-            above, below = np.where(active & present, middle, above), np.where(active & ~present, middle, below)
-            active = active & (above - below > tolerance * (1 + _NEAR))
-        return below, above
-
-    every = np.ones(len(low), dtype=bool)
-    p0, p1 = find(low, high, lambda x: (low, np.maximum(x, low + 1e-6)), every)
-    s0, s1 = find(low, high, lambda x: (np.minimum(low + high - x, high - 1e-6), high), every)
+    where = (line.bounds, first, last, forms, low, high, low, tolerance, asked, heard)
+    p0, p1 = _find(_PREFIX, low, high, *where)
+    s0, s1 = _find(_SUFFIX, low, high, *where)
     left, right = (p0 + p1) / 2, low + high - (s0 + s1) / 2
     middle = np.clip((left + right) / 2, low, high)
     room = np.maximum(tolerance, 2 * np.minimum(middle - low, high - middle))
     most = np.minimum(p0 + 0.995 * (p1 - p0), s0 + 0.995 * (s1 - s0)) - low
     most = np.maximum(tolerance, np.minimum(room, most))
-    w0, w1 = find(
-        np.zeros(len(low)),
-        most,
-        lambda x: (np.maximum(low, middle - x / 2), np.maximum(np.minimum(high, middle + x / 2), low + 1e-6)),
-        most > tolerance,
-    )
+    w0, w1 = _find(_WINDOW, np.zeros(len(low)), most, *where[:6], middle, *where[7:])
     w, least = (w0 + w1) / 2, left - right
     hidden = least + (p1 - p0 + s1 - s0) / 2 >= w  # the middle may be off: a criterion near 1 hides the width
     w = np.where(hidden, least + np.maximum(w - least, 0.0) / 2, w)
     onset = left - w
     return onset, np.maximum(right + w, onset + 1e-9), owner, asked, heard
+
+
+@kernel
+def _find(
+    kind: int, below: Any, above: Any, bounds: Any, first: Any, last: Any, forms: Any, low: Any, high: Any,
+    centre: Any, tolerance: float, asked: Any, heard: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Between which two lengths the prefix, suffix or centred window of every stretch begins to be present."""
+    below, above = below.copy(), above.copy()
+    for i in range(below.shape[0]):
+        going = kind != _WINDOW or above[i] > tolerance
+        while going:
+            x = (below[i] + above[i]) / 2
+            s, t = low[i], max(x, low[i] + 1e-6)
+            if kind == _SUFFIX:
+                s, t = min(low[i] + high[i] - x, high[i] - 1e-6), high[i]
+            elif kind == _WINDOW:
+                s, t = max(low[i], centre[i] - x / 2), max(min(high[i], centre[i] + x / 2), low[i] + 1e-6)
+            present = False
+            for e in range(first[i], last[i]):
+                present = present or _noticed(bounds[e, 0], bounds[e, 1], s, t, forms)
+            asked[i] += 1
+            heard[i] += t - s
+            if present:
+                above[i] = x
+            else:
+                below[i] = x
+            going = above[i] - below[i] > tolerance * (1 + _NEAR)
+    return below, above
+
+
+@kernel
+def _noticed(a: float, b: float, s: float, t: float, forms: Any) -> bool:
+    """:meth:`weakly.PresenceRule.is_present` of one event and one segment."""
+    d, q, reach, least = b - a, t - s, min(b - s, t - a), np.inf
+    for f in range(forms.shape[0]):
+        need = forms[f, 0] * d + forms[f, 1] * q + forms[f, 2]
+        if need <= ((d + q) / 2 if forms[f, 3] > 0.0 else min(d, q)) * (1 + TIE):
+            least = min(least, need)
+    return reach > 0.0 and reach >= least * (1 - TIE)
 
 
 def _score(line: Timelines, onset: Floats, offset: Floats, owner: Any, rule: PresenceRule, raw: Any, base: Any) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..cost import Cost
 from ..lengths import Lengths
@@ -17,12 +16,10 @@ from ..results import WORDS
 from ..tally import BASE, RAW, Tally
 from .criteria import Criteria
 from .halving import FIELDS
-from .model import B, Floats, Measured, Model, R, Recordings, depth_of
+from .model import B, Floats, Measured, Model, OneEvent, R, Recordings, Sums, Together, depth_of
 from .rows import UNASKED, Design, Row, percent, seconds
 
 T = TypeVar("T")
-#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
-Sums = tuple[Floats, Floats, float, float]
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
 PER_CELL = (2, 4)  # windows over each moment
 #: Two digits that people like, about 7 % apart: lengths are chosen among them.
@@ -91,8 +88,8 @@ class Task:
     @cached_property
     def _ground(self) -> Floats:
         """The sums that no design changes, all classes together."""
-        parts = self.measured(Design("fixed", self.model.longest))
-        return np.asarray(sum(each.sums[1] for each in parts))
+        part = self.all.measure(Design("fixed", self.model.longest), self.criteria)
+        return np.asarray(self.all.sums(part)[1].sum(axis=0))
 
     @property
     def n_events(self) -> float:
@@ -108,16 +105,14 @@ class Task:
         """The same work for some of the classes."""
         return replace(self, models={label: self.models[label] for label in labels})
 
-    # --- rows ------------------------------------------------------------------------------------------------------
+    @cached_property
+    def all(self) -> OneEvent | Together:
+        """All classes at once."""
+        if isinstance(self.model, OneEvent):
+            return self.model
+        return Together.of([each for each in self.models.values() if isinstance(each, Recordings)])
 
-    def measured(self, design: Design, shift: float = 0.0) -> list[Measured]:
-        """The measures of every class on fixed segments or windows, from 0 or from a share of a hop."""
-        made = []
-        for label, model in self.models.items():
-            own = design.of_class(label)
-            phase = {"phase": shift * float(own.hop or own.segment_length or 0.0)} if shift else {}
-            made.append(model.measure(own, self.criteria, **phase))
-        return made
+    # --- rows ------------------------------------------------------------------------------------------------------
 
     def row(self, design: Design, *, note: str = "") -> Row:
         """One way to label, as it will be asked."""
@@ -129,20 +124,22 @@ class Task:
     def rows(self, designs: Iterable[Design]) -> list[Row]:
         """Several ways of fixed segments or windows, worked out side by side."""
         designs = list(designs)
-        return self._rows(designs, self._each(self.sums, designs))
+        return self.rows_of(designs, self._each(self.sums, designs))
 
     def sums(self, design: Design) -> Sums:
         """The sums of one design per class, the seconds heard in its passes, and the error of the wrong time."""
         if design.passes:
-            each = [self.only(*labels).sums(own) for labels, own in design.passes]
-            raw, base = (np.concatenate([one[k] for one in each]) for k in (0, 1))
-            return raw, base, sum(one[2] for one in each), float(np.hypot.reduce([one[3] for one in each]))
+            return in_passes([self.only(*labels).sums(own) for labels, own in design.passes])
         if design.method == "bisection":
             level = int(np.ceil(np.log2((design.start_length or 0.0) / (design.segment_length or 1.0)) - 1e-6))
-            return self._halved(float(design.segment_length or 0.0), level)[1]
-        parts = self.measured(design)
-        raw, base = (np.array([each.sums[k] for each in parts]) for k in (0, 1))
+            return self.halved(float(design.segment_length or 0.0), level)[1]
         search = design.method == "boundary"
+        if search:
+            parts = [model.measure(design, self.criteria) for model in self.models.values()]
+            raw, base = (np.stack(each) for each in zip(*(part.sums for part in parts)))
+        else:
+            parts = [self.all.measure(design, self.criteria)]
+            raw, base = self.all.sums(parts[0])
         drawn = getattr(self.model, "drawn", search and not (self.criteria.certain and self._known))
         listened = base[:, B["listened"]]
         # The first segments are heard once for all classes, what is searched for each of them.
@@ -161,42 +158,38 @@ class Task:
         with threads() as workers:
             return list(in_order(function, [(item,) for item in items], executor=workers))
 
-    def halving(self, leaf: float) -> Row | None:
-        """Halving down to a leaf from where it is cheapest; None where nothing can be halved."""
-        if depth_of(self.model, leaf) == 0:
-            return None
-        design, sums = self._halved(leaf)
-        return self._rows([design], [sums])[0]
+    def halvings(self, leaves: Iterable[float], known: Mapping[float, Sums] | None = None) -> list[Row]:
+        """Halving down to each leaf that something can be halved to, from where it is cheapest; of fixed segments of
+        that length the sums may be known."""
+        leaves = [leaf for leaf in leaves if depth_of(self.model, leaf) > 0]
+        made = self._each(lambda leaf: self.halved(leaf, alone=(known or {}).get(leaf)), leaves)
+        return self.rows_of([design for design, _ in made], [sums for _, sums in made])
 
-    def _halved(self, leaf: float, level: int | None = None) -> tuple[Design, Sums]:
+    def halved(self, leaf: float, level: int | None = None, alone: Sums | None = None) -> tuple[Design, Sums]:
         """The design and the sums of halving to a leaf, from so many levels above it or from where it is cheapest."""
-        depth = depth_of(self.model, leaf)
-        lines, raw, base, errors = [], [], [], []
-        for model in self.models.values():
-            each, measured, error = model.halved(leaf, depth, self.criteria)
-            lines.append(np.einsum("u,u...->...", measured.weight, each))
-            raw.append(measured.sums[0])
-            base.append(measured.sums[1])
-            errors.append(error)
-        line = np.stack(lines)
+        alone, depth = alone or self.sums(Design("fixed", leaf)), depth_of(self.model, leaf)
+        line, errors = self.all.halved(leaf, depth, self.criteria, alone)
         heard, asked = (line[:, :, FIELDS.index(word)] for word in ("listened", "n_queries"))
         if level is None:
             level = 1 + int(np.argmin(self.cost.of(listened=heard.sum(axis=0), n_queries=asked.sum(axis=0))[1:]))
         level = min(depth, max(1, level))
-        made = np.stack(raw), np.stack(base)
+        raw, base = alone[0].copy(), alone[1].copy()
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
-            made[0][:, R[name]] = line[:, level, FIELDS.index(name)]
-        made[1][:, B["n_segments"]] = asked[:, level]
+            raw[:, R[name]] = line[:, level, FIELDS.index(name)]
+        base[:, B["n_segments"]] = asked[:, level]
         design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
-        return design, (*made, float(heard[:, level].sum()), float(np.hypot.reduce([each[level] for each in errors])))
+        return design, (raw, base, float(heard[:, level].sum()), float(errors[level]))
 
-    def _rows(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
+    def rows_of(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
         """Rows from sums over the classes, by the one tally of the house."""
         sums = [(raw.sum(axis=0), base.sum(axis=0), heard, error) for raw, base, heard, error in sums]
         tally = Tally.empty(np.array([each.segment_length for each in designs], dtype=np.float64), ("plan",))
         for k, (raw, base, _, _) in enumerate(sums):
             tally.fold(k, np.asarray(raw).reshape(1, 1, len(RAW)), np.asarray(base).reshape(1, len(BASE)))
         words = tally.metrics()
+        widths = np.array([each.segment_length or 0.0 for each in designs])
+        limits = widths / self.criteria.plausible[1] * (1 + 1e-9)
+        beyond = 1 - self.lengths.partial_moments(limits)[0]
         made = []
         for k, (design, (_, base, heard, error)) in enumerate(zip(designs, sums)):
             values: dict[str, Any] = {word: float(words[word][k, 0]) for word in WORDS}
@@ -212,17 +205,15 @@ class Task:
                 wrong_time_se=error,
                 heard=listened / self.total,
             )
-            made.append(replace(row, note="; ".join(self._notes(row))))
+            notes = self._notes(row)
+            if beyond[k] > 0.005 and row.segment_length is not None and self.criteria.kind != "rule":
+                longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
+                notes.insert(0, f"{longer}: no segment holds enough")
+            made.append(replace(row, note="; ".join(notes)))
         return made
 
     def _notes(self, made: Row) -> list[str]:
         notes = []
-        high = self.criteria.plausible[1]
-        if made.segment_length is not None and self.criteria.kind != "rule":
-            limit = made.segment_length / high * (1 + 1e-9)
-            beyond = 1 - float(self.lengths.partial_moments(limit)[0])
-            if beyond > 0.005:
-                notes.append(f"{percent(beyond)} of events are longer than {seconds(limit)}: no segment holds enough")
         if made.method == "windows":
             times = {2: "twice", 4: "four times"}
             notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
@@ -300,7 +291,7 @@ class Task:
     @cached_property
     def fixed_rows(self) -> list[Row]:
         """Fixed segments at every length of the grid."""
-        return self._rows([Design("fixed", float(width)) for width in self.grid], self.fixed_sums)
+        return self.rows_of([Design("fixed", float(width)) for width in self.grid], self.fixed_sums)
 
     def best_overlap(self) -> float:
         """The segment length with the best accuracy near events: Theorem 2 where it applies, else from the grid."""
@@ -345,7 +336,7 @@ class Task:
         if "windows" in methods:
             rows += self.window_rows()
         if "bisection" in methods:
-            rows += [made for made in self._each(self.halving, self._leaves()) if made is not None]
+            rows += self.halvings(self._leaves(), dict(zip(self.grid.tolist(), self.fixed_sums)))
         if "boundary" in methods:
             rows += self.search_rows()
         return rows
@@ -442,19 +433,29 @@ def _error(part: Measured) -> float:
     return float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
 
 
-def in_recordings(task: Task, design: Design, shift: float = 0.0) -> NDArray[np.float64]:
-    """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones."""
-    total: Any = 0.0
-    for model, part in zip(task.models.values(), task.measured(design, shift)):
-        assert isinstance(model, Recordings)
-        raw, base = part.raw, part.base
-        right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
-        columns = (
-            wrong_seconds(raw, base),
-            right,
-            base[:, B["overlap_time"]],
-            raw[:, R["n_found"]],
-            base[:, B["n_events"]],
-        )
-        total = total + np.column_stack(columns)[model.unit]
-    return np.asarray(total)
+def in_passes(parts: Sequence[Sums]) -> Sums:
+    """The sums of classes that are asked for in several passes."""
+    raw, base = (np.concatenate([each[k] for each in parts]) for k in (0, 1))
+    return raw, base, sum(each[2] for each in parts), float(np.hypot.reduce([each[3] for each in parts]))
+
+
+def in_recordings(task: Task, design: Design, shift: float = 0.0) -> Floats:
+    """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones;
+    on fixed segments or windows, from 0 or from a share of a hop."""
+    passes = design.passes
+    if design.method == "boundary" and task.n_classes > 1:
+        passes = tuple(((label,), design) for label in task.models)
+    if passes:
+        return np.asarray(sum(in_recordings(task.only(*labels), own, shift) for labels, own in passes))
+    assert isinstance(task.all, Together)
+    part = task.all.measure(design, task.criteria, shift * float(design.hop or design.segment_length or 0.0))
+    return task.all.in_recordings(contributions(part))
+
+
+def contributions(part: Measured) -> Floats:
+    """Wrong seconds, right and all seconds near events, events found and events, per unit (rows)."""
+    raw, base = part.raw, part.base
+    right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
+    return np.column_stack(
+        (wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]])
+    )

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .decision import EQUAL, FOUND
-from .model import B, Floats, OneEvent, R, Recordings
+from .model import Floats, OneEvent, Recordings
 from .rows import WAYS, Row, percent, seconds
-from .task import Task, in_recordings, wrong_seconds
+from .task import Task, contributions, in_recordings
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
 _MOVED = 200_000  # events times phases
@@ -95,10 +95,7 @@ def _per_event(task: Task, row: Row) -> Floats:
     assert isinstance(model, OneEvent)
     part = OneEvent(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
-    raw, base = part.raw, part.base
-    right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["cover_time"]] - raw[:, R["fp"]]
-    columns = wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]]
-    return np.repeat(np.column_stack(columns), times, axis=0)
+    return np.repeat(contributions(part), times, axis=0)
 
 
 def contenders(rows: list[Row], most: int) -> list[Row]:
