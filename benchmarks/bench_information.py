@@ -303,7 +303,7 @@ def tables(kept):
             of = f"{criterion} {flip} " if some else ""
             n = CAMPAIGN * sum(name.startswith(f"information {of}") and f" {flip} " in name for name in kept)
             answers, other = ("never" if np.isinf(v[x]) else f"{v[x]:.0f}" for x in ("answers", "boundary"))
-            cells = [f"{criterion:g}" if some else criterion, f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
+            cells = [str(criterion), f"{100 * flip:g} %", f"{n}", answers, f"{v['bound']:.0f}", other,
                      f"{v['at40']:.2f}", f"{v['best_other']:.2f} ({v['best_name']}, {v['best_n']:.0f})",
                      f"{v['stop']:.0f}", f"{v['stop_f1']:.3f}", f"{v['stated']:.2f}, {v['true']:.2f}"]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .decision import FOUND
-from .model import B, Floats, R, depth_of
+from .model import B, Floats, R, Sums, depth_of
 from .rows import PATIENCE, Design, Row, percent, seconds
-from .task import Sums, Task, in_passes, wrong_seconds
+from .task import Task, in_passes, wrong_seconds
 
 _PASSES = 12  # passes that are compared at most
 
