@@ -272,6 +272,19 @@ def test_a_signal_that_tells_is_trusted_and_noise_is_not():
     assert weights[0] > weights[1] + 0.3
 
 
+def test_an_event_that_the_signal_does_not_show_stays_possible():
+    """However far the signal is trusted: one that was right about all others would else hide it for ever (crickets)."""
+    rng, times = np.random.default_rng(0), np.arange(0, 20, 0.02)
+    values = rng.normal(size=(len(times), 8)) + 30.0 * ((times > 3) & (times < 4.5))[:, None]
+    heard = signal_of(Recording("a", 20.0, features=Features(times, values.astype(np.float32), "log-mel")))
+    x = np.zeros(len(particles.NAMES))
+    for trust in (0.1, 1.0, 4.0):
+        x[7:] = np.log(trust)
+        shown, hidden = particles._says(3.0, 4.5, x, heard), particles._says(12.0, 13.5, x, heard)
+        assert hidden >= np.log(0.02)
+        assert shown > hidden
+
+
 def test_the_door():
     """Without any option it asks; slips are named."""
     found = wk.queries({"a": 30.0, "b": 20.0}, method="information", label="owl")

@@ -27,6 +27,7 @@ NAMES = (
 MOST = 64  # events of one particle
 FIRST = 0.125  # seconds
 _SHORTEST = 1e-3  # seconds of an event
+_UNSEEN = 0.02  # of the events are where the signal shows nothing
 _HALF_LOG_TAU = 0.9189385332046727
 _LOG_TWO = 0.6931471805599453
 
@@ -45,8 +46,9 @@ class Signal(NamedTuple):
     ``edge`` holds the logarithm of how likely a change is; an edge there weighs as much to the power of a weight, over
     its mean over time, whose logarithm is ``edge_mean`` at ``weights``. ``level`` sums up over time how loud it is; an
     event weighs the exponential of its mean to the power of another weight, over what an event of its length weighs on
-    average: ``level_mean``, one row per doubling of :data:`FIRST` seconds. So weights are learned from answers alone:
-    no timeline gains from a larger weight unless its events lie where the signal says.
+    average: ``level_mean``, one row per doubling of :data:`FIRST` seconds. A few events may be anywhere, whatever the
+    signal says: else a signal that was right about all others would hide them for ever. So weights are learned from
+    answers alone: no timeline gains from a larger weight unless its events lie where the signal says.
     """
 
     step: float
@@ -109,7 +111,7 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
         weight = min(signal.weights[-1], np.exp(x[8]))
         row = min(len(signal.level_mean) - 1, max(0, int(np.log((b - a) / FIRST) / _LOG_TWO + 0.5)))
         found += weight * loud - _at(weight, signal, signal.level_mean[row])
-    return found
+    return np.log(_UNSEEN + (1 - _UNSEEN) * np.exp(found))
 
 
 @leaf
