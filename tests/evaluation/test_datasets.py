@@ -128,7 +128,7 @@ def test_broken_rows(folder):
 
 
 def test_what_is_no_data_set_is_said_in_one_line(tmp_path):
-    with pytest.raises(wk.InvalidInput, match="cannot be read"):
+    with pytest.raises(wk.InvalidInput, match="there is no such file"):
         Dataset.of(tmp_path / "nothing")
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     with pytest.raises(wk.InvalidInput, match="column"):
