@@ -21,7 +21,7 @@ from weakly.compiled import _Files, count_up_to, kernel, sort_together
 HOUSE = Path(weakly.__file__).parent
 #: What a kernel may call of NumPy: what numba writes out in place, or as one function that is the same everywhere.
 PLAIN = {
-    *("empty", "empty_like", "zeros", "zeros_like", "ones", "full", "inf", "nan", "int64", "float64", "bool_", "uint8"),
+    *("empty", "empty_like", "zeros", "zeros_like", "inf", "nan", "int64", "float64", "bool_", "uint8"),
     *("floor", "ceil", "isfinite", "isnan", "isinf", "abs", "sqrt", "exp", "log", "log1p", "expm1", "minimum"),
     *("maximum", "int32", "uint64", "pi", "round", "uint32", "nextafter"),
 }

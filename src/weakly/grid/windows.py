@@ -124,7 +124,8 @@ def _measure(
     for length in lengths:
         longest = max(longest, length)
     most = 2 + int(np.ceil(longest / hop))
-    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.full(k + 1, -1.0))
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.empty(k + 1))
+    room[5][:] = -1.0
     for r in range(lengths.shape[0]):
         events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
         if np.isfinite(start):
@@ -284,7 +285,9 @@ def _at(
     if smooth:
         for j in range(last + 1):  # from here on the law's values
             best[j] = panels.value(best[j], law[0], law[1])
-        quiet = panels.cell(np.full(1, panels.value(0.0, law[0], law[1])), law[2], 1)
+        nothing = np.empty(1)
+        nothing[0] = panels.value(0.0, law[0], law[1])
+        quiet = panels.cell(nothing, law[2], 1)
     for j in range(max(first, near), top + 1):
         if not smooth:
             present += high if met[j] > 0.0 else low

@@ -121,7 +121,8 @@ def _state(mask: int, masks: Any, table: Any, known: Any) -> Any:
 def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
     """The runs of a recording, and 1; or 0 if there are more than ``room`` masks, -1 if too many queries overlap."""
     classes, many = len(ask.stops) - 1, len(shifts)
-    masks, known, table = np.zeros(room, np.int64), np.zeros(1, np.int64), np.full(4 * room, -1, np.int64)
+    masks, known, table = np.zeros(room, np.int64), np.zeros(1, np.int64), np.empty(4 * room, np.int64)
+    table[:] = -1
     reached = np.zeros((room, n + 1), np.bool_)
     _state(0, masks, table, known)
     reached[0, 0] = True
@@ -369,7 +370,9 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
     All samples go through the boundaries together. ``coin`` holds shifts for events whose shift does not matter.
     """
     n, samples, states = chain.n, len(uniform), len(runs.masks)
-    head, following = np.full((states, n + 1), -1, np.int64), np.full(samples, -1, np.int64)
+    head, following = np.empty((states, n + 1), np.int64), np.empty(samples, np.int64)
+    head[:, :] = -1
+    following[:] = -1
     for sample in range(samples):
         following[sample] = head[0, 0]
         head[0, 0] = sample
