@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weakly as wk
-from weakly.adaptive import Asked, Information, Recording, Session, SimulatedAnnotator, particles, run, score
+from weakly.adaptive import Asked, Information, Recording, Session, SimulatedAnnotator, particles, run, score, telling
 from weakly.adaptive import belief as beliefs
 from weakly.adaptive.belief import NO_SIGNAL, Expected, belief
 from weakly.adaptive.hints import signal_of
@@ -110,9 +110,9 @@ def test_bits_and_gains_are_their_definitions():
     data = now.starts[part], now.ends[part], now.count[part], now.numbers[part]
     weight = np.full(60, 1 / 60)
     onsets, offsets = np.array([0.0, 1.0, 3.0]), np.array([2.0, 3.5, 8.0])
-    told = particles.bits(*data, weight, onsets, offsets)
+    told = telling.bits(*data, weight, onsets, offsets)
     segments = np.array([(1.0, 3.5), (3.0, 8.0)])
-    gain = particles.gains(*data, weight, segments, 0.0, 0.02, 400)
+    gain = telling.gains(*data, weight, segments, 0.0, 0.02, 400)
 
     def entropy(p):
         return 0.0 if p in (0, 1) else -(p * np.log2(p) + (1 - p) * np.log2(1 - p))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intervals import Intervals
-from . import particles
+from . import particles, telling
 from .particles import MOST, NAMES, Prior, Signal
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ class Belief:
     def active(self) -> Array:
         """P(an event is under way) in each of many equal steps."""
         step = (self.high - self.low) / _STEPS
-        found = particles.cover(self.starts, self.ends, self.count, self.weight, self.low, step, _STEPS)
+        found = telling.cover(self.starts, self.ends, self.count, self.weight, self.low, step, _STEPS)
         return np.clip(np.asarray(found, dtype=np.float64), 0.0, 1.0)
 
     def value(self, name: str) -> Array:
@@ -204,7 +204,7 @@ class Belief:
         rng, worlds, found = np.random.default_rng(len(self.present)), [self.weight], []
         for k in range(n):
             gain = np.mean([
-                particles.gains(self.starts, self.ends, self.count, self.numbers, w, segments, start, step, _COARSE)
+                telling.gains(self.starts, self.ends, self.count, self.numbers, w, segments, start, step, _COARSE)
                 for w in worlds
             ], axis=0) / cost  # fmt: skip
             best = int(np.argmax(gain))
@@ -235,7 +235,7 @@ class Belief:
             cuts = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
             ends.append(np.unique(np.clip(np.round(np.concatenate(cuts), 3), low, high)))
         onsets, offsets = ends
-        told = particles.bits(self.starts, self.ends, self.count, self.numbers, self.weight, onsets, offsets)
+        told = telling.bits(self.starts, self.ends, self.count, self.numbers, self.weight, onsets, offsets)
         length = offsets[None] - onsets[:, None]
         long_enough = length >= min(shortest, high - low) - 1e-3
         worth = np.where(long_enough, told / np.maximum((1 - share) * length + share, 1e-9), 0.0).ravel()

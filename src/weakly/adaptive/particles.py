@@ -29,7 +29,7 @@ FIRST = 0.125  # seconds
 _SHORTEST = 1e-3  # seconds of an event
 _UNSEEN = 0.02  # of the events are where the signal shows nothing
 _HALF_LOG_TAU = 0.9189385332046727
-_LOG_TWO = 0.6931471805599453
+LOG_TWO = 0.6931471805599453
 
 
 class Prior(NamedTuple):
@@ -109,7 +109,7 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
         i = min(i, j - 1)
         loud = (signal.level[j] - signal.level[i]) / (j - i)
         weight = min(signal.weights[-1], np.exp(x[8]))
-        row = min(len(signal.level_mean) - 1, max(0, int(np.log((b - a) / FIRST) / _LOG_TWO + 0.5)))
+        row = min(len(signal.level_mean) - 1, max(0, int(np.log((b - a) / FIRST) / LOG_TWO + 0.5)))
         found += weight * loud - _at(weight, signal, signal.level_mean[row])
     return np.log(_UNSEEN + (1 - _UNSEEN) * np.exp(found))
 
@@ -128,7 +128,7 @@ def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, left: f
 
 
 @leaf
-def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
+def fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
     """The largest share of one event in a segment."""
     most = 0.0
     for k in range(many):
@@ -142,7 +142,7 @@ def _fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
 
 
 @leaf
-def _chance(h: float, heard: Any) -> Any:
+def chance_of(h: float, heard: Any) -> Any:
     """P(present) of a segment that holds this share of an event."""
     gamma, spread, guess, lapse, low, high = heard
     if h <= 0:
@@ -156,7 +156,7 @@ def _chance(h: float, heard: Any) -> Any:
 
 
 @leaf
-def _heard(x: Any) -> Any:
+def hearing(x: Any) -> Any:
     """How somebody answers: criterion, spread, guesses, lapses, and the logistic function where h is 0 and 1."""
     gamma, spread = _logistic(x[0]), np.exp(x[1])
     ends = _logistic(-gamma / spread), _logistic((1 - gamma) / spread)
@@ -165,7 +165,7 @@ def _heard(x: Any) -> Any:
 
 @leaf
 def _answer(h: float, present: float, heard: Any) -> Any:
-    p = _chance(h, heard)
+    p = chance_of(h, heard)
     return np.log(max(1e-300, p if present > 0.5 else 1 - p))
 
 
@@ -174,7 +174,7 @@ def likelihood(starts: Any, ends: Any, count: Any, x: Any, s: float, e: float, p
     """The logarithm of the chance of one answer under each particle."""
     found = np.empty(len(count))
     for i in range(len(count)):
-        found[i] = _answer(_fraction(starts[i], ends[i], count[i], s, e), present, _heard(x[i]))
+        found[i] = _answer(fraction(starts[i], ends[i], count[i], s, e), present, hearing(x[i]))
     return found
 
 
@@ -270,9 +270,9 @@ def _move(
     free = numbers if len(signal.edge) else 7
     for i in range(len(count)):
         a_i, b_i, x_i = starts[i], ends[i], x[i]
-        many, heard = count[i], _heard(x_i)
+        many, heard = count[i], hearing(x_i)
         for q in range(n_asked):
-            share[q] = _fraction(a_i, b_i, many, segments[q, 0], segments[q, 1])
+            share[q] = fraction(a_i, b_i, many, segments[q, 0], segments[q, 1])
             held[q] = power[q] * _answer(share[q], present[q], heard)
         chance = _prior(x_i, prior)
         for _ in range(int(effort * (8 + 4 * many))):
@@ -377,13 +377,13 @@ def _move(
             believed = chance
             if kind >= 8:
                 believed = _prior(tx, prior)
-                heard = _heard(tx)
+                heard = hearing(tx)
                 ratio += believed - chance
             changed = 0
             if kind != 8 or k < 4:
                 for q in range(n_asked):
                     if segments[q, 1] > left and segments[q, 0] < right:
-                        h = share[q] if kind == 8 else _fraction(ta, tb, now, segments[q, 0], segments[q, 1])
+                        h = share[q] if kind == 8 else fraction(ta, tb, now, segments[q, 0], segments[q, 1])
                         new_share[changed] = h
                         new[changed] = power[q] * _answer(h, present[q], heard)
                         touched[changed] = q
@@ -399,104 +399,5 @@ def _move(
                 for j in range(numbers):
                     x_i[j] = tx[j]
             elif kind >= 8:
-                heard = _heard(x_i)
+                heard = hearing(x_i)
         count[i] = many
-
-
-@leaf
-def _entropy(p: float) -> Any:
-    if p <= 0 or p >= 1:
-        return 0.0
-    return -(p * np.log(p) + (1 - p) * np.log(1 - p)) / _LOG_TWO
-
-
-@kernel
-def bits(starts: Any, ends: Any, count: Any, x: Any, weight: Any, onsets: Any, offsets: Any) -> Any:
-    """Bits that the answer to the segment of each onset and offset tells about the particles; (onsets, offsets).
-
-    For one particle and onset the segments that satisfy the rule are those from a first offset on.
-    """
-    n, m = len(onsets), len(offsets)
-    said, noise = np.zeros((n, m + 1)), np.zeros((n, m + 1))
-    base, quiet = 0.0, 0.0
-    for i in range(len(count)):
-        gamma, _, guess, lapse, _, _ = _heard(x[i])
-        w = weight[i]
-        base += w * guess
-        quiet += w * _entropy(guess)
-        gain, louder = w * (1 - guess - lapse), w * (_entropy(lapse) - _entropy(guess))
-        for j in range(n):
-            s, first = onsets[j], np.inf
-            for k in range(count[i]):
-                need = gamma * (ends[i, k] - starts[i, k])
-                if ends[i, k] - s < need:
-                    continue
-                if starts[i, k] > first:
-                    break
-                first = min(first, max(starts[i, k], s) + need)
-            if first <= offsets[m - 1]:
-                a, b = 0, m - 1
-                while a < b:
-                    middle = (a + b) // 2
-                    if offsets[middle] >= first:
-                        b = middle
-                    else:
-                        a = middle + 1
-                said[j, a] += gain
-                noise[j, a] += louder
-    found = np.zeros((n, m))
-    for j in range(n):
-        p, h = base, quiet
-        for k in range(m):
-            p += said[j, k]
-            h += noise[j, k]
-            found[j, k] = max(0.0, _entropy(p) - h)
-    return found
-
-
-@leaf
-def _cover(starts: Any, ends: Any, count: Any, weight: Any, low: float, step: float, active: Any) -> None:
-    """Add the weight of every particle to the steps in which an event is under way."""
-    n = len(active) - 1
-    for i in range(len(count)):
-        for k in range(count[i]):
-            active[min(n, max(0, int((starts[i, k] - low) / step + 0.5)))] += weight[i]
-            active[min(n, max(0, int((ends[i, k] - low) / step + 0.5)))] -= weight[i]
-    for t in range(1, n + 1):
-        active[t] += active[t - 1]
-
-
-@kernel
-def cover(starts: Any, ends: Any, count: Any, weight: Any, low: float, step: float, n: int) -> Any:
-    """P(an event is under way), for each of n steps."""
-    active = np.zeros(n + 1)
-    _cover(starts, ends, count, weight, low, step, active)
-    return active[:n]
-
-
-@kernel
-def gains(
-    starts: Any, ends: Any, count: Any, x: Any, weight: Any, segments: Any, low: float, step: float, n: int
-) -> Any:
-    r"""How much the answer to each segment is expected to lower the variance of every moment's label, over seconds.
-
-    .. math:: \sum_t P(1-P)\,(P(\text{active}_t \mid \text{present}) - P(\text{active}_t \mid \text{absent}))^2
-    """
-    found, every = np.empty(len(segments)), cover(starts, ends, count, weight, low, step, n)
-    part, with_yes = np.empty((len(segments), len(count))), np.empty(n + 1)
-    for i in range(len(count)):
-        a, b, heard = starts[i], ends[i], _heard(x[i])
-        for j in range(len(segments)):
-            part[j, i] = weight[i] * _chance(_fraction(a, b, count[i], segments[j, 0], segments[j, 1]), heard)
-    for j in range(len(segments)):
-        p = 0.0
-        for i in range(len(count)):
-            p += part[j, i]
-        with_yes[:] = 0.0
-        _cover(starts, ends, count, part[j], low, step, with_yes)
-        total = 0.0
-        for t in range(n):
-            apart = with_yes[t] / p - (every[t] - with_yes[t]) / (1 - p)
-            total += apart * apart
-        found[j] = total * step * p * (1 - p)
-    return found
