@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import weakly
-from weakly.compiled import _Files, count_up_to, kernel, sort_together
+from weakly.compiled import _Files, code_digest, count_up_to, kernel, leaf, sort_together
 
 HOUSE = Path(weakly.__file__).parent
 #: What a kernel may call of NumPy: what numba writes out in place, or as one function that is the same everywhere.
@@ -198,6 +199,52 @@ def test_a_changed_kernel_in_another_file_is_not_answered_from_the_old_cache(tmp
     assert ask("grid", cache=tmp_path / "cache", house=house) != before
 
 
+def test_an_edit_that_changes_no_kernel_costs_no_compile(tmp_path):
+    house = tmp_path / "src"
+    shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
+    before = ask("plan", cache=tmp_path / "cache", house=house)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+    for path in (house / "weakly").rglob("*.py"):
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert ask("plan", cache=tmp_path / "cache", house=house) == before
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")} == kept
+
+
+@pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option"])
+def test_the_digest_of_a_kernel_holds_what_its_code_depends_on(change, monkeypatch):
+    from types import ModuleType
+
+    module = ModuleType("weakly.constants")
+    module.LIMIT = 3
+    scope = {"kernel": kernel, "leaf": leaf, "ONE": 1.0, "ROW": np.arange(3), "module": module,
+             "Pair": namedtuple("Pair", "a b")}  # fmt: skip
+    source = """
+@kernel
+def low(x):
+    return x + ONE * ROW[0] + module.LIMIT
+@kernel
+def high(x):
+    return low(x) + Pair(1, 2).a
+"""
+    exec(source, scope)
+    before = code_digest(scope["high"])
+    exec(source, scope)
+    assert code_digest(scope["high"]) == before
+    if change == "callee":
+        exec(source.replace("x + ONE", "x - ONE"), scope)
+    elif change == "option":
+        exec(source.replace("@kernel\ndef low", "@leaf\ndef low"), scope)
+    elif change == "constant":
+        scope["ONE"] = 2.0
+    elif change == "array":
+        scope["ROW"] = np.arange(1, 4)
+    elif change == "module constant":
+        module.LIMIT = 4
+    elif change == "fields":
+        scope["Pair"] = namedtuple("Pair", "b a")
+    assert code_digest(scope["high"]) != before
+
+
 def _double(x):
     return 2 * x
 
@@ -245,7 +292,7 @@ def test_sort_together_sorts_many():
 
 @pytest.mark.parametrize("content", [b"", b"x" * 10, b"\0" * 64])
 def test_a_damaged_file_is_a_miss(tmp_path, content):
-    files = _Files(str(tmp_path), "k")
+    files = _Files(str(tmp_path), "k", lambda: "depends")
     files.save("key", {"a": 1})
     assert files.load("key") == {"a": 1}
     assert files.load("another") is None

@@ -1,7 +1,8 @@
 """Compiled functions: how numba compiles them, and where their machine code is kept between runs.
 
 numba's own cache is not used as it is, for three reasons. Its key watches one file, so a kernel that calls a changed
-kernel of another file would come from the old cache: here the key holds every source file of the package. Its index is
+kernel of another file would come from the old cache, and an edit beside a kernel compiles it anew: here the key holds
+the kernel's code, that of every kernel that it calls, and the constants that they read. Its index is
 read, changed and written by each process, so two that compile at once can give one file name to two signatures: here
 each file is named after its key. And a file cut short raises for ever: here a file that does not match its own checksum
 is compiled anew.
@@ -19,8 +20,9 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,10 +30,8 @@ import numpy as np
 
 @cache
 def sources_digest() -> str:
-    """A digest of every source file of the package, its version included: what compiled code depends on."""
-    import numba
-
-    digest = hashlib.sha256(numba.__version__.encode())
+    """A digest of every source file of the package, its version included: what a kept result depends on."""
+    digest = hashlib.sha256()
     house = Path(__file__).parent
     for path in sorted(house.rglob("*.py")):
         digest.update(path.relative_to(house).as_posix().encode())
@@ -39,15 +39,43 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
+def code_digest(kernel: Any) -> str:
+    """A digest of what a kernel's machine code depends on: numba, its own code, its kernels and their constants."""
+    import numba
+
+    digest, known, waiting = hashlib.sha256(numba.__version__.encode()), {id(kernel)}, [kernel]
+    while waiting:
+        current = waiting.pop()
+        code, names = current.py_func.__code__, current.py_func.__globals__
+        depends = [sorted(current.targetoptions.items()), code.co_code, code.co_consts, code.co_names, code.co_varnames]
+        modules = [names[name] for name in code.co_names if isinstance(names.get(name), ModuleType)]
+        for scope in (names, *(vars(module) for module in modules if module.__name__.startswith("weakly."))):
+            for name in code.co_names:
+                value = scope.get(name)
+                if hasattr(value, "py_func"):
+                    if id(value) not in known:
+                        known.add(id(value))
+                        waiting.append(value)
+                elif isinstance(value, int | float | str | tuple | np.generic):
+                    depends.append((name, value))
+                elif isinstance(value, np.ndarray):
+                    depends.append((name, value.dtype.str, value.tolist()))
+                elif isinstance(value, type):
+                    depends.append((name, getattr(value, "_fields", None)))
+        digest.update(repr(depends).encode())
+    return digest.hexdigest()
+
+
 class _Files:
     """Machine code under the digest of its key, behind a checksum; a file that is absent or damaged is a miss."""
 
-    def __init__(self, folder: str, name: str) -> None:
-        self._folder, self._name = Path(folder), name
+    def __init__(self, folder: str, name: str, depends: Callable[[], str]) -> None:
+        self._folder, self._name, self._depends = Path(folder), name, cache(depends)
 
     def _path(self, key: Any) -> Path:
-        digest = hashlib.sha256(f"{sources_digest()} {key}".encode()).hexdigest()
-        return self._folder / f"{self._name}-{sources_digest()[:12]}.{digest[:24]}.nbc"
+        fields = [getattr(part, "fields", None) for part in key[0]] if isinstance(key, tuple) else None
+        digest = hashlib.sha256(f"{self._depends()} {key} {fields}".encode()).hexdigest()
+        return self._folder / f"{self._name}-{self._depends()[:12]}.{digest[:24]}.nbc"
 
     def load(self, key: Any) -> Any:
         try:
@@ -72,7 +100,7 @@ class _Files:
                 os.unlink(temporary)
             raise
         for old in self._folder.glob(f"{self._name}-*.nbc"):
-            if not old.name.startswith(f"{self._name}-{sources_digest()[:12]}."):
+            if not old.name.startswith(f"{self._name}-{self._depends()[:12]}."):
                 with suppress(OSError):
                     old.unlink()
 
@@ -88,9 +116,10 @@ def _kept() -> Any:
     from numba.core.caching import FunctionCache
 
     class Kept(FunctionCache):
-        def __init__(self, py_func: Callable[..., Any]) -> None:
-            super().__init__(py_func)  # type: ignore[no-untyped-call, unused-ignore]
-            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base)
+        def __init__(self, compiled: Any) -> None:
+            super().__init__(compiled.py_func)  # type: ignore[no-untyped-call, unused-ignore]
+            depends = partial(code_digest, compiled)  # asked when all that the kernel names is there
+            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base, depends)
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):  # a full disk or a folder that was locked since costs time, not the answer
@@ -106,7 +135,7 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)  # no check before every division
     # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
     with suppress(RuntimeError, OSError, ImportError, AttributeError):
-        compiled._cache = _kept()(function)
+        compiled._cache = _kept()(compiled)
     return compiled
 
 
