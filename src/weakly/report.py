@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 from html import escape
 from itertools import groupby
@@ -100,8 +101,10 @@ class _Column:
         value = value / self.scale
         if self.places is None:
             return show(self.name, value)
-        small = 0 < abs(value) < 0.5 / 10**self.places
-        return show(self.name, value) if small else f"{value:,.{self.places}f}"
+        said, short = show(self.name, value), f"{round(value, self.places) + 0.0:,.{self.places}f}"
+        told, rounded = (float(text.replace(",", "")) for text in (said, short))
+        # What is not nothing is not 0.00, what is not all of it not 1.00.
+        return said if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and told != rounded else short
 
     def cell(self, row: dict[str, Any]) -> str:
         said = self.number(row[self.name])
@@ -148,7 +151,7 @@ class Report:
         return self
 
     def code(self, text: str) -> Report:
-        """A line of code, such as the command that made the page."""
+        """A line of code."""
         self._parts.append(f"<p><code>{escape(text)}</code></p>")
         return self
 
@@ -157,12 +160,17 @@ class Report:
         self._parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
         return self
 
-    def table(self, frame: Any, *, heads: dict[str, str] | None = None, chosen: int | None = None) -> Report:
+    def table(
+        self, frame: Any, *, heads: dict[str, str] | None = None, chosen: int | None = None, most: int | None = None
+    ) -> Report:
         """A table with the house's number formats; headers are the house's words, or those of ``heads``.
 
         A standard error stands behind its value, an interval too; a column that says nothing, or of all classes
-        in every row, is left out. The ``chosen`` row is set apart.
+        in every row, is left out. The ``chosen`` row is set apart. Of more than ``most`` rows the first are shown.
         """
+        if most is not None and len(frame) > most:
+            self.text(f"The first {most:,} of {len(frame):,} rows; all are in the JSON.", small=True)
+            frame = frame.head(most)
         names = [str(name) for name in frame.columns]
         rows = list(frame.itertuples(index=False, name=None))
         filled = {name for k, name in enumerate(names) if any(show(name, row[k]) not in ("–", "") for row in rows)}
@@ -204,21 +212,32 @@ class Report:
         self._parts.append(_Figure(part))
         return self
 
+    def add(self, other: Report) -> Report:
+        """Everything of another page below this one; its title becomes a section heading."""
+        self.heading(other.title)._parts.extend(other._parts[1:])
+        return self
+
+    def body(self) -> str:
+        """The page without the head, to stand in another page."""
+        body = ""
+        for figures, parts in groupby(self._parts, key=lambda part: isinstance(part, _Figure)):
+            text = "".join(parts)
+            body += f'<div class="figures">{text}</div>' if figures else text
+        return body
+
     def html(self) -> str:
         """The whole page."""
         head = (
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(self.title)}</title><style>{_CSS}</style>"
         )
-        body = ""
-        for figures, parts in groupby(self._parts, key=lambda part: isinstance(part, _Figure)):
-            text = "".join(parts)
-            body += f'<div class="figures">{text}</div>' if figures else text
-        return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+        return f'<!doctype html><html lang="en"><head>{head}</head><body>{self.body()}</body></html>\n'
 
-    def write(self, path: str | Path) -> Path:
-        """The path of the written file; its folder is made if need be."""
+    def write(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
+        """The path of the written file, which ends with the command; its folder is made if need be."""
         path = Path(path)
+        if command:
+            self.heading("The command that made it").code(command)
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
             file.write(self.html())

@@ -6,14 +6,22 @@ import dataclasses
 import json
 import math
 import operator
+import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import InvalidInput
 from .symbols import choice
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .report import Report
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -27,6 +35,47 @@ METRICS = (
 )
 #: Those that closed forms give too, as people read them: event recall beside accuracy.
 WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
+
+
+class Result(ABC):
+    """What every result offers: numbers for JSON, a table, a picture, one report; and itself in a notebook."""
+
+    if TYPE_CHECKING:  # a field of some results, and a dataclass would take it for the field's default
+
+        @property
+        def answer(self) -> str:
+            """What was found, in a few sentences."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers, for JSON."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """The rows of the result."""
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Any:
+        """The picture of the result, as matplotlib axes."""
+
+    @abstractmethod
+    def page(self) -> Report:
+        """The report before it is written."""
+
+    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
+        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
+        return self.page().write(path, command=command)
+
+    def brief(self) -> pd.DataFrame:
+        """The part of the table that people read first."""
+        return self.to_frame()
+
+    def _repr_html_(self) -> str:
+        from .report import Report
+
+        table, most = self.brief(), 20
+        page = Report(type(self).__name__).answer(self.answer).table(table.head(most))
+        return (page if len(table) <= most else page.text(f"{most} of {len(table):,} rows.", small=True)).body()
 
 
 def plain(value: Any) -> Any:
@@ -88,7 +137,7 @@ def show(name: str, value: Any) -> str:
         return word(value, most=300)
     number = float(value)
     if any(word in str(name) for word in _SHARES):
-        return f"{number:.3f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
+        return f"{number:.{_decimals(number, 3)}f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
     whole = number == round(number) and abs(number) < 1e15
     if whole or (str(name).startswith(_COUNTS) and abs(number) >= 10):  # a few are expected numbers: 0.3 events
         return f"{number:,.0f}"
@@ -119,28 +168,47 @@ def seconds(value: float) -> str:
     return f"{digits(value)} s" if value < 3600 else hours(value)
 
 
-def percent(value: float) -> str:
+def _decimals(value: float, least: int, whole: float = 1.0) -> int:
+    """How many decimals, at least so many, keep what is not none and not the whole from being rounded to it."""
+    left = min(abs(value), abs(whole - value))
+    return -math.floor(math.log10(left) + 1e-9) if 1e-9 * whole < left <= 0.5 * 10**-least else least
+
+
+def percent(value: float, *, exact: bool = False) -> str:
     """A share as people say it; what is not all is not called 100 %, what is not nothing not 0 %.
 
-    >>> percent(0.7639), percent(0.9996), percent(1.0), percent(0.0004)
-    ('76 %', '99.9 %', '100 %', '0.1 %')
+    ``exact`` is for a share that somebody gave, such as a criterion: no digit of it is lost.
+
+    >>> percent(0.7639), percent(0.9996), percent(1.0), percent(0.0234), percent(0.0004), percent(0.125, exact=True)
+    ('76 %', '99.96 %', '100 %', '2.3 %', '0.04 %', '12.5 %')
     """
-    if 0.995 <= value < 1 - 1e-9:
-        return f"{min(100 * value, 99.9):.1f} %"
-    if 1e-9 < value < 0.005:
-        return f"{max(100 * value, 0.1):.1f} %"
-    return f"{100 * value:.0f} %"
+    share = 100 * float(value)
+    if not math.isfinite(share):
+        return "–"
+    share = share if abs(share) > 1e-7 else 0.0  # what is left of a sum
+    places = 10 if exact else _decimals(share, 1 if abs(share) < 10 else 0, 100.0)
+    said = f"{share:,.{places}f}"
+    return f"{said.rstrip('0').rstrip('.') if '.' in said else said} %"
+
+
+def points(value: float) -> str:
+    """A difference of shares as people say it.
+
+    >>> points(0.0061), points(0.0004)
+    ('0.6 percentage points', '0.04 percentage points')
+    """
+    return percent(value).replace("%", "percentage points")
 
 
 def hours(seconds: float) -> str:
     """A time as people say it.
 
-    >>> hours(13000), hours(130), hours(60), hours(13)
-    ('3.6 hours', '2.2 minutes', '1 minute', '13 seconds')
+    >>> hours(13000), hours(130), hours(60), hours(13), hours(359000)
+    ('3.6 hours', '2.2 minutes', '1 minute', '13 seconds', '100 hours')
     """
     size, word = next((pair for pair in ((3600.0, "hour"), (60.0, "minute")) if seconds >= pair[0]), (1.0, "second"))
     value = seconds / size
-    said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    said = f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
     return f"{said} {word}{'' if said == '1' else 's'}"
 
 

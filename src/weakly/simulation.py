@@ -26,7 +26,7 @@ from .lengths import Lengths
 from .observer import Observers
 from .parallel import Progress, in_order, threads
 from .report import Report
-from .results import METRICS, law_name, plain
+from .results import METRICS, law_name, plain, points
 from .symbols import check, choice, positive, whole
 from .tally import Tally
 from .windows import Placement, segment_lengths
@@ -132,12 +132,17 @@ class Simulation(Rows):
         """One row per (segment_length, presence_criterion, rule or annotator), with standard errors in _se columns."""
         return self._frame.copy()
 
+    @property
+    def several(self) -> bool:
+        """Whether there is a segment length to choose."""
+        return len(set(self.tally.segment_length.tolist())) > 1
+
     def best(self, *, metric: str = "overlap_accuracy") -> pd.DataFrame:
         """The best segment length per criterion: chosen on one half of the recordings, reported on the other.
 
         The maximum of many noisy means is too high (E13), so the columns named like the metrics come from recordings
         that had no say in the choice; ``naive_segment_length`` and ``naive_`` plus the metric choose and report on all
-        recordings, as the paper does.
+        recordings, as the paper does. Of one length, where nothing is chosen, everything is of all recordings.
         """
         choice("metric", metric, METRICS)
         sign = -1.0 if metric == "wrong_time" else 1.0
@@ -147,7 +152,7 @@ class Simulation(Rows):
             every = slice(c, None, len(self.who))
             first, second, both = (table.iloc[every].reset_index(drop=True) for table in (*tables, self._frame))
             chosen, naive = (_argmax(sign * table[metric]) for table in (first, both))
-            row = second.iloc[chosen].to_dict()
+            row = (second if self.several else both).iloc[chosen].to_dict()
             row["naive_segment_length"] = both["segment_length"].iloc[naive]
             row[f"naive_{metric}"] = both[metric].iloc[naive]
             row[f"naive_{metric}_se"] = both[f"{metric}_se"].iloc[naive]
@@ -157,8 +162,13 @@ class Simulation(Rows):
     def sentences(self) -> list[str]:
         """What the simulation found: one sentence per criterion, rule or annotator, and how sure they are."""
         found = self.best()
-        error = f"The standard error of accuracy is {100 * float(found['overlap_accuracy_se'].max()):.2g} points."
-        return [*told(found, tried=len(self.settings["segment_length"]), queries=False), error]
+        said = told(found, tried=len(self.settings["segment_length"]), queries=False)
+        said.append(f"The standard error of accuracy is {points(found['overlap_accuracy_se'].max())}.")
+        if self.several:
+            said.append(
+                "The length is chosen on one half of the recordings, the numbers are of the other, rows of all."
+            )
+        return said
 
     @property
     def answer(self) -> str:
@@ -182,21 +192,20 @@ class Simulation(Rows):
 
     def page(self) -> Report:
         """The best segment length in words, the picture, and all rows."""
-        settings, best = self.settings, self.best()
+        settings = self.settings
         page = Report("Simulated weak labels").sentences(self.sentences())
         page.text(
             f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
-            f"events each with lengths {settings['event_length']}, placement {settings['placement']}. The best segment "
-            "length is chosen on one half of the recordings and reported on the other, so it is not biased by the "
-            "choice."
+            f"events each with lengths {settings['event_length']}, placement {settings['placement']}."
         )
         caption = (
             "Accuracy near events (solid) and the share of events found (dashed) over the segment length; bands: two "
             "standard errors."
         )
         page.figure(self.plot().figure, caption)
-        page.heading("Best segment length").table(brief(best))
-        return page.heading("All segment lengths").table(brief(self._frame))
+        if self.several:
+            page.heading("Best segment length").table(brief(self.best()))
+        return page.heading("All segment lengths").table(self.brief(), most=2000)
 
 
 def _argmax(values: pd.Series) -> int:

@@ -291,7 +291,7 @@ def test_the_study_is_whole(tmp_path):
     result = study(quick=True, snrs=(20.0,), densities=(4,), n_recordings=2, recording_length=20.0, seed=1)
     frame = result.to_frame()
     assert set(frame["method"]) == {
-        "fixed", "overlapping", "change-point", "change-point + learning", "bisection", "oracle"
+        "fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle"
     }  # fmt: skip
     oracle = frame[frame["method"] == "oracle"].iloc[0]
     assert oracle["wrong_time"] == pytest.approx(0, abs=1e-9)

@@ -131,7 +131,7 @@ def test_reports_and_tables_are_written(capsys, table, tmp_path):
     )  # fmt: skip
     assert code == 0
     assert "wrote" in err
-    assert "Best segment lengths" in page.read_text()
+    assert "Best segment length of each class" in page.read_text()
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {
         "evaluation.csv",

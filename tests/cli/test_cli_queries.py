@@ -34,7 +34,7 @@ def test_the_plan_is_printed_and_the_files_are_written(capsys, tmp_path, sounds)
                                "--to", "labelstudio", "--out", out)  # fmt: skip
     assert code == 0
     assert "14 queries in 2 recordings" in text
-    assert "min of work" in text
+    assert "minutes of work" in text
     assert "wrote" in notes
     assert sorted(path.name for path in out.iterdir()) == [
         "campaign.db", "labeling_config.xml", "queries.csv", "tasks.json"

@@ -1010,7 +1010,7 @@ class TestLive:
         means = {}
         for criterion in (0.2, 0.8):
             live = {"lengths": wk.Lengths.fixed(1.0), "event_rate": 0.1}
-            how = {"method": "overlapping", "segment_length": 1.0, "hop": 0.5, "live": live, "annotators": ["ana"]}
+            how = {"method": "windows", "segment_length": 1.0, "hop": 0.5, "live": live, "annotators": ["ana"]}
             made = open_campaign([tmp_path / "a.wav"], out=tmp_path / f"c{criterion}", **how)
             for item in list(made.session.items.values()):
                 shared = np.minimum(onsets + 1, item.offset) - np.maximum(onsets, item.onset)

@@ -323,9 +323,15 @@ def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
     return near if near is not None and near.exists() else Path(place["path"])
 
 
+_RENAMED = {"overlapping": "windows"}  # methods by their names up to 0.2.0
+
+
 def _brought_over(folder: Path, store: Store) -> State:
     """The state of the store; a campaign of version 0.1.0, whose files are the folder's, is taken into it first."""
     state = store.state()
+    if state.settings.get("method") in _RENAMED:
+        store.setting("method", _RENAMED[state.settings["method"]], anew=True)
+        state = store.state()
     old, table = folder / _OLD, folder / QUERIES
     if "method" in state.settings or not (old.is_file() or table.is_file()):
         return state
@@ -342,6 +348,7 @@ def _brought_over(folder: Path, store: Store) -> State:
             for name, one in settings["recordings"].items()
         }
         method, to = str(settings["method"]), str(settings.get("to") or "csv")
+        method = _RENAMED.get(method, method)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"{old}: is not the settings of a campaign of version 0.1.0 ({error})") from error
     frame = _old_queries(table)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
+from ..results import Result, counted, hours, plain
 from ..symbols import check, choice, whole
 from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_signal
 from .boundary import Boundary
@@ -22,6 +23,8 @@ from .segments import Bisection, Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..report import Report
 
 COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
            "event_fraction", "recording_length")  # fmt: skip
@@ -42,7 +45,7 @@ def query_id(recording: str, onset: float, offset: float, label: str, repeat: in
 
 
 @dataclass(frozen=True)
-class Queries:
+class Queries(Result):
     """Segments to ask, with the recordings they come from and how they were chosen."""
 
     frame: pd.DataFrame
@@ -88,8 +91,6 @@ class Queries:
 
     def to_dict(self) -> dict[str, Any]:
         """Totals and rows as JSON can hold them."""
-        from ..results import plain
-
         return dict(plain({
             "method": self.method, "parameters": self.parameters, "n_queries": self.n_queries,
             "n_recordings": len(self.recordings), "listened": self.listened, "seconds_estimate": self.estimate(),
@@ -111,21 +112,28 @@ class Queries:
             rows[name] = (mine, shades)
         longest = max((self.recordings[name].length for name in names), default=1.0)
         ax = timeline(rows, recording_length=longest, ax=ax)
-        ax.set_title(f"{self.method}: {self.n_queries} queries, {self.listened:.0f} s to hear", fontsize=10)
+        ax.set_title(f"{self.method}: {counted(self.n_queries, 'query')}, {hours(self.listened)} to hear", fontsize=10)
         return ax
 
-    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
-        """One self-contained page: how many queries, their picture, the settings and all rows."""
+    @property
+    def answer(self) -> str:
+        """How many queries there are, and how much work."""
+        names = counted(self.frame["recording"].nunique(), "recording")
+        work = f"{hours(self.listened)} to hear, about {hours(self.estimate())} of work"
+        return f"{counted(self.n_queries, 'query')} in {names}: {work}."
+
+    def brief(self) -> pd.DataFrame:
+        """The columns that people read."""
+        return self.frame.drop(columns=["calibration", "event_fraction"])
+
+    def page(self) -> Report:
+        """How many queries, their picture, the settings and all rows."""
         from ..report import Report
 
-        heard, work, names = self.listened / 60, self.estimate() / 60, self.frame["recording"].nunique()
-        page = Report("Queries").answer(
-            f"{self.n_queries} queries in {names} recordings: {heard:.1f} min to hear, about {work:.1f} min of work."
-        )
+        page = Report("Queries").answer(self.answer)
         page.figure(self.plot().figure, "The segments that are asked, over time.").heading("Settings")
         page.table(pd.DataFrame({"name": list(self.settings), "value": list(map(str, self.settings.values()))}))
-        page.heading("Queries").table(self.frame.drop(columns=["calibration", "event_fraction"]))
-        return (page if command is None else page.code(command)).write(Path(path))
+        return page.heading("Queries").table(self.brief())
 
     def write(self, out: str | os.PathLike[str], *, to: str = "csv", **how: Any) -> list[Path]:
         """Write the campaign's state and the files of the annotation tool into a folder; the paths.
@@ -278,8 +286,8 @@ def _fixed(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     return Fixed(segment_length=length, n_queries=count)
 
 
-def _overlapping(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    length = _needed(p, "overlapping")
+def _windows(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
+    length = _needed(p, "windows")
     return Overlapping(segment_length=length, hop=_or(p.get("hop"), length / 2), votes=p.get("votes"))
 
 
@@ -339,8 +347,7 @@ def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "fixed": _fixed,
     "oracle": lambda p, recordings: Oracle(),
-    "windows": _overlapping,
-    "overlapping": _overlapping,  # its name in older campaigns
+    "windows": _windows,
     "change-point": _change_point,
     "bisection": _bisection,
     "boundary": _boundary,

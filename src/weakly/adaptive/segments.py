@@ -84,7 +84,7 @@ class Overlapping(AtOnce):
     hop: float
     votes: int | None = None
     required_overlap: float | None = None
-    name: ClassVar[str] = "overlapping"
+    name: ClassVar[str] = "windows"
 
     def __post_init__(self) -> None:
         windows = self.windows_per_cell

@@ -1,4 +1,4 @@
-"""The study: fixed, overlapping, change-point (with and without learning), bisection and oracle on one frontier.
+"""The study: fixed, windows, change-point (with and without learning), bisection and oracle on one frontier.
 
 Synthetic soundscapes over signal-to-noise ratio and density, and real recordings where their folder is given. Every
 method is answered by the same simulated annotator and scored by the same tally.
@@ -20,6 +20,7 @@ from ..cost import Cost
 from ..errors import InvalidInput
 from ..formats import read
 from ..intervals import merge
+from ..results import Result, counted, plain
 from .base import Recording
 from .changepoint import ChangePoint, active_learning
 from .segments import Bisection, Fixed, Oracle, Overlapping
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CURVES = ("fixed", "overlapping", "change-point", "change-point + learning", "bisection", "oracle")
+    from ..report import Report
+
+CURVES = ("fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle")
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Result):
     """One row per (condition, method, setting), with the words of results; and what made them."""
 
     frame: pd.DataFrame
@@ -52,16 +55,20 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings and rows as JSON can hold them."""
-        from ..results import plain
-
         return dict(plain({**self.settings, "rows": self.frame}))
 
-    def report(self, path: str | Path) -> Path:
-        """One self-contained page: the frontiers and all rows."""
+    @property
+    def answer(self) -> str:
+        """What was run, in one sentence."""
+        methods = ", ".join(dict.fromkeys(self.frame["method"]))
+        return f"{counted(self.frame['condition'].nunique(), 'condition')}, each labelled by {methods}."
+
+    def page(self) -> Report:
+        """The frontiers and all rows."""
         from ..report import Report
 
-        page = Report("Adaptive queries: the study").figure(self.figure(), "Every method over its number of queries.")
-        return page.table(self.frame).write(path)
+        page = Report("Adaptive queries: the study").answer(self.answer)
+        return page.figure(self.figure(), "Every method over its number of queries.").table(self.frame)
 
     def compare(self, *, metric: str = "wrong_time", against: str = "fixed") -> pd.DataFrame:
         """The ratio of a metric to that of another method at the same number of queries, linear between its points."""
@@ -150,7 +157,7 @@ def study(
 
     Notes
     -----
-    Each method is run over its own budget: fixed and change-point with as many segments per recording, overlapping
+    Each method is run over its own budget: fixed and change-point with as many segments per recording, windows
     windows (twice as long, by their majority), bisection down to the fixed segments' length, the oracle once. Only the
     oracle is told anything of the events; the budgets are spread over what such recordings may need.
     """
@@ -233,7 +240,7 @@ def _runs(
     for count in budgets:
         hop = length / count
         yield "fixed", count, each(Fixed(n_queries=count))
-        yield "overlapping", count, each(Overlapping(segment_length=2 * hop, hop=hop))
+        yield "windows", count, each(Overlapping(segment_length=2 * hop, hop=hop))
         yield "change-point", count, each(ChangePoint(n_queries=count))
         learner = SimulatedAnnotator(who, rng=seed)
         yield "change-point + learning", count, active_learning(recordings, learner, n_queries=count, rng=seed)

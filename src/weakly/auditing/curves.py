@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..annotator import PRESETS, PresenceRule
+from ..results import percent
 from .criterion import codes_of, log_likelihood, step_profile
 from .observations import Pairing, largest, meetings
 from .shares import wilson
@@ -159,4 +160,4 @@ def rule_words(rule: str) -> str:
     'it holds 0.25 s of an event or 50 % of an event lies in it'
     """
     parts = [part.partition(":")[::2] for part in rule.split("|")]
-    return " or ".join(_SAID[kind].format(float(v or 0), f"{100 * float(v or 0):.3g} %") for kind, v in parts)
+    return " or ".join(_SAID[kind].format(float(v or 0), percent(float(v or 0), exact=True)) for kind, v in parts)

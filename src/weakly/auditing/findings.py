@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import counted, word
+from ..results import counted, points, word
+from ..results import percent as _percent
 from .curves import explains, rule_words
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ def ranked(audit: Audit) -> tuple[Finding, ...]:
         found += make(audit)
     found += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
     return tuple(sorted(found, key=lambda finding: -finding.weight))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
 
 
 def _worst(table: Any, above: str, below: str) -> str:
@@ -267,7 +264,7 @@ def _votes(audit: Audit) -> list[Finding]:
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
     text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
     text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
-    text += f"{100 * max(more['gain'], 0.0):.1f} percentage points"
+    text += points(max(more["gain"], 0.0))
     if more["gain"] > 5e-4:
         spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / more['gain']:,.0f} s of work)"
         text += f", one label put right for {1 / more['gain']:,.0f} more votes{spent}"

@@ -14,7 +14,7 @@ from .. import plot
 from ..annotator import Annotator
 from ..errors import InvalidInput
 from ..report import Report
-from ..results import METRICS, holds, plain
+from ..results import METRICS, Result, holds, plain
 from ..symbols import choice
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement
@@ -34,7 +34,7 @@ _MOST = 25  # classes in one picture
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """What is known about a labelled data set; parts that the input does not allow are None or empty.
 
     ``criteria``: one row per class, annotator ("" for all together) and method, with presence_criterion, its interval
@@ -219,9 +219,14 @@ class Audit:
             ax.grid(visible=False, axis="y")
         return ax
 
-    def report(self, path: str | Path, *, command: str | None = None) -> Path:
-        """One self-contained page: the findings first, then the pictures, then the tables."""
-        return _page(self, command=command).write(path)
+    @property
+    def answer(self) -> str:
+        """The findings, the most important first."""
+        return " ".join(finding.text for finding in self.findings) or "There is nothing to report."
+
+    def page(self) -> Report:
+        """The findings first, then the pictures, then the tables."""
+        return _page(self)
 
 
 def _drawn(audit: Audit) -> dict[str, Any]:
@@ -398,7 +403,7 @@ _SCORES = {
 }
 
 
-def _page(audit: Audit, *, command: str | None) -> Report:
+def _page(audit: Audit) -> Report:
     """The page: findings first, then pictures, then tables."""
     report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
     first = audit.findings[0].text if audit.findings else "There is nothing to report."
@@ -438,11 +443,5 @@ def _page(audit: Audit, *, command: str | None) -> Report:
         tables |= {name: table[[each for each in _PLACE if each in table]] for name, table in wrong.items()}
     for name, table in tables.items():
         if table is not None and len(table):
-            report.heading(name)
-            most = _SHOWN if "but" not in name else _EXAMPLES
-            if len(table) > most:
-                report.text(f"The first {most} of {len(table):,}; all are in the JSON.", small=True)
-            report.table(table.head(most), heads=_HEADS)
-    if command:
-        report.code(command)
+            report.heading(name).table(table, heads=_HEADS, most=_SHOWN if "but" not in name else _EXAMPLES)
     return report

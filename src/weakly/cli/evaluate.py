@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def evaluate(
     if out is not None:
         _save(found, out, **page)
     if report is not None:
-        wrote(_page(found, **page).write(report))
+        wrote(_page(found, objective).write(report, command=command_line()))
 
 
 def _asked(
@@ -191,6 +192,8 @@ def _at_once(
                 warnings.simplefilter("ignore", AssumptionWarning)
             found["comparisons"] = [compare_rules(events, segment_length=w, phase=start, label=label) for w in lengths]
     found["assumptions"] = check_assumptions(events, segment_length=asked["segment_length"], label=label)
+    if found["evaluation"] is not None:
+        found["evaluation"] = replace(found["evaluation"], assumptions=tuple(found["assumptions"]))
     for text in sentences(found["assumptions"]):
         warnings.warn(text, AssumptionWarning, stacklevel=1)
     return found
@@ -278,17 +281,9 @@ def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict
 def _answer(found: dict[str, Any], objective: str) -> list[str]:
     """What was found, in sentences, the answer first."""
     from ..evaluation.result import sentences
-    from ..results import counted, percent
 
     said = [] if found["evaluation"] is None else sentences(found["evaluation"], objective=objective)
-    for one in found["comparisons"]:
-        flips = f"{counted(len(one.flipped), 'clip label')} depend on the rule"
-        lost = f"{counted(len(one.vanished), 'event')} vanish under some rule"
-        every = one.table[one.table["label"] == "all"]
-        span = f"{percent(every['event_recall'].min())} to {percent(every['event_recall'].max())} of events found"
-        width = f"{one.settings['segment_length']:g} s clips"
-        said.append(f"By the rules of the tools {width} have {span}; {flips}, {lost}.")
-    return said
+    return [*said, *(one.answer for one in found["comparisons"])]
 
 
 def _brief(table: Any) -> Any:
@@ -345,37 +340,13 @@ def _save(found: dict[str, Any], out: Path, *, objective: str, only_best: bool) 
     save(out, "evaluation", document, _tables(found, objective), paths)
 
 
-def _page(found: dict[str, Any], *, objective: str, only_best: bool) -> Any:
-    from ..evaluation.assumptions import sentences
-    from ..report import Report
-
-    tables = _tables(found, objective)
-    page = Report("What weak labels make of these annotations")
-    said = sentences(found["assumptions"])
-    if answer := _answer(found, objective):
-        page.sentences(answer)
-    if said:
-        page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
-    for name, (figure, caption) in _figures(found).items():
-        page.figure(figure, caption, name=name)
-    headings = {
-        "best": "Best segment lengths",
-        "overall": "All classes",
-        "evaluation": "Per class",
-        "rules": "Rules of the tools",
-    }
-    for name, heading in headings.items():
-        if name in tables:
-            page.heading(heading).table(_brief(tables[name]).head(2000))
-    for name, heading in (
-        ("flipped", "Labels that depend on the rule"),
-        ("vanished", "Events that vanish under some rule"),
-    ):
-        if name in tables:
-            page.heading(heading).text(f"{len(tables[name])} in all; the first 200 follow.").table(
-                tables[name].head(200)
-            )
-    return page.code(command_line())
+def _page(found: dict[str, Any], objective: str) -> Any:
+    """The report of the evaluation, then that of each comparison of rules."""
+    pages = [] if found["evaluation"] is None else [found["evaluation"].page(objective=objective)]
+    first, *rest = [*pages, *(one.page() for one in found["comparisons"])]
+    for page in rest:
+        first.add(page)
+    return first
 
 
 def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target: Path) -> None:

@@ -166,8 +166,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     lengthless = told.segment_length is None and told.queries_per_recording is None
     method = told.method or ("information" if lengthless else plain)
     how: dict[str, Any] = {
-        "method": "overlapping" if method == "windows" else method, "segment_length": told.segment_length,
-        "hop": told.hop, "queries_per_recording": told.queries_per_recording,
+        "method": method, "segment_length": told.segment_length, "hop": told.hop,
+        "queries_per_recording": told.queries_per_recording,
         "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
         "tolerance": told.tolerance, "sample_rate": told.sample_rate,
     }  # fmt: skip

@@ -250,7 +250,8 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     cells = [
         [
             digits(row.wrong_time),
-            *(percent(value) if value == value else "–" for value in (row.event_recall, row.overlap_accuracy)),
+            percent(row.event_recall),
+            percent(row.overlap_accuracy),
             f"{row.n_queries:,.0f}",
             f"{row.cost:,.0f}" if row.cost >= 100 else digits(row.cost),
         ]

@@ -173,17 +173,17 @@ def _first(paths: list[Path], most: int = 6) -> list[Path]:
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:
-    from ..results import counted
+    from ..results import counted, hours, seconds
 
     recordings = found.frame["recording"].nunique()
-    minutes = found.estimate(seconds_per_answer=seconds_per_answer) / 60
+    work = found.estimate(seconds_per_answer=seconds_per_answer)
     if not found.n_queries:
         say("nothing to ask: every answer that the method needs is there")
         return
     turn = int(found.frame["round"].max())
     say(
         f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
-        f"{found.listened / 60:.1f} min to hear, about {minutes:.1f} min of work"
+        f"{hours(found.listened)} to hear, about {hours(work)} of work"
         f" ({seconds_per_answer:g} s per answer besides listening)"
     )
     items = int(found.frame["calibration"].sum())
@@ -200,9 +200,9 @@ def _say(found: Any, seconds_per_answer: float) -> None:
         left = found.left["answers_left"]
         each = seconds_per_answer + found.listened / found.n_queries
         typer.echo(
-            f"expected: {found.left['n_events']:.0f} events and {found.left['wrong_time']:.1f} s of wrong label; "
-            f"about {left:.0f} answers to the target, {left * each / 60:.0f} min"
-            + (f": drawing by hand is cheaper, {hand / 60:.0f} min" if hand < left * each else "")
+            f"expected: {found.left['n_events']:.0f} events and {seconds(found.left['wrong_time'])} of wrong label; "
+            f"about {left:.0f} answers to the target, {hours(left * each)}"
+            + (f": drawing by hand is cheaper, {hours(hand)}" if hand < left * each else "")
         )
     if found.follows_answers:
         say("the method follows the answers: this is its next round, not its last")

@@ -92,7 +92,7 @@ def simulate(
     if out is not None:
         _save(found, out)
     if report is not None:
-        wrote(found.page().code(command_line()).write(report))
+        wrote(found.report(report, command=command_line()))
 
 
 def _asked(criterion: str | None, rule: str | None, rates: tuple[float, float, float]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _show(found: Any) -> None:
     from ..evaluation.result import brief
 
     say("\n".join(found.sentences()) + "\n")
-    if len(found.settings["segment_length"]) > 1:
+    if found.several:
         title = "Best segment length: chosen on one half of the recordings, reported on the other"
         best = found.best()
         naive = [name for name in best.columns if name.startswith("naive_") and not name.endswith("_se")]

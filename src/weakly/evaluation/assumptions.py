@@ -3,6 +3,7 @@ r"""Do these annotations satisfy what the closed forms assume? Events a segment 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..events import Events, Timelines
-from ..results import plain, word
+from ..results import percent, plain, word
 from ..symbols import check
 from .units import Units, units_of
 
@@ -208,7 +209,7 @@ class Counts:
         return found
 
 
-def sentences(found: list[Assumption]) -> list[str]:
+def sentences(found: Sequence[Assumption]) -> list[str]:
     """One sentence per assumption that is broken, with the class that breaks it most."""
     said = []
     words = {
@@ -229,10 +230,6 @@ def sentences(found: list[Assumption]) -> list[str]:
         labels = sorted({one.label for one in broken})
         total = len({one.label for one in found if one.name == name})
         classes = word(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
-        share = f"{100 * worst.share:.0f} %" if not math.isnan(worst.share) else ""
-        said.append(
-            text.format(
-                classes=classes, share=share, label=word(worst.label), width=worst.segment_length, p=worst.p_value
-            )
-        )
+        told = {"classes": classes, "share": percent(worst.share), "label": word(worst.label)}
+        said.append(text.format(**told, width=worst.segment_length, p=worst.p_value))
     return said

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..annotator import PRESETS, TIE, PresenceRule
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
 from ..report import Report
-from ..results import METRICS, plain
+from ..results import METRICS, Result, counted, percent, plain
 from ..symbols import check, choice, positive
 from ..windows import first_start, window_counts
 from .evaluator import evaluate
@@ -152,7 +151,7 @@ def clip_labels(
 
 
 @dataclass(frozen=True)
-class RuleComparison:
+class RuleComparison(Result):
     """What several rules make of the same events.
 
     ``table``: one row per class and rule (and one per rule for all classes, label "all"): the words of an evaluation,
@@ -188,21 +187,29 @@ class RuleComparison:
         ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
 
+    @property
+    def answer(self) -> str:
+        """What hangs on the rule, in one sentence."""
+        found = self.table.loc[self.table["label"] == "all", "event_recall"]
+        return (
+            f"By the rules of the tools {self.settings['segment_length']:g} s clips have {percent(found.min())} to "
+            f"{percent(found.max())} of events found; {counted(len(self.flipped), 'clip label')} depend on the rule, "
+            f"{counted(len(self.vanished), 'event')} vanish under some rule."
+        )
+
     def page(self) -> Report:
         """The rules side by side, then what hangs on them."""
         width = self.settings["segment_length"]
-        page = Report("Rules of the tools").text(f"Clips of {width:g} s from {self.settings['phase']:g} s.")
-        page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name="rules").table(self.table)
+        page = Report("Rules of the tools").answer(self.answer)
+        page.text(f"Clips of {width:g} s from {self.settings['phase']:g} s.")
+        page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
+        page.table(self.table, most=2000)
         for title, table in (
             ("Labels that depend on the rule", self.flipped),
             ("Events that vanish under some rule", self.vanished),
         ):
-            page.heading(title).text(f"{len(table)} in all; the first 200 follow.").table(table.head(200))
+            page.heading(title).table(table, most=200)
         return page
-
-    def report(self, path: str | Path) -> Path:
-        """Write one HTML file that holds everything; back comes its path."""
-        return self.page().write(path)
 
 
 def tool_rules() -> dict[str, PresenceRule]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from ..errors import InvalidInput
 from ..events import Events
 from ..observer import Observers
 from ..report import Report
-from ..results import METRICS, WORDS, counted, percent, plain, seconds, word
+from ..results import METRICS, WORDS, Result, counted, percent, plain, seconds, word
 from ..symbols import choice, plain_name
 from ..tally import Tally
 
@@ -54,20 +52,12 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
     return table[[*keys, *(name for name in words if name in table)]]
 
 
-class Rows(ABC):
+class Rows(Result):
     """Results by name: every column of the table is an attribute, an array with one value per row or one number."""
 
-    @abstractmethod
-    def to_frame(self) -> pd.DataFrame:
-        """One row per question."""
-
-    @abstractmethod
-    def page(self) -> Report:
-        """The report before it is written, for more to be put below."""
-
-    def report(self, path: str | Path) -> Path:
-        """Write one HTML file that holds everything, pictures too; back comes its path."""
-        return self.page().write(path)
+    def brief(self) -> pd.DataFrame:
+        """The columns that people read first."""
+        return brief(self.to_frame())
 
     def __getattr__(self, name: str) -> Any:
         known = (*METRICS, *_SUMS, *_MORE, *_KEYS, *POSTERIOR)
@@ -89,7 +79,7 @@ class Evaluation(Rows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
-    assumptions: tuple[Any, ...] = ()  # of data sets, where nobody sees all events at once
+    assumptions: tuple[Any, ...] = ()  # of the closed forms, where they were checked
     inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
 
     @cached_property
@@ -135,16 +125,21 @@ class Evaluation(Rows):
         """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
         return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
 
-    def page(self) -> Report:
+    def page(self, *, objective: str = "overlap_accuracy") -> Report:
         """The answer in words, pictures over several segment lengths, the best of each class, and all rows."""
-        page = Report("What weak labels make of these annotations").sentences(sentences(self))
+        from .assumptions import sentences as broken
+
+        page = Report("What weak labels make of these annotations").sentences(sentences(self, objective=objective))
+        if said := broken(self.assumptions):
+            page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
         for name, (figure, caption) in pictures(self).items():
             page.figure(figure, caption, name=name)
         if len(self.settings["segment_length"]) > 1:
-            page.heading("Best segment length of each class").table(brief(best_of_all(self)))
+            page.heading(f"Best segment length of each class, by {plain_name(objective)}")
+            page.table(brief(best_of_all(self, objective=objective)))
         if self.several:
             page.heading("All classes together").table(brief(self.overall.to_frame()))
-        return page.heading("Every class, every length").table(brief(self._frame.head(2000)))
+        return page.heading("Every class, every length").table(self.brief(), most=2000)
 
 
 def pictures(evaluation: Evaluation) -> dict[str, tuple[Any, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import duration, merge
-from ..results import counted, plain
+from ..results import Result, plain
 from ..symbols import check, choice
 from .estimate import Fit
 from .posterior import Posterior, prepare
@@ -23,6 +22,7 @@ from .renewal import Array, Mixed, Renewal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..report import Report
     from .training import Training
 
 #: The criteria that stand for an unknown one.
@@ -137,7 +137,7 @@ def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: 
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class Inference(Result):
     """What the events were, given the answers; made by :func:`weakly.infer`.
 
     ``summary`` and ``overall`` hold expected events, event seconds and rate (events that can be heard, cut ones
@@ -400,8 +400,17 @@ class Inference:
         ax.set_title(f"{part.label} in {one.recording}: {one.n_events:.1f} events, {one.event_seconds:.1f} s expected")
         return ax
 
-    def report(self, path: str | Path, *, command: str | None = None) -> Path:
-        """One HTML file: the answer in words, estimates, a timeline, every recording."""
+    @property
+    def answer(self) -> str:
+        """What the events were, in a few sentences."""
+        return ". ".join(text[0].upper() + text[1:] for text in self.sentences()) + "."
+
+    def brief(self) -> pd.DataFrame:
+        """One row per recording and class, with intervals as columns."""
+        return worded(self.summary)
+
+    def page(self) -> Report:
+        """The answer in words, estimates, a timeline, every recording."""
         from ..report import Report
 
         page = Report("From answers back to events")
@@ -416,12 +425,8 @@ class Inference:
                 ax.figure, f"{label}: answers (coloured: present, grey: absent), what they paint, and P(active)"
             )
         page.heading("Recordings, those with the most event seconds first")
-        page.table(worded(self.summary.sort_values("event_seconds", ascending=False, kind="stable").head(500)))
-        if len(self.summary) > 500:
-            page.text(f"{counted(len(self.summary) - 500, 'row')} more are in --out and --json", small=True)
-        if command:
-            page.code(command)
-        return page.write(path)
+        rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")
+        return page.table(worded(rows), most=500)
 
 
 def _said(one: Heard) -> tuple[int, int]:

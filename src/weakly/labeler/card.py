@@ -23,6 +23,7 @@ from scipy.special import betainc, xlogy
 from ..annotator import Annotator
 from ..errors import InvalidInput
 from ..files import is_input
+from ..results import percent
 from ..symbols import check
 
 Array = NDArray[np.float64]
@@ -142,11 +143,6 @@ def interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100 * share:.0f} %"
-
-
 @dataclass(frozen=True)
 class Card:
     """How one person hears, for plans and for people."""
@@ -205,7 +201,7 @@ class Card:
         low, high = self.presence_criterion_low, self.presence_criterion_high
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
         return (
-            f"you notice an event once {percent(self.presence_criterion)} ({100 * low:.0f} to {percent(high)}) of it "
+            f"you notice an event once {percent(self.presence_criterion)} ({percent(low)} to {percent(high)}) of it "
             f"is heard{pace}; you say present without cause in {percent(self.guess_rate)} and miss what you would "
             f"notice in {percent(self.lapse_rate)} of the answers"
         )

@@ -18,7 +18,8 @@ from ..cost import Cost
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
 from ..lengths import Lengths
-from .card import interval, percent
+from ..results import hours, percent, seconds
+from .card import interval
 from .learned import Learned
 from .session import Session
 
@@ -289,8 +290,8 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str
         )
     if labels is not None:
         said.append(
-            f"Expected wrong time of the inferred labels {labels['wrong_time']:.2f} s per recording; about "
-            f"{labels['n_events']:.1f} events, {labels['event_seconds']:.1f} s of them; "
+            f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
+            f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; "
             f"{percent(labels['event_recall'])} of them found."
         )
         if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
@@ -298,10 +299,8 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str
                 f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
             )
-    price = "" if spent["price"] is None else f", {spent['price']}"
-    said.append(
-        f"{spent['n_queries']} answers, {spent['listened']:.0f} s heard, {spent['minutes']:.1f} min of work{price}."
-    )
+    work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
+    said.append(f"{spent['n_queries']} answers, {seconds(spent['listened'])} heard, {work}.")
     for goal in state["goals"]:
         now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
@@ -313,7 +312,7 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str
 
 def _percent(found: dict[str, Any]) -> str:
     middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
-    return f"{percent(middle)} ({100 * low:.0f} to {percent(high)})"
+    return f"{percent(middle)} ({percent(low)} to {percent(high)})"
 
 
 def _law(found: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ..lengths import Lengths
+from ..results import percent
 from ..theory import (
     best_overlap_accuracy,
     break_even_events,
@@ -76,7 +77,7 @@ def _d_q_star() -> Finding:
 @measures("noise-34")
 def _noise() -> Finding:
     noise = 1 - _f_star()
-    return Finding(noise, "0.34", f"1 − f* = {100 * noise:.3f} %")
+    return Finding(noise, "0.34", f"1 − f* = {percent(noise, exact=True)}")
 
 
 @measures("simulation-follows")
@@ -153,7 +154,7 @@ def _normal_length() -> Finding:
     worst = max(rows, key=lambda name: float(np.mean(np.abs(rows[name][0] / rows[name][1] - 1))))
     best, rule = rows[worst]
     off = np.abs(best / rule - 1)
-    words = f"worst for {worst}: off by {100 * off.mean():.0f} % on average, {100 * off.max():.0f} % at γ = 0.01"
+    words = f"worst for {worst}: off by {percent(off.mean())} on average, {percent(off.max())} at γ = 0.01"
     return Finding(best, rule, words)
 
 

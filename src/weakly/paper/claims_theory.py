@@ -14,6 +14,7 @@ from ..evaluation import evaluate
 from ..events import Events
 from ..intervals import oracle_segments
 from ..lengths import Lengths
+from ..results import percent
 from ..theory import (
     best_overlap_accuracy,
     dense_recordings,
@@ -162,7 +163,7 @@ def _presence() -> Finding:
     right, found = precision(**setting), event_recall(**setting)
     words = (
         f"at d_q* presence labels are right for {right[0]:.3f} (γ = 0.5) and {right[1]:.3f} (0.9) of their time, "
-        f"and {100 * (1 - found[1]):.1f} % of events are never called present at 0.9"
+        f"and {percent(1 - found[1])} of events are never called present at 0.9"
     )
     return Finding(right[0], best_overlap_accuracy(presence_criterion=0.5), words)
 

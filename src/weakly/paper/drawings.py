@@ -12,6 +12,7 @@ from scipy.integrate import trapezoid
 from .. import plot
 from ..annotator import PresenceRule, segment_accuracy
 from ..intervals import as_intervals, covered, fixed_segments, oracle_segments
+from ..results import percent
 from .figures import Picture, panels, picture
 
 #: Three events in half a minute, chosen so that 60 segments are too short for two of them.
@@ -59,7 +60,7 @@ def weak_labeling() -> Picture:
     with plot.style():
         plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
         for k, found in enumerate(reversed(values.values())):
-            words = f"{found['overlap_accuracy']:.2f}\n{found['event_recall']:.0%}".replace("%", " %")
+            words = f"{found['overlap_accuracy']:.2f}\n{percent(found['event_recall'])}"
             ax.annotate(words, (1.01, k), xycoords=("axes fraction", "data"), va="center", fontsize=9)
         head = "accuracy\ngiven overlap,\nevents noticed"
         ax.annotate(head, (1.01, 4), xycoords=("axes fraction", "data"), va="center", fontsize=8)

@@ -97,7 +97,8 @@ def _frontier(plan: Plan) -> Figure:
                     markersize=3.5, label=name, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
                 )  # fmt: skip
     if any(row.event_recall < FOUND - 1e-9 for row in asked):
-        ax.plot([], [], "o", color="#666666", markersize=3.5, fillstyle="none", label=f"finds less than {FOUND:.0%}")
+        hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
+        ax.plot([], [], "o", label=f"finds less than {percent(FOUND)}", **hollow)
     front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in ("nothing", "everything")]
     ax.plot(
         [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
@@ -199,13 +200,13 @@ def draw(plan: Plan) -> dict[str, Any]:
 
 
 #: The columns that people read; the rest is in the JSON.
-_SHOWN = (
+SHOWN = (
     *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
     *("n_queries", "listened", "cost"),
 )
 
 
-def page(plan: Plan, *, command: str | None = None) -> Report:
+def page(plan: Plan) -> Report:
     """The report, ready to be written."""
     import pandas as pd
 
@@ -224,7 +225,7 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     report.heading("The ways to label on the same work").figure(figures["cost"], CAPTIONS["cost"], name="cost")
     unit = plan.task.cost.currency
     heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
-    report.table(plan.to_frame()[list(_SHOWN)], heads=heads, chosen=0)
+    report.table(plan.brief(), heads=heads, chosen=0)
     report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
     if plan.posterior:
         report.heading("What inference makes of the same answers").table(posterior_table(plan))
@@ -246,10 +247,7 @@ def page(plan: Plan, *, command: str | None = None) -> Report:
     if plan.sensitivity:
         report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
     report.heading("Following the events instead").items(break_even_words(plan))
-    report.heading("What this rests on").items(list(plan.assumptions))
-    if command:
-        report.heading("The command that made it").code(command)
-    return report
+    return report.heading("What this rests on").items(list(plan.assumptions))
 
 
 def break_even_words(plan: Plan) -> list[str]:

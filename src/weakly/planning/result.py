@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import WORDS, plain
+from ..results import WORDS, Result, plain
 from .classes import Classes
 from .decision import FOUND
 from .rows import COLUMNS, Design, Row
@@ -20,9 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..report import Report
+
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
     ``answer`` is the plan in words, ``recommended`` the :class:`Row` it speaks of, ``equal_range`` the segment lengths
@@ -139,11 +140,17 @@ class Plan:
 
         return draw(self)
 
-    def report(self, path: str | Path, *, command: str | None = None) -> Path:
-        """The path of the written report: one HTML file with answer, figures, tables and assumptions."""
+    def page(self) -> Report:
+        """The report with answer, figures, tables and assumptions."""
         from .figures import page
 
-        return page(self, command=command).write(path)
+        return page(self)
+
+    def brief(self) -> pd.DataFrame:
+        """The columns that people read; the rest is in the JSON."""
+        from .figures import SHOWN
+
+        return self.to_frame()[list(SHOWN)]
 
     def __repr__(self) -> str:
         return f"<Plan: {self.answer}>"

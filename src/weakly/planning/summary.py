@@ -127,7 +127,7 @@ def goal(target: Target) -> str:
     """
     if target.word == "wrong_time":
         return f"{plain_name(target.word)} at most {seconds(target.value)}"
-    return f"{plain_name(target.word)} at least {percent(target.value)}"
+    return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"
 
 
 def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
@@ -301,7 +301,7 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
     criteria = task.criteria
     low, high = criteria.plausible
     told = {
-        "known": f"Annotators notice an event once {percent(criteria.middle)} of it lies in the segment.",
+        "known": f"Annotators notice an event once {percent(criteria.middle, exact=True)} of it lies in the segment.",
         "several": f"The presence criterion is one of {criteria.name}, each as likely as the others.",
         "unknown": f"The presence criterion is unknown; {criteria.name} are taken as equally likely.",
         "law": f"Presence criteria: {criteria.name}; 90 % of them lie between {low:.2g} and {high:.2g}.",

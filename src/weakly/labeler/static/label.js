@@ -1,5 +1,5 @@
 // One segment after the other: it plays, a key answers, the next one is there already.
-import { el, table, toast } from "./dom.js";
+import { el, percent, table, toast } from "./dom.js";
 import { Problem } from "./server.js";
 
 const API = "api/1";
@@ -340,8 +340,6 @@ function help() {
   $("keys").hidden = !$("keys").hidden;
   $("help").setAttribute("aria-expanded", String(!$("keys").hidden));
 }
-
-const percent = (value) => `${Math.round(100 * value)} %`;
 
 /** What is measured so far; asked for once at a time, because working it out takes the server a moment. */
 async function measured() {

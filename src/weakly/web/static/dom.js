@@ -22,6 +22,20 @@ export function svg(tag, attributes = {}, text = null) {
 
 const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage", "f1", "kappa", "perfect", "mimic", "agreement"];
 
+/** How many decimals, at least so many, keep what is not none and not the whole from being rounded to it. */
+function kept(value, least, whole = 1) {
+  const left = Math.min(Math.abs(value), Math.abs(whole - value));
+  return left > 1e-9 * whole && left <= 0.5 * 10 ** -least ? -Math.floor(Math.log10(left) + 1e-9) : least;
+}
+
+/** A share as people say it, the same words as percent() of the command line; `exact` for a share that somebody gave. */
+export function percent(value, exact = false) {
+  if (!Number.isFinite(value)) return "–";
+  const share = Math.abs(value) > 1e-9 ? 100 * value : 0;
+  const places = exact ? 10 : kept(share, Math.abs(share) < 10 ? 1 : 0, 100);
+  return `${share.toLocaleString("en-US", { maximumFractionDigits: places, roundingMode: "halfEven" })} %`;
+}
+
 /** A time as people say it. */
 export function duration(seconds) {
   const [size, unit] = [[3600, "h"], [60, "min"]].find(([each]) => seconds >= each) ?? [1, "s"];
@@ -35,7 +49,7 @@ export function show(name, value) {
   if (Array.isArray(value)) return value.map((each) => show(name, each)).join(" – ");
   if (name === "listened" && typeof value === "number") return duration(value);
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
-  if (SHARES.some((word) => name.includes(word))) return value.toFixed(3);
+  if (SHARES.some((word) => name.includes(word))) return value.toFixed(kept(value, 3));
   if (name.startsWith("n_") || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(3)));
 }
@@ -67,7 +81,8 @@ function decimals(name, rows) {
 function cell(name, row, places) {
   const value = row[name], error = row[`${name}_se`];
   const said = (number) => number.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
-  const shown = typeof value !== "number" || places === null ? unbroken(show(name, value)) : value !== 0 && Math.abs(value) < 0.5 / 10 ** places ? show(name, value) : said(value);
+  const lost = (number) => [0, 1].some((end) => number !== end && Number(said(number).replaceAll(",", "")) === end && Number(show(name, number)) !== end);
+  const shown = typeof value !== "number" || places === null ? unbroken(show(name, value)) : lost(value) ? show(name, value) : said(value);
   if (typeof error !== "number" || !(error > 0) || typeof value !== "number") return [shown];
   const spread = places === null ? (shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error)) : said(error);
   return [shown, el("span", { class: "error-of", text: ` ± ${Number(spread) === 0 ? `<${spread.replace(/0$/, "1")}` : spread}` })];

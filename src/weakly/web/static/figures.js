@@ -1,5 +1,5 @@
 // Pictures: plotly for curves, plain SVG for the timeline. Colours follow the page, light or dark.
-import { el, svg, unbroken } from "./dom.js";
+import { el, percent, svg, unbroken } from "./dom.js";
 
 const PALETTE = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"], dark: ["#56B4E9", "#f08a3c", "#2fc79b", "#e39bc4", "#f0c04a", "#8ecdf5", "#e6edf3"] };
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -22,7 +22,7 @@ function ticks(values) {
 }
 
 const TENTHS = [0, 0.2, 0.4, 0.6, 0.8, 1];
-const SHARES = { tickmode: "array", tickvals: TENTHS, ticktext: TENTHS.map((each) => `${Math.round(100 * each)} %`) };
+const SHARES = { tickmode: "array", tickvals: TENTHS, ticktext: TENTHS.map((each) => percent(each)) };
 
 function axis(title, { log = false, share = false, zero = false } = {}, values = []) {
   return {
@@ -58,7 +58,7 @@ window.addEventListener("resize", () => redraw((node) => isNarrow(node) !== node
 window.addEventListener("beforeprint", () => { paper = true; document.documentElement.classList.add("paper"); redraw(); });
 window.addEventListener("afterprint", () => { paper = false; document.documentElement.classList.remove("paper"); redraw(); });
 
-/** Curves y over x. traces: {name, x, y, dash, points, dotted, band: [low, high], texts, where, labels}; marks: {x, text}; cursor: x. */
+/** Curves y over x. traces: {name, x, y, dash, points, dotted, band: [low, high], texts, where, labels, named: a template of what is shown when pointed at, y as a share in customdata[1]}; marks: {x, text}; cursor: x. */
 export function curves(node, { traces, x, y, marks = [], cursor = null, closest = false }) {
   return draw(node, (colours) => {
     const data = [];
@@ -69,8 +69,8 @@ export function curves(node, { traces, x, y, marks = [], cursor = null, closest 
         data.push({ x: [...trace.x, ...[...trace.x].reverse()], y: [...high, ...[...low].reverse()], mode: "lines", fill: "toself", fillcolor: colour, opacity: 0.15, line: { width: 0 }, hoverinfo: "skip", showlegend: false });
       }
       data.push({
-        x: trace.x, y: trace.y, name: literal(trace.name), mode: `${trace.points ? "markers" : trace.dotted ? "lines+markers" : "lines"}${trace.texts ? "+text" : ""}`, hovertemplate: trace.named ? `%{customdata}<br>${trace.named}<extra></extra>` : undefined, hoverinfo: trace.quiet ? "skip" : undefined,
-        text: trace.texts?.map(literal), customdata: trace.labels?.map(literal), textposition: trace.where ?? "top center", cliponaxis: trace.clip ?? false, textfont: { size: 11 },
+        x: trace.x, y: trace.y, name: literal(trace.name), mode: `${trace.points ? "markers" : trace.dotted ? "lines+markers" : "lines"}${trace.texts ? "+text" : ""}`, hovertemplate: trace.named ? `%{customdata[0]}<br>${trace.named}<extra></extra>` : undefined, hoverinfo: trace.quiet ? "skip" : undefined,
+        text: trace.texts?.map(literal), customdata: trace.labels?.map((label, at) => [literal(label), percent(trace.y[at])]), textposition: trace.where ?? "top center", cliponaxis: trace.clip ?? false, textfont: { size: 11 },
         line: { color: trace.grey ? css("--soft") : colour, width: trace.grey ? 0.8 : 2.5, dash: trace.dash }, opacity: trace.grey ? 0.45 : 1, marker: { color: colour, size: trace.size ?? (trace.dotted ? 5 : 9), symbol: trace.symbol ?? "circle" }, showlegend: trace.legend ?? true,
       });
     });
@@ -97,7 +97,7 @@ export function dots(node, { names, series }) {
   const shapes = ["circle", "diamond", "square", "triangle-up"];
   rowed(node, names);
   return draw(node, (colours) => ({
-    data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map(literal), hovertemplate: `%{customdata}<br>${literal(each.name)} %{x:.1%}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
+    data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map((name, row) => [literal(name), percent(each.values[row])]), hovertemplate: `%{customdata[0]}<br>${literal(each.name)} %{customdata[1]}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
     layout: { hovermode: "closest", xaxis: { ...axis("", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }

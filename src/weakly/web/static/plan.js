@@ -121,7 +121,7 @@ async function drawFrontier(node, result) {
   // Ways that are worse than labelling nothing would press all others to the floor.
   const top = 1.2 * Math.max(chosen.wrong_time, nothing?.wrong_time ?? 0);
   const rows = result.frontier.filter((row) => row[word] !== null && row.cost > 0 && (word !== "wrong_time" || row.wrong_time <= top));
-  const named = `cost %{x:,.3~g}${result.settings.cost.currency ? ` ${result.settings.cost.currency}` : ""}, ${word === "wrong_time" ? "wrong time %{y:,.3~g} s" : "accuracy near events %{y:.0%}"}`;
+  const named = `cost %{x:,.3~g}${result.settings.cost.currency ? ` ${result.settings.cost.currency}` : ""}, ${word === "wrong_time" ? "wrong time %{y:,.3~g} s" : "accuracy near events %{customdata[1]}"}`;
   const most = 4 * Math.max(chosen.cost, ...result.rows.filter((row) => row.method === "windows").map((row) => row.cost));
   const traces = Object.entries(METHODS).map(([method, [name, colour]]) => {
     const part = rows.filter((row) => row.method === method && row.cost <= most && (word !== "overlap_accuracy" || method !== "windows"));

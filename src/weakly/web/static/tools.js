@@ -1,5 +1,5 @@
 // The tabs evaluate, simulate and audit.
-import { chosenColumns, el, numbers, table, words } from "./dom.js";
+import { chosenColumns, el, numbers, percent, table, words } from "./dom.js";
 import { curves, dots, figure } from "./figures.js";
 
 const RULES = [["", "a share of the event"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
@@ -13,7 +13,7 @@ function columns(rows) {
 }
 
 /** A rule as people say it; its short form is among the other columns. */
-const RULE_WORDS = { fraction: (x) => `${Math.round(100 * x)} % of the event`, seconds: (x) => `${x} s of event`, coverage: (x) => `event in ${Math.round(1000 * x) / 10} % of the segment`, shorter: (x) => `${Math.round(100 * x)} % of the shorter of both`, margin: (x) => `an event ${x} s into it`, any: () => "any overlap" };
+const RULE_WORDS = { fraction: (x) => `${percent(x, true)} of the event`, seconds: (x) => `${x} s of event`, coverage: (x) => `event in ${percent(x, true)} of the segment`, shorter: (x) => `${percent(x, true)} of the shorter of both`, margin: (x) => `an event ${x} s into it`, any: () => "any overlap" };
 const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
 
 const observer = (row) => row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `criterion ${row.presence_criterion}` : "");
@@ -35,10 +35,10 @@ function overLengths(result) {
   const caption = several ? (few ? "" : `Bold: ${classes.length || "all"} classes together; grey: each class, named when pointed at.`) : "Bands: two standard errors.";
   const at = (result.best ?? []).filter((row) => !several || row.label === "all");
   const finding = (word, title) => (at.length !== 1 || !known(at[0][word]) ? `${title} over segment length`
-    : `${title}: ${Math.round(100 * at[0][word])} % at ${at[0].segment_length} s${word === "overlap_accuracy" ? ", the best of these lengths" : ""}`);
+    : `${title}: ${percent(at[0][word])} at ${at[0].segment_length} s${word === "overlap_accuracy" ? ", the best of these lengths" : ""}`);
   const pictures = [["overlap_accuracy", "Accuracy near events"], ["event_recall", "Events found"]].map(([word, title]) => {
     const picture = figure(finding(word, title), caption);
-    const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: `%{x:,.3~g} s: %{y:.1%}`, ...more });
+    const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: "%{x:,.3~g} s: %{customdata[1]}", ...more });
     const band = (rows) => (rows.some((row) => row[`${word}_se`] > 0) ? [-2, 2].map((k) => rows.map((row) => Math.min(1, Math.max(0, row[word] + k * row[`${word}_se`])))) : null);
     const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1, dotted: true } : { grey: true, legend: false }));
     traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, dotted: true, band: band(rows) })));
@@ -59,8 +59,7 @@ async function showRows(panel, result) {
   if (several) parts.push(table(allFirst(result.overall), { columns: columns(result.overall), caption: "All classes together", chosen: (row) => isBest(row, best.filter((each) => each.label === "all")) }));
   const every = several && result.rows.length > 24;
   const rows = table(inOrder(result.rows), { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => isBest(row, best.filter((each) => each.label === row.label)) });
-  const halves = several || best.length === 0 ? null : el("p", { class: "help", text: "The best length is chosen on one half of the recordings and the answer above is about the other half, so that it is not biased by the choice; this table is about all of them." });
-  parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows, ...(halves ? [halves] : []));
+  parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows);
   panel.output.replaceChildren(...parts);
   if (picture) await picture.draw();
 }
@@ -131,12 +130,12 @@ function detection(result) {
   if (shown.length < 2) return null;
   const whose = label === "all" ? "all classes together" : label;
   const fitted = (result.criteria ?? []).find((row) => row.label === label && known(row.presence_criterion));
-  const title = fitted && scale === "event_fraction" ? `Annotators answer present from ${Math.round(100 * fitted.presence_criterion)} % of an event on` : "When a segment is labelled present";
+  const title = fitted && scale === "event_fraction" ? `Annotators answer present from ${percent(fitted.presence_criterion)} of an event on` : "When a segment is labelled present";
   const picture = figure(title, `Share of segments labelled present, ${whose}; band: 95 %.${fitted && scale === "event_fraction" ? " Dotted: the presence criterion." : ""}`);
   const column = (name) => shown.map((row) => row[name]);
   const x = { event_fraction: "share of the event in the segment", coverage: "share of the segment that is event" }[scale] ?? "seconds of event in the segment";
   const marks = fitted && scale === "event_fraction" ? [{ x: fitted.presence_criterion, text: `criterion ${fitted.presence_criterion.toFixed(2)}` }] : [];
-  const traces = [{ name: "labelled present", x: column("middle"), y: column("present"), labels: shown.map((row) => `${row.n.toLocaleString("en-US")} segments`), named: "%{x:,.2~g}: %{y:.0%} present", band: [column("present_low"), column("present_high")], legend: false }];
+  const traces = [{ name: "labelled present", x: column("middle"), y: column("present"), labels: shown.map((row) => `${row.n.toLocaleString("en-US")} segments`), named: "%{x:,.2~g}: %{customdata[1]} present", band: [column("present_low"), column("present_high")], legend: false }];
   return { node: picture.node, draw: () => curves(picture.plot, { traces, x: { title: x, range: [0, 1.02 * Math.max(...column("middle"))] }, y: { title: "labelled present", share: true, range: [0, 1.03] }, marks, closest: true }) };
 }
 
