@@ -4,9 +4,12 @@ A door takes a :class:`World` and gives its words, or None where it cannot answe
 it into ``DOORS``; it is compared with the slow definitions of ``reference.py``, which borrow nothing from the package.
 """
 
+import inspect
 import itertools
+import json
 import warnings
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -21,8 +24,9 @@ import weakly as wk
 from weakly import theory
 from weakly.adaptive import Fixed, Overlapping, Recording
 from weakly.annotator import Annotator, PresenceRule
-from weakly.evaluation.clips import clip_labels
+from weakly.evaluation.clips import clip_labels, compare_rules
 from weakly.events import Timelines
+from weakly.results import Result, percent
 from weakly.tally import of_labels
 from weakly.windows import window_counts, window_starts
 
@@ -421,6 +425,129 @@ def test_the_contradictions_that_were():
     world = World((([(50.0, 55.0)], 100.0),), 0.5, panel)
     assert by_evaluate(world)["event_recall"] == pytest.approx(0.9194080961)
     assert by_theory(world)["event_recall"] == pytest.approx(0.9194080961)
+
+
+def tables():
+    """Two classes in two recordings, and what was said of their clips by two people."""
+    rows = [("a", 1.0, 2.0, "dog"), ("a", 4.0, 7.0, "dog"), ("b", 3.0, 5.0, "cat"), ("b", 8.0, 9.0, "dog")]
+    events = wk.Events.from_frame(
+        pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]), recording_length=10.0
+    )
+    said = clip_labels(events, segment_length=2.0, presence_criterion=0.5).to_frame()
+    people = [
+        said.assign(annotator="ana"),
+        said.assign(annotator="ben", present=said["present"].shift(1, fill_value=0)),
+    ]
+    return events, wk.Answers.from_frame(pd.concat(people, ignore_index=True), recording_length={"a": 10.0, "b": 10.0})
+
+
+SCORED = {"presence_criterion": 0.5, "segment_length": [1.0, 2.0]}
+DRAWN = {"n_events": 2, "recording_length": 30.0, "n_recordings": 20, "presence_criterion": 0.5, "rng": 0}
+SILENT = wk.Events.from_frame(
+    pd.DataFrame({"recording": [], "onset": [], "offset": [], "label": []}),
+    recording_length={"a": 9.0},
+    recordings=["a"],
+)
+#: One of each kind of result of events and answers, with one, with several and with none of what they can hold.
+RESULTS = {
+    "evaluation": lambda events, answers: wk.evaluate(events, **SCORED),
+    "evaluation of one": lambda events, answers: wk.evaluate(events, label="dog", **SCORED | {"segment_length": 1.0}),
+    "evaluation of a rule": lambda events, answers: wk.evaluate(events, rule=PresenceRule.any(), segment_length=1.0),
+    "evaluation of nothing": lambda events, answers: wk.evaluate([[]], recording_length=9.0, **SCORED),
+    "comparison of rules": lambda events, answers: compare_rules(events, segment_length=2.0),
+    "simulation": lambda events, answers: wk.simulate(1.0, segment_length=[1.0, 2.0], **DRAWN),
+    "simulation of one": lambda events, answers: wk.simulate(1.0, segment_length=1.0, **DRAWN),
+    "simulation of nothing": lambda events, answers: wk.simulate(
+        1.0, segment_length=[1.0, 2.0], **DRAWN | {"n_events": 0}
+    ),
+    "plan": lambda events, answers: wk.plan(1.0, presence_criterion=0.5, recording_length=60, n_events=3),
+    "plan of a pilot": lambda events, answers: wk.plan(events),
+    "audit": lambda events, answers: wk.audit(strong=events, weak=answers, rng=0),
+    "audit of events": lambda events, answers: wk.audit(strong=events),
+    "audit of people": lambda events, answers: wk.audit(answers=answers, rng=0),
+    "inference": lambda events, answers: wk.infer(
+        answers, annotator=Annotator(presence_criterion=0.5, guess_rate=0.05, lapse_rate=0.1), lengths=1.5
+    ),
+    "queries": lambda events, answers: wk.queries({"a": 10.0}, segment_length=2.0),
+    "queries of nothing": lambda events, answers: wk.queries({"a": 10.0}, method="oracle", events=SILENT),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_result_offers_the_same(kind, tmp_path):
+    result = RESULTS[kind](*tables())
+    assert isinstance(result, Result)
+    assert inspect.signature(type(result).report) == inspect.signature(Result.report)
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert isinstance(result.to_frame(), pd.DataFrame)
+    assert result.plot().figure is not None
+    first = escape(result.answer.split(". ")[0])
+    page = result.report(tmp_path / "page.html", command="weakly x < y").read_text()
+    assert (page.count("<h1>"), page.count("<title>"), page.count("weakly x &lt; y")) == (1, 1, 1)
+    assert first in page
+    assert "weakly x" not in result.report(tmp_path / "plain.html").read_text()
+    shown = result._repr_html_()
+    assert first in shown
+    assert "<html" not in shown
+    assert "<style" not in shown
+    assert "<table>" in shown
+
+
+def test_a_share_reads_the_same_at_every_door():
+    """What is not all is nowhere 100 %, what is not nothing nowhere 0 %: in sentences, tables and on the page."""
+    from weakly.labeler.card import Card
+    from weakly.report import Report
+    from weakly.results import show
+
+    assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
+    for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):
+        for said in (percent(near), percent(1 - near), show("recall", near), show("recall", 1 - near)):
+            assert float(said.removesuffix(" %")) not in (0, 1, 100)
+    frame = pd.DataFrame({"event_recall": [1.0, 1.0, 0.9996]})
+    assert "0.9996" in Report("x").table(frame).html()
+    measured = dict.fromkeys((f for f in Card.__dataclass_fields__ if "_" in f), 0.9996) | {"n_items": 9}
+    assert "100 %" not in str(Card(annotator="a", label="x", spread=0.1, **measured))
+
+
+def test_no_other_code_turns_shares_into_words():
+    """One owner: nobody else formats a percentage, in Python or on the page."""
+    import re
+    from pathlib import Path
+
+    private = re.compile(r":\.?\d*%\}|100 \* [^\n]{1,60}\} ?%|%\{[xy]:[^}]*%\}|toFixed\(\d\)\} ?%")
+    files = [path for end in ("py", "js") for path in Path(wk.__file__).parent.rglob(f"*.{end}")]
+    told = [f"{path.name}: {line}" for path in files for line in path.read_text().splitlines() if private.search(line)]
+    # Places on the screen are percentages of CSS, no words.
+    assert [line for line in told if ".style." not in line] == []
+
+
+@pytest.fixture(scope="module")
+def page():
+    from starlette.testclient import TestClient
+
+    from weakly.web import create_app
+
+    with TestClient(create_app(names=["testserver"], warm=False)) as client:
+        yield client
+
+
+def test_every_download_of_the_page_is_the_report_of_the_result(page):
+    """The same words in the answer that the page shows and in the file that it gives."""
+    events, answers = (page.post(f"/api/example?kind={kind}").json()["key"] for kind in ("events", "answers"))
+    asked = {
+        "plan": {"pilot": events, "presence_criterion": 0.5},
+        "evaluate": {"file": events, "segment_length": [1, 3], "presence_criterion": 0.5},
+        "simulate": {"event_length": "1", "segment_length": [1, 2], "n_recordings": 50},
+        "audit": {"strong": events, "weak": answers},
+    }
+    for name, question in asked.items():
+        shown, file = (page.post(f"/api/{path}{name}", json=question) for path in ("", "report/"))
+        assert (shown.status_code, file.status_code) == (200, 200), file.text
+        found = shown.json()
+        words = found["answer"] if "answer" in found else found["findings"][0]["text"]
+        assert escape(words.split(". ")[0]) in file.text
+        assert file.headers["content-disposition"] == f'attachment; filename="{name}.html"'
 
 
 @given(st.integers(1, 500), st.integers(1, 5000))

@@ -14,6 +14,7 @@ import weakly as wk
 from weakly.annotator import Annotator, PresenceRule
 from weakly.errors import AssumptionWarning, InvalidInput
 from weakly.lengths import Lengths
+from weakly.results import seconds
 from weakly.simulation import World
 
 ONE = {"n_events": 1, "recording_length": 100, "segment_length": 0.8, "presence_criterion": 0.5}
@@ -345,3 +346,15 @@ def test_results_say_what_was_asked():
     assert len(document["best"]) == 1
     assert found.plot().get_ylabel() == "accuracy near events $f$"
     assert found.best(metric="wrong_time")["naive_wrong_time"].item() == min(found.wrong_time)
+
+
+def test_where_nothing_is_chosen_the_answer_is_of_all_recordings():
+    how = {"n_events": 3, "recording_length": 600, "presence_criterion": [0.3, 0.5], "n_recordings": 40, "rng": 0}
+    one, two = (wk.simulate(40.0, segment_length=widths, **how) for widths in (60.0, [30.0, 60.0]))
+    for name in ("overlap_accuracy", "event_recall", "wrong_time", "overlap_accuracy_se", "n_recordings"):
+        assert one.best()[name].tolist() == one.to_frame()[name].tolist()
+    assert all(seconds(value) in one.answer for value in one.wrong_time)
+    assert one.best()["naive_overlap_accuracy"].tolist() == one.overlap_accuracy.tolist()
+    assert "half" not in one.answer
+    assert "half" in two.answer  # there a length is chosen, and the headline is of recordings without a say in it
+    assert set(two.best()["n_recordings"]) == {20}

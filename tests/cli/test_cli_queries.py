@@ -182,3 +182,29 @@ def test_bad_input_is_one_line(capsys, arguments, words, recwarn):
 def test_help_ends_with_examples_that_exist():
     done = subprocess.run([sys.executable, "-m", "weakly", "queries", "--help"], capture_output=True, text=True)
     assert "weakly queries *.wav --method change-point" in " ".join(done.stdout.split())
+
+
+def test_a_method_has_one_name_at_every_door(capsys, tmp_path, sounds):
+    """Made by queries, labelled by label, gone on with by its folder; and every name makes the method of that name."""
+    from weakly.adaptive.campaign import Campaign
+    from weakly.adaptive.query_sets import METHODS, make_method
+    from weakly.planning.rows import METHODS as PLANNED
+
+    assert {name: make_method(name, {"segment_length": 2.0}, []).name for name in METHODS} == {
+        name: name for name in METHODS
+    }
+    assert set(PLANNED) - {"passes"} <= set(METHODS)
+    out, how = tmp_path / "tasks", ["--method", "windows", "--segment-length", 4, "--hop", 2]
+    assert weakly(capsys, "queries", *sounds, *how, "--out", out)[0] == 0
+    rows = pd.read_csv(out / "queries.csv")
+    if "method" in rows:
+        assert set(rows["method"]) == {"windows"}
+    for given in ([*sounds, *how, "--out", out], [out, "--method", "windows"]):
+        code, _, said = weakly(capsys, "label", *given, "--export")
+        assert code == 0, said
+    # What label stored under the older name is the same campaign.
+    Campaign.open(out).store.setting("method", "overlapping", anew=True)
+    assert weakly(capsys, "label", *sounds, *how, "--out", out, "--export")[0] == 0
+    assert Campaign.open(out).state.settings["method"] == "windows"
+    code, _, said = weakly(capsys, "queries", *sounds, "--method", "overlapping", "--segment-length", 4)
+    assert (code, "method must be" in said) == (2, True)

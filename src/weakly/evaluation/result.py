@@ -253,13 +253,12 @@ def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observe
             ax.plot(part["segment_length"], part["event_recall"], "--", color=colour, lw=1)
         ax.plot([], [], "--", color="#666666", lw=1, label=plain_name("event_recall"))
         ax.legend(frameon=False)
-    if metric in OBJECTIVES and kept["segment_length"].nunique() > 1:
+    if metric in OBJECTIVES and kept["segment_length"].nunique() > 1 and kept[metric].notna().any():
         plot.log_lengths(ax)
-        if kept[metric].notna().any():
-            top = kept.iloc[int(np.nanargmax(kept[metric].to_numpy(np.float64)))]
-            whose = f" ({observer_name(top)})" if len(who) > 1 else ""
-            finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
-            ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")
+        top = kept.iloc[int(np.nanargmax(kept[metric].to_numpy(np.float64)))]
+        whose = f" ({observer_name(top)})" if len(who) > 1 else ""
+        finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
+        ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")
     return ax
 
 

@@ -403,7 +403,7 @@ class Inference(Result):
     @property
     def answer(self) -> str:
         """What the events were, in a few sentences."""
-        return ". ".join(text[0].upper() + text[1:] for text in self.sentences()) + "."
+        return ". ".join(self.sentences()) + "."
 
     def brief(self) -> pd.DataFrame:
         """One row per recording and class, with intervals as columns."""
