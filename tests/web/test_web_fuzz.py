@@ -42,14 +42,18 @@ def web():
         yield client
 
 
-@pytest.fixture(scope="module")
-def keys(web):
+def sent(web):
     """The keys of two files that the server knows; they stand in for the random ones of the questions."""
     found = {}
     for kind, text, fields in (("events", STRONG, ("file", "strong")), ("answers", WEAK, ("weak",))):
         answer = web.post("/api/upload", files={"file": ("a.csv", text)}, data={"kind": kind, "recording_length": 10})
         found.update(dict.fromkeys(fields, answer.json()["key"]))
     return found
+
+
+@pytest.fixture(scope="module")
+def keys(web):
+    return sent(web)
 
 
 def with_keys(question, keys):
@@ -82,8 +86,16 @@ def test_a_broken_body_is_answered_as_described(path, kind, web):
     assert str(answer.status_code) in schema.raw_schema["paths"][path]["post"]["responses"], answer.text
 
 
+@pytest.fixture(scope="module")
+def patient():
+    """A server that lets work take its time, and its files: the first question may have to compile."""
+    with TestClient(create_app(limits=Limits(seconds=300.0), names=["testserver"], warm=False)) as client:
+        yield client, sent(client)
+
+
 @pytest.mark.parametrize("name", GOOD)
-def test_a_good_question_to_every_address_is_answered(name, keys, web):
+def test_a_good_question_to_every_address_is_answered(name, patient):
+    web, keys = patient
     answer = web.post(f"/api/{name}", json=with_keys(GOOD[name], keys))
     assert answer.status_code == 200, answer.text
     kind = "text/html" if name.startswith("report/") else "application/"
