@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_tasks import says
+from scipy import stats
 
 import weakly as wk
 from weakly.planning.classes import group
 from weakly.planning.decision import Target, choose, targets
-from weakly.planning.pilot import kaplan_meier, within
+from weakly.planning.pilot import Pilot, within
 from weakly.planning.rows import Design, Row
 from weakly.planning.uncertainty import Spread
 
@@ -40,6 +41,18 @@ def pilot():
                 rows.append((f"r{k}", onset, end, label))
     frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
     return wk.Events.from_frame(frame, recording_length={f"r{k}": 60.0 for k in range(32)})
+
+
+def cut_from_long_timelines(law, hazard, rng, *, n=400, width=10.0, total=20_000.0):
+    """Annotations of n short recordings of timelines in which events follow each other with exponential gaps."""
+    gap, length = rng.exponential(1 / hazard, int(3 * total * hazard)), law.rvs(int(3 * total * hazard), random_state=rng)
+    offset = np.cumsum(gap + length)
+    onset, rows = offset - length, []
+    for k, start in enumerate(rng.uniform(0, total - width, n)):
+        heard = (offset > start) & (onset < start + width)
+        rows += [(f"r{k}", max(a - start, 0), min(b - start, width), "x") for a, b in zip(onset[heard], offset[heard])]
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{k}": width for k in range(n)})
 
 
 class TestDecision:
@@ -370,16 +383,37 @@ class TestPilot:
         assert made.n_queries == pytest.approx(3 * found.n_queries)  # each class is asked about every segment
         assert made.listened == pytest.approx(found.listened)
 
-    def test_lengths_of_the_cut(self, pilot):
-        assert kaplan_meier(np.array([1.0, 2.0, 3.0]), np.zeros(3, bool)).tolist() == pytest.approx([1 / 3] * 3)
+    @pytest.mark.parametrize(
+        ("law", "family"),
+        [
+            (stats.lognorm(0.6, scale=3.34), "lognorm"),
+            (stats.expon(scale=4.0), "gamma"),
+            (stats.gamma(2, scale=1.5), "gamma"),
+            (stats.norm(4.0, 0.3), "norm"),
+        ],
+        ids=["lognorm", "expon", "gamma", "norm"],
+    )
+    def test_short_recordings_tell_the_law_of_long_timelines(self, law, family):
+        """400 recordings of 10 s, cut from long timelines: long events are met more often, and cut. The mean length and
+        the rate of the timelines come back; as lower limits alone they were 15 to 30 % too long."""
+        found, rates = [], []
+        for seed in range(4):
+            pilot = Pilot.of(cut_from_long_timelines(law, 0.08, np.random.default_rng(seed)), None)
+            found.append([pilot.lengths(None).mean, pilot.lengths(family).mean])
+            rates.append(pilot.event_rate)
+        free = 1 / (1 / 0.08 + law.mean())  # events that begin per second of timeline
+        assert np.mean(found, axis=0) == pytest.approx([law.mean()] * 2, rel=0.08)
+        assert np.mean(rates) == pytest.approx(free, rel=0.05)
 
-    @pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
-    def test_an_event_that_ends_where_another_is_cut(self, order):
-        """At 2 s one event ends and one is cut: the cut one was still at risk, so the end weighs a third."""
-        values, cut = np.array([2.0, 2.0, 5.0])[order], np.array([False, True, False])[order]
-        weights = kaplan_meier(values, cut)
-        assert weights[np.flatnonzero(~cut & (values == 2.0))[0]] == pytest.approx(1 / 3)
-        assert weights[np.flatnonzero(cut)[0]] == 0
+    def test_advice_for_long_recordings_from_short_ones(self):
+        """What short recordings advise for long ones is what the law itself advises, not longer segments."""
+        law, rng = stats.lognorm(0.6, scale=3.34), np.random.default_rng(1)
+        how = {"presence_criterion": 0.5, "recording_length": 300.0, "methods": "fixed"}
+        pilot = cut_from_long_timelines(law, 0.08, rng, n=1500)
+        made, true = wk.plan(pilot, **how), wk.plan(law, event_rate=1 / (1 / 0.08 + law.mean()), **how)
+        assert made.wrong_time == pytest.approx(true.wrong_time, rel=0.1)
+        low, high = true.equal_range
+        assert low * 0.89 <= made.segment_length <= high * 1.11  # one step of the lengths that are looked at
 
     def test_segments_of_a_whole_number_are_counted_whole(self):
         """60 / 0.1 is 599.9999999999999 or 600.0000000000001 in floating point: 600 segments either way."""

@@ -272,7 +272,7 @@ def warnings(task: Task, chosen: Row) -> list[str]:
 def pilot_warnings(pilot: Pilot) -> list[str]:
     """What the pilot itself should make its owner think of."""
     said = []
-    cut = float(pilot.censored.mean())
+    cut = pilot.n_cut / pilot.n_events
     if cut > 0.05:
         said.append(
             f"{percent(cut)} of the pilot's events are cut by the ends of their recordings; in truth they are longer."
