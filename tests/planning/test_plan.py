@@ -343,6 +343,7 @@ class TestDoor:
             ({**PAPER, "n_events": 0}, "nothing to find"),
             ({**PAPER, "recording_length": 0.5}, "longer than an event"),
             ({**PAPER, "recording_length": np.inf}, "got inf"),
+            ({**PAPER, "recording_length": 1e13}, "at most 1e\\+12 s"),
             ({**PAPER, "methods": "orcale"}, "did you mean 'oracle'"),
             ({**PAPER, "methods": "oracle"}, "one of fixed, windows, bisection, boundary"),
             ({**PAPER, "objective": "all"}, "objective must be one of"),

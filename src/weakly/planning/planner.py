@@ -31,6 +31,7 @@ from .uncertainty import Spread, how_sure
 OBJECTIVES = ("wrong_time", "overlap", "recording")
 _DRAWN = 6_000  # events in drawn recordings
 _MOST_DRAWN = 10_000_000  # in one recording: more take too long and too much memory
+_LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e12  # of events and of recordings: beyond them digits are lost
 _LONG = 10.0  # seconds: of longer events nobody waits for a share
 
 
@@ -223,6 +224,12 @@ def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) 
         total = brief.total_hours * 3600.0
     count = brief.event_rate * total if brief.event_rate is not None else brief.n_events or 1.0
     recordings = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / total
+    if total > _MOST_SECONDS:
+        raise InvalidInput(f"recording_length must be at most {_MOST_SECONDS:g} s, got {total:g} s")
+    if lengths.mean < _LEAST_SECONDS:
+        raise InvalidInput(
+            f"event_length must be at least {_LEAST_SECONDS:g} s on average, got {lengths.mean:g} s ({lengths.name})"
+        )
     if lengths.mean > total:
         raise InvalidInput(
             f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s"
