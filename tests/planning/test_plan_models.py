@@ -232,6 +232,7 @@ def test_near_events_are_the_steps_of_a_boundary_search_that_meet_them():
     mine = base[0, B["cover_time"]] - raw[0, R["tp"]] + raw[0, R["fp"]]
     assert mine == pytest.approx(wrong, abs=2 * tolerance)
 
+
 def test_a_search_that_ends_on_its_tolerance_asks_no_more():
     """12.8 s halved six times are 0.2 s, however that rounds: one query more was asked than planned."""
     line = Timelines.of([[(7.697733143688776, 10.987344744623105)]], 172.91221468022346)

@@ -17,6 +17,7 @@ from ..intervals import as_intervals
 from ..lengths import Lengths
 
 Floats = NDArray[np.float64]
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,16 @@ class Pilot:
         """Events that begin per second. Those that begin before their recording are not counted, unless all do."""
         begun = int((~self.cut_sides[0]).sum())
         return (begun or self.n_events) / float(self.extents.sum())
+
+    @cached_property
+    def in_place(self) -> float:
+        """The share of events that begin at one and the same time or end their recording; 0 if it is not nearly all.
+        Such a pilot does not tell where in a recording events lie."""
+        bounds, ends = self.lines.bounds, self.lines.lengths[self.lines.owner]
+        _, place, times = np.unique(bounds[:, 0].round(3), return_inverse=True, return_counts=True)
+        same = (place.ravel() == times.argmax()) & (times.max() > 1)
+        share = float((same | (bounds[:, 1] >= ends - 1e-6)).mean())
+        return share if share >= _NEARLY_ALL else 0.0
 
     @property
     def frames(self) -> bool:

@@ -18,7 +18,7 @@ from ..theory import break_even_events, break_even_overestimation
 from . import summary
 from .classes import classes, pass_rows
 from .criteria import UNKNOWN, Criteria
-from .decision import Choice, Target, choose, on_the_edge, targets
+from .decision import FOUND, Choice, Target, choose, on_the_edge, targets
 from .inverse import posterior_rows
 from .model import Model, OneEvent, Recordings
 from .pilot import Pilot, unknown_lengths, within
@@ -125,9 +125,9 @@ def plan(
     asked: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": limit}
     picked = choose(pool, noise=None if spread is None or pilot is None else spread.margin, **asked)
     sure = None
-    if spread is not None:
+    if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(lengths_or_events))
-        sure = how_sure(task, spread, picked.row, n_events=count)
+        sure = how_sure(task, spread, picked.row, n_events=count, limits=_limits(objective, wanted))
     several = None
     if task.n_classes > 1:
         several = classes(task, _common(task, picked.row, pool), pool if "passes" in used else pass_rows(task, used))
@@ -156,7 +156,9 @@ def plan(
         posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned += summary.warnings(task, picked.row)
-    return replace(made, answer=summary.answer(made, picked, wanted=wanted, budget=limit), warnings=tuple(warned))
+    return replace(
+        made, answer=summary.answer(made, picked, wanted=wanted, budget=limit, pilot=pilot), warnings=tuple(warned)
+    )
 
 
 @dataclass(frozen=True)
@@ -296,6 +298,12 @@ def _pool(task: Task, used: tuple[str, ...]) -> list[Row]:
     """Every way to label that is compared."""
     passes = pass_rows(task, used) if task.n_classes > 1 and "passes" in used else []
     return [*task.candidates(used), *passes, *(task.row(Design(each)) for each in UNASKED)]
+
+
+def _limits(objective: str, wanted: tuple[Target, ...]) -> tuple[Target, ...]:
+    """What the choice is held to."""
+    told = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
+    return wanted if told else (*wanted, Target("event_recall", FOUND))
 
 
 def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
