@@ -108,9 +108,20 @@ def test_bad_text(text, message):
         Lengths.parse(text)
 
 
+@pytest.mark.parametrize("scale", [1e-90, 1e-9, 1.0, 1e9, 1e90])
+def test_moments_do_not_depend_on_the_unit(scale):
+    """Squares of very long or short lengths stay inside floating point."""
+    law = Lengths.law(stats.rayleigh(scale=scale))
+    assert law.mean / scale == pytest.approx(np.sqrt(np.pi / 2), rel=1e-9)
+
+
 def test_bad_laws():
     with pytest.raises(InvalidInput, match="finite mean"):
         Lengths.law(stats.pareto(0.9))
+    with pytest.raises(InvalidInput, match="median between"):
+        Lengths.law(stats.rayleigh(scale=1e300))
+    with pytest.raises(InvalidInput, match="more than one length"):
+        Lengths.law(stats.uniform(1e20, 1))
     with pytest.raises(InvalidInput, match="positive lengths"):
         Lengths.law(stats.uniform(-2, 1))
     with pytest.raises(InvalidInput, match="frozen scipy law"):

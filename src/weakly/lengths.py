@@ -100,6 +100,13 @@ class Lengths:
         below = float(frozen.cdf(0.0))
         if not below < 1:
             raise InvalidInput(f"law must give positive lengths, got {label} with P(length > 0) = {1 - below:g}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, middle, high = (float(frozen.ppf(below + (1 - below) * p)) for p in (0.01, 0.5, 0.99))
+            mean = float(frozen.mean())
+        if not 1e-100 <= middle <= 1e100:
+            raise InvalidInput(f"law must have a median between 1e-100 and 1e+100 s, got {label} with {middle:g} s")
+        if not low < high:
+            raise InvalidInput(f"law must give more than one length, got {label} with {low:g} s only; Lengths.fixed?")
         if below > 1e-6:
             import warnings
 
@@ -109,7 +116,7 @@ class Lengths:
                 stacklevel=2,
             )
         made = cls(label, frozen=frozen, notes={"below": below})
-        if not math.isfinite(float(frozen.mean())):
+        if not math.isfinite(mean):
             raise InvalidInput(f"law must have a finite mean, got {label}")
         return made
 
@@ -341,7 +348,8 @@ class Lengths:
         rare = (1 - below) * 0.5 ** np.concatenate((np.arange(26, 50), np.arange(50, 1000, 2)))
         tail = np.asarray(self.frozen.isf(rare), dtype=np.float64)
         middle = float(self.frozen.ppf(levels[48]))
-        weighty = rare * tail * np.maximum(tail, middle) > 1e-18 * middle**2
+        times = tail / middle  # a square of seconds may overflow
+        weighty = rare * times * np.maximum(times, 1.0) > 1e-18
         tail = tail[: np.argmax(~weighty) + 1] if not weighty.all() else tail
         quantiles = np.asarray(self.frozen.ppf(levels), dtype=np.float64)
         every = np.unique(np.concatenate((quantiles, tail, [start, end])))

@@ -130,6 +130,10 @@ def test_events_past_the_end_are_left_out_on_request(tmp_path, capsys):
         (["--presence-criterion", "0.5", "--event-length", "x:y"], "event_length"),
         (["--presence-criterion", "0.5"], "give pilot annotations or --event-length"),
         (["--presence-criterion", "0.5", "--event-length", "1"], "recording_length must be given"),
+        (["--recording-length", "100", "--event-length", "rayleigh:scale=1e300"], "got rayleigh(scale=1e+300) with"),
+        (["--recording-length", "1e305", "--event-length", "rayleigh:scale=1e99"], "recording_length must be at most"),
+        (["--recording-length", "100", "--event-length", "uniform:loc=1e90,scale=1"], "more than one length"),
+        (["--recording-length", "100", "--event-length", "lognorm:s=30"], "finite mean"),
     ],
 )
 def test_bad_input_is_one_line(options, message, capsys):

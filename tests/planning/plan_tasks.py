@@ -119,12 +119,14 @@ def sound(made, kw):
     if made.objective == "wrong_time" and made.reachable:
         better = [each.name for each in pool if each.method != "nothing" and each.dominates(row)]
         assert not better, (row.name, better)
-    if made.uncertainty:  # the band is of the way that is recommended
-        low, high = made.uncertainty["wrong_time_ci"]
-        assert low - 1e-9 <= row.wrong_time <= high + 1e-9, (row.name, low, high)
-    first = made.answer.split(". ")[0]
+    if made.uncertainty:
+        promises(made, wanted)
+    if made.settings["pilot"] is None:
+        first = made.answer.split(". ")[0]
+        longer = 1 - float(made.task.lengths.partial_moments(kw["recording_length"] * (1 + 1e-9))[0])
+        assert (longer >= 0.0005) == ("longer than a recording of" in first), (longer, first)
     if row.asks and made.objective == "wrong_time" and row.wrong_time >= made.task.event_time * (1 - 1e-9):
-        assert "no better than none" in made.answer or "Not reachable" in first or "No way" in first, made.answer
+        assert re.search("no better than none|Not reachable|No way", made.answer), made.answer
     if row in rows:
         assert rows[rows.index(row)] == row
     assert row in (*rows, *made.pool)
@@ -132,6 +134,25 @@ def sound(made, kw):
         low, high = made.equal_range
         assert low <= row.segment_length <= high
     says(made)
+
+
+def promises(made, wanted):
+    """Every band has a width, that of wrong time holds what the pilot shows, and "settle" is said of nothing else."""
+    sure, row = made.uncertainty, made.recommended
+    bands = {word: sure[f"{word}_ci"] for word in (*SHARES, "wrong_time") if f"{word}_ci" in sure}
+    assert all(low < high for low, high in bands.values()), bands
+    if "wrong_time" in bands:  # the band is of the way that is recommended
+        low, high = bands["wrong_time"]
+        assert low - 1e-9 <= row.wrong_time <= high + 1e-9, (row.name, low, high)
+    assert sure["settled"] == bool(re.search(r"pilot events settle the choice\.", made.answer))
+    if sure["settled"]:
+        assert sure.get("n_recordings", sure["n_events"]) >= 10
+        limits = wanted
+        if made.objective == "wrong_time" and "event_recall" not in [each.word for each in wanted]:
+            limits = (*wanted, *targets("event_recall>=0.9"))
+        for each in limits:
+            low, high = bands[each.word]
+            assert not low < each.value - 1e-9 < each.value + 1e-9 < high, (each, low, high)
 
 
 def says(made):

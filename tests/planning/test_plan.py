@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from plan_tasks import says
+from scipy import stats
 
 import weakly as wk
 from weakly.planning.classes import group
 from weakly.planning.decision import Target, choose, targets
-from weakly.planning.pilot import kaplan_meier, within
+from weakly.planning.pilot import Pilot, within
 from weakly.planning.rows import Design, Row
 from weakly.planning.uncertainty import Spread
 
@@ -40,6 +41,21 @@ def pilot():
                 rows.append((f"r{k}", onset, end, label))
     frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
     return wk.Events.from_frame(frame, recording_length={f"r{k}": 60.0 for k in range(32)})
+
+
+def cut_from_long_timelines(law, hazard, rng, *, n=400, width=10.0, total=20_000.0):
+    """Annotations of n short recordings of timelines in which events follow each other with exponential gaps."""
+    gap, length = (
+        rng.exponential(1 / hazard, int(3 * total * hazard)),
+        law.rvs(int(3 * total * hazard), random_state=rng),
+    )
+    offset = np.cumsum(gap + length)
+    onset, rows = offset - length, []
+    for k, start in enumerate(rng.uniform(0, total - width, n)):
+        heard = (offset > start) & (onset < start + width)
+        rows += [(f"r{k}", max(a - start, 0), min(b - start, width), "x") for a, b in zip(onset[heard], offset[heard])]
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{k}": width for k in range(n)})
 
 
 class TestDecision:
@@ -330,6 +346,7 @@ class TestDoor:
             ({**PAPER, "n_events": 0}, "nothing to find"),
             ({**PAPER, "recording_length": 0.5}, "longer than an event"),
             ({**PAPER, "recording_length": np.inf}, "got inf"),
+            ({**PAPER, "recording_length": 1e13}, "at most 1e\\+12 s"),
             ({**PAPER, "methods": "orcale"}, "did you mean 'oracle'"),
             ({**PAPER, "methods": "oracle"}, "one of fixed, windows, bisection, boundary"),
             ({**PAPER, "objective": "all"}, "objective must be one of"),
@@ -370,16 +387,37 @@ class TestPilot:
         assert made.n_queries == pytest.approx(3 * found.n_queries)  # each class is asked about every segment
         assert made.listened == pytest.approx(found.listened)
 
-    def test_lengths_of_the_cut(self, pilot):
-        assert kaplan_meier(np.array([1.0, 2.0, 3.0]), np.zeros(3, bool)).tolist() == pytest.approx([1 / 3] * 3)
+    @pytest.mark.parametrize(
+        ("law", "family"),
+        [
+            (stats.lognorm(0.6, scale=3.34), "lognorm"),
+            (stats.expon(scale=4.0), "gamma"),
+            (stats.gamma(2, scale=1.5), "gamma"),
+            (stats.norm(4.0, 0.3), "norm"),
+        ],
+        ids=["lognorm", "expon", "gamma", "norm"],
+    )
+    def test_short_recordings_tell_the_law_of_long_timelines(self, law, family):
+        """400 recordings of 10 s, cut from long timelines: long events are met more often, and cut. The mean length and
+        the rate of the timelines come back; as lower limits alone they were 15 to 30 % too long."""
+        found, rates = [], []
+        for seed in range(4):
+            pilot = Pilot.of(cut_from_long_timelines(law, 0.08, np.random.default_rng(seed)), None)
+            found.append([pilot.lengths(None).mean, pilot.lengths(family).mean])
+            rates.append(pilot.event_rate)
+        free = 1 / (1 / 0.08 + law.mean())  # events that begin per second of timeline
+        assert np.mean(found, axis=0) == pytest.approx([law.mean()] * 2, rel=0.08)
+        assert np.mean(rates) == pytest.approx(free, rel=0.05)
 
-    @pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
-    def test_an_event_that_ends_where_another_is_cut(self, order):
-        """At 2 s one event ends and one is cut: the cut one was still at risk, so the end weighs a third."""
-        values, cut = np.array([2.0, 2.0, 5.0])[order], np.array([False, True, False])[order]
-        weights = kaplan_meier(values, cut)
-        assert weights[np.flatnonzero(~cut & (values == 2.0))[0]] == pytest.approx(1 / 3)
-        assert weights[np.flatnonzero(cut)[0]] == 0
+    def test_advice_for_long_recordings_from_short_ones(self):
+        """What short recordings advise for long ones is what the law itself advises, not longer segments."""
+        law, rng = stats.lognorm(0.6, scale=3.34), np.random.default_rng(1)
+        how = {"presence_criterion": 0.5, "recording_length": 300.0, "methods": "fixed"}
+        pilot = cut_from_long_timelines(law, 0.08, rng, n=1500)
+        made, true = wk.plan(pilot, **how), wk.plan(law, event_rate=1 / (1 / 0.08 + law.mean()), **how)
+        assert made.wrong_time == pytest.approx(true.wrong_time, rel=0.1)
+        low, high = true.equal_range
+        assert low * 0.89 <= made.segment_length <= high * 1.11  # one step of the lengths that are looked at
 
     def test_segments_of_a_whole_number_are_counted_whole(self):
         """60 / 0.1 is 599.9999999999999 or 600.0000000000001 in floating point: 600 segments either way."""
@@ -411,11 +449,107 @@ class TestPilot:
         frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 2.0], "offset": [2.0, 4.0], "label": "x"})
         events = wk.Events.from_frame(frame)
         made = wk.plan(events, presence_criterion=0.3, methods="fixed")
-        assert any("unknown" in each for each in made.warnings)
+        assert made.answer.startswith("Nobody says how long the 2 recordings are")
         told = wk.plan(events, presence_criterion=0.3, recording_length=30, methods="fixed")
         assert told.listened == 60
         with pytest.raises(wk.InvalidInput, match="must reach the last event"):
             wk.plan(events, presence_criterion=0.3, recording_length=3)
+
+
+def clips(onset, length, **more):
+    """One event per recording."""
+    frame = pd.DataFrame({"onset": onset, "offset": np.asarray(onset) + length, "label": "x"})
+    frame["recording"] = [f"r{k}" for k in range(len(frame))]
+    return wk.Events.from_frame(frame, **more)
+
+
+class TestNotKnown:
+    """What nobody said of the recordings is said before anything else, and nothing is promised of it."""
+
+    def test_events_longer_than_the_recording(self):
+        made = wk.plan([1.0, 2.0, 30.0], presence_criterion=0.5, recording_length=12, methods="fixed")
+        assert made.answer.startswith("33 % of events are longer than a recording of 12 s and are cut to it.")
+        drawn = wk.plan("expon:scale=4", presence_criterion=0.5, recording_length=8, n_events=3, methods="fixed")
+        assert drawn.answer.startswith("14 % of events are longer than a recording of 8 s")  # e^-2
+        fits = wk.plan([1.0, 2.0, 11.0], presence_criterion=0.5, recording_length=12, methods="fixed")
+        assert "are cut" not in fits.answer
+
+    def test_lengths_that_nobody_says_come_first(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"onset": rng.uniform(0, 50, 80), "label": "x", "recording": np.arange(80) % 20})
+        frame = frame.assign(offset=frame["onset"] + rng.lognormal(0, 0.4, 80)).astype({"recording": str})
+        made = wk.plan(wk.Events.from_frame(frame), presence_criterion=0.5, methods="fixed")
+        assert made.answer.startswith("Nobody says how long the 20 recordings are: each is taken to end with its last")
+        assert "New recordings will have" in made.answer  # most events do not end their recording
+        told = wk.Events.from_frame(frame, recording_length={str(k): 60.0 for k in range(19)})
+        some = wk.plan(told, presence_criterion=0.5, methods="fixed")
+        assert some.answer.startswith("Nobody says how long one recording is")
+        known = wk.plan(wk.Events.from_frame(frame), presence_criterion=0.5, recording_length=60, methods="fixed")
+        assert "Nobody says" not in known.answer
+        assert "New recordings will have" in known.answer
+
+    @pytest.mark.parametrize("case", ["begin at 0", "end their recording", "begin at 2 s", "fill their recording"])
+    def test_events_in_one_place_promise_nothing(self, case):
+        """154 events of one length each in its own recording, 0 s of wrong time: that was (0 s to 0 s), and settled."""
+        rng = np.random.default_rng(1)
+        length = np.full(154, 3.0) if case == "fill their recording" else rng.lognormal(1, 0.4, 154)
+        onset = {"end their recording": rng.uniform(0, 5, 154), "begin at 2 s": np.full(154, 2.0)}
+        known = {"recording_length": 60.0} if case == "begin at 2 s" else {}
+        made = wk.plan(clips(onset.get(case, np.zeros(154)), length, **known), presence_criterion=0.5)
+        assert "All events begin at the same time or end their recording" in made.answer
+        assert made.uncertainty is None
+        assert "settle" not in made.answer
+        assert "New recordings will" not in made.answer
+        assert ("Nobody says" in made.answer) == (not known)
+
+    def test_other_work_is_not_scored_on_the_pilot(self):
+        """Events that are drawn anywhere do not lie where those of the pilot lie."""
+        made = wk.plan(clips(np.full(40, 2.0), 3.0, recording_length=60.0), presence_criterion=0.5, recording_length=90)
+        assert "begin at the same time" not in made.answer
+
+    def test_the_same_wrong_time_everywhere_is_no_band(self):
+        """Whole seconds in 1 s segments: no wrong time in any recording, and nothing known of the next."""
+        made = wk.plan(
+            clips(np.arange(40) % 7 + 1.0, 1.0, recording_length=12.0), presence_criterion=0.5, methods="fixed"
+        )
+        assert made.wrong_time == 0
+        assert "wrong_time_ci" not in made.uncertainty
+        assert "The 40 recordings of the pilot are alike in wrong time: how much others will have cannot" in made.answer
+        assert "settle" not in made.answer
+
+    @pytest.mark.parametrize("n", [3, 6, 9])
+    def test_few_events_settle_nothing(self, n):
+        rng = np.random.default_rng(n)
+        onset, length = rng.uniform(0, 50, n), rng.lognormal(1, 0.5, n)
+        for given, more in ((clips(onset, length, recording_length=60.0), {}), (length, {"recording_length": 60.0})):
+            made = wk.plan(given, presence_criterion=0.9, **more)
+            assert not made.uncertainty["settled"]
+            assert f"the {n} pilot events do not settle" in made.answer
+
+    def test_many_events_settle_the_choice(self):
+        """The band of events found lies above 90 %, and the best lengths are told apart or as good."""
+        rng = np.random.default_rng(2)
+        made = wk.plan(
+            clips(rng.uniform(0, 50, 900), rng.lognormal(0, 0.3, 900), recording_length=60.0), presence_criterion=0.3,
+            methods="fixed",
+        )  # fmt: skip
+        assert made.uncertainty["settled"]
+        assert made.uncertainty["event_recall_ci"][0] >= 0.9
+        assert "the 900 pilot events settle the choice." in made.answer
+
+    def test_a_band_across_the_target_settles_nothing(self, paper):
+        """What the choice was held to is met on the pilot, and may not be met elsewhere."""
+        from weakly.planning.uncertainty import how_sure
+
+        ways = (Row("one", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0),)
+        rng, parts = np.random.default_rng(0), np.ones((60, 1, 5))
+        parts[:, 0, 0], parts[:, 0, 3] = rng.uniform(1.98, 2.02, 60), np.arange(60) % 20 != 0
+        for value, told in ((0.5, True), (0.9, False), (0.96, False)):
+            made = how_sure(
+                paper.task, Spread(parts, ways, "event"), ways[0], n_events=60, limits=targets(f"event_recall>={value}")
+            )
+            assert made["settled"] == told, value
+            assert ("do not settle whether this meets events found at least" in made["words"]) == (not told)
 
 
 class TestUncertainty:

@@ -172,11 +172,65 @@ def test_boundary_search_is_what_the_method_does(rule):
             alone = Timelines.of([events], length)
             tally = of_labels(alone, [done.labels.segments], [done.labels.present], rule=rule)
             near = 2 * tolerance * max(1, len(events))
-            for name in ("tp", "fp", "fp_elsewhere"):
-                assert raw[r, R[name]] == pytest.approx(getattr(tally, name).item(), abs=near), name
+            said = {name: (raw[r, R[name]], getattr(tally, name).item()) for name in ("tp", "fp", "fp_elsewhere")}
+            assert said["tp"][0] == pytest.approx(said["tp"][1], abs=near)
+            mine, theirs = (said["fp"][k] + said["fp_elsewhere"][k] for k in (0, 1))
+            assert mine == pytest.approx(theirs, abs=near)
             assert raw[r, R["n_found"]] == pytest.approx(tally.n_found.item(), abs=1e-9)
             assert base[r, B["event_time"]] == pytest.approx(tally.event_time.item(), abs=1e-9)
             assert base[r, B["n_events"]] == len(events)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design("fixed", 1.5),
+        Design("windows", 2.0, hop=0.5, votes=3),
+        Design("bisection", 0.5, start_length=4.0),
+        Design("boundary", 2.0, tolerance=0.05),
+        Design("passes", passes=((("a",), Design("fixed", 2.0)), (("b",), Design("bisection", 0.5, start_length=4.0)))),
+    ],
+    ids=lambda design: design.method,
+)
+@pytest.mark.parametrize("criterion", [0.2, 0.5, 0.9])
+def test_silence_far_from_events_is_not_near_them(design, criterion):
+    """Twice the silence, before the events and after them: the same accuracy near events, in every way to label."""
+    rng = np.random.default_rng(3)
+    labels = ("a", "b") if design.passes else ("a",)
+    alone = {name: [each + 16.0 for each, _ in crowded(rng, 4)] for name in labels}
+    row = []
+    for far in (0.0, 768.0):  # whole segments of every length above
+        lines = {name: Timelines.of([each + far for each in own], 128.0 + 2 * far) for name, own in alone.items()}
+        models = {name: Recordings.of(line, "") for name, line in lines.items()}
+        task = Task(models, Criteria.of(criterion), wk.Cost(), wk.Lengths.fixed(1.0))
+        row.append(task.row(design))
+    assert row[1].overlap_accuracy == pytest.approx(row[0].overlap_accuracy, abs=1e-9)
+    assert row[1].wrong_time == pytest.approx(row[0].wrong_time, abs=1e-6)
+    assert row[1].recording_accuracy > row[0].recording_accuracy
+
+
+def test_near_events_are_the_steps_of_a_boundary_search_that_meet_them():
+    """Accuracy near events from its definition: every step of the tolerance that meets an event, one by one."""
+    rule, tolerance = PresenceRule.fraction(0.5), 0.05
+    line = Timelines.of([[(3.31, 4.93), (4.97, 5.2), (9.0, 9.4)]], 12.0)
+    raw, base = searched(line, 1.5, tolerance, rule)
+    done = run(
+        Boundary(tolerance=tolerance, segment_length=1.5),
+        Recording("a", 12.0, events=line.bounds),
+        SimulatedAnnotator(rule=rule),
+    )
+    near = wrong = 0.0
+    for k in range(240):
+        edges = np.unique(np.clip([*line.bounds.ravel(), *done.labels.segments.ravel()], 0.05 * k, 0.05 * (k + 1)))
+        middle = (edges[1:] + edges[:-1]) / 2
+        event = [any(a < m < b for a, b in line.bounds) for m in middle]
+        said = [any(a < m < b for (a, b), p in zip(done.labels.segments, done.labels.present) if p) for m in middle]
+        if any(event):
+            near += tolerance
+            wrong += sum(w for w, e, p in zip(np.diff(edges), event, said) if e != p)
+    assert base[0, B["overlap_time"]] == pytest.approx(near, abs=1e-9)
+    mine = base[0, B["cover_time"]] - raw[0, R["tp"]] + raw[0, R["fp"]]
+    assert mine == pytest.approx(wrong, abs=2 * tolerance)
 
 
 def test_a_search_that_ends_on_its_tolerance_asks_no_more():

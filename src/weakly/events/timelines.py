@@ -40,13 +40,17 @@ class Timelines:
         """The recording of each event, by its position."""
         return np.repeat(np.arange(len(self)), self.counts)
 
-    def cut(self, *, ends_known: bool = True) -> NDArray[np.bool_]:
-        """Which events begin with their recording or end with it, to a microsecond: their true length is not known.
+    def cut_sides(self, *, ends_known: Any = True) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which events begin with their recording, and which end with it, to a microsecond: their true length is not
+        known. ``ends_known``, one for all or one for each recording: where the end is not known, a recording ends with
+        its last event by convention, which does not cut it."""
+        known = np.broadcast_to(ends_known, (len(self),))[self.owner]
+        return self.bounds[:, 0] <= 1e-6, known & (self.bounds[:, 1] >= self.lengths[self.owner] - 1e-6)
 
-        Where ends are not known, a recording ends with its last event by convention, which does not cut it.
-        """
-        at_start = self.bounds[:, 0] <= 1e-6
-        return at_start | (self.bounds[:, 1] >= self.lengths[self.owner] - 1e-6) if ends_known else at_start
+    def cut(self, *, ends_known: Any = True) -> NDArray[np.bool_]:
+        """Which events an end of their recording cuts."""
+        early, late = self.cut_sides(ends_known=ends_known)
+        return early | late
 
     def part(self, first: int, last: int) -> Timelines:
         """Recordings first to last (exclusive), as a view."""

@@ -143,7 +143,7 @@ def _law(lengths: Any, label: str, known: Mapping[str, float]) -> Lengths | None
     return None if lengths is None else Lengths.of(lengths)
 
 
-def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
+def heard_lengths(lines: Timelines, *, ends_known: Any = True, family: str | None = None) -> Lengths:
     r"""The law of lengths of annotated events of which the ends of recordings cut some, by maximum likelihood.
 
     A recording is a window into a process that has gone on for long: an event that began before it is met in proportion
@@ -151,11 +151,13 @@ def heard_lengths(lines: Timelines, *, ends_known: Any = True) -> Lengths:
     :math:`S(l)`; one that fills a recording of w seconds, :math:`\int_w^\infty S / \mu`. With :math:`c_j` the expected
     number of events of length :math:`x_j` (the E step), n events that begin inside and m before,
     :math:`p_j \propto c_j / (n + m x_j / \mu)`. What fills a recording is taken to last half as long again at most.
+
+    A ``family`` of scipy is fitted to the events that begin inside: long ones are not more frequent among them.
     """
     lengths = np.ptp(lines.bounds, axis=1)
-    known = np.broadcast_to(ends_known, (len(lines),))[lines.owner]
-    late = known & (lines.bounds[:, 1] >= lines.lengths[lines.owner] - 1e-6)
-    early = lines.bounds[:, 0] <= 1e-6
+    early, late = lines.cut_sides(ends_known=ends_known)
+    if family is not None:
+        return Lengths.fit(lengths[~early], family=family, censored=late[~early])
     if not (early | late).any() or not (~early & ~late).any():
         return Lengths.sample(lengths)
     part, through = lengths[early ^ late], lengths[early & late]

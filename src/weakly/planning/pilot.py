@@ -1,9 +1,10 @@
-"""Pilot annotations as a plan needs them: timelines per class, event lengths with cut ones as lower limits."""
+"""Pilot annotations as a plan needs them: timelines per class, the law of event lengths, how often events begin."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,21 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..events import Events, Timelines
+from ..inference.estimation import heard_lengths
 from ..intervals import as_intervals
 from ..lengths import Lengths
 
 Floats = NDArray[np.float64]
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """The timelines of every class, and the lengths of all their events."""
+    """The timelines of every class in the same recordings."""
 
     timelines: dict[str, Timelines]
-    values: Floats
-    censored: NDArray[np.bool_]
-    n_unknown: int  # recordings whose length the annotations do not say
+    ends_known: NDArray[np.bool_]  # whether the annotations say how long each recording is
+    n_unknown: int  # recordings whose length they do not say, those without events too, which no timeline holds
     n_joined: int  # events that touch or overlap one of their class, and became one with it
     n_touching: int  # of these, those that begin where another ends
 
@@ -37,21 +39,53 @@ class Pilot:
         if len(chosen) == 0:
             raise InvalidInput("the pilot must hold at least one event, got none")
         timelines = events.by_label(label)  # of all events: other classes tell how long a recording is at least
-        unknown = unknown_lengths(events)
-        values = np.concatenate([each.bounds[:, 1] - each.bounds[:, 0] for each in timelines.values()])
-        censored = np.concatenate([each.cut(ends_known=not unknown) for each in timelines.values()])
-        joined = len(chosen) - len(values)
-        return cls(timelines, values, censored, unknown, joined, _touching(chosen) if joined else 0)
+        known = events.recordings["length"][events.known_extents.index].notna().to_numpy(bool)
+        joined = len(chosen) - sum(len(each.bounds) for each in timelines.values())
+        return cls(timelines, known, unknown_lengths(events), joined, _touching(chosen) if joined else 0)
 
     @property
     def extents(self) -> Floats:
         """The length of every recording."""
         return np.asarray(next(iter(self.timelines.values())).lengths)
 
+    @cached_property
+    def lines(self) -> Timelines:
+        """The recordings of every class, one class after another."""
+        parts = list(self.timelines.values())
+        counts = np.concatenate([each.counts for each in parts])
+        bounds, lengths = (np.concatenate([getattr(each, x) for each in parts]) for x in ("bounds", "lengths"))
+        return Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+
+    @cached_property
+    def cut_sides(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which events begin with their recording, and which end with one whose length is known."""
+        return self.lines.cut_sides(ends_known=np.tile(self.ends_known, len(self.timelines)))
+
     @property
     def n_events(self) -> int:
         """Events, all classes together, what touches or overlaps as one."""
-        return int(self.values.size)
+        return len(self.lines.bounds)
+
+    @property
+    def n_cut(self) -> int:
+        """Events that an end of their recording cuts."""
+        return int((self.cut_sides[0] | self.cut_sides[1]).sum())
+
+    @property
+    def event_rate(self) -> float:
+        """Events that begin per second. Those that begin before their recording are not counted, unless all do."""
+        begun = int((~self.cut_sides[0]).sum())
+        return (begun or self.n_events) / float(self.extents.sum())
+
+    @cached_property
+    def in_place(self) -> float:
+        """The share of events that begin at one and the same time or end their recording; 0 if it is not nearly all.
+        Such a pilot does not tell where in a recording events lie."""
+        bounds, ends = self.lines.bounds, self.lines.lengths[self.lines.owner]
+        _, place, times = np.unique(bounds[:, 0].round(3), return_inverse=True, return_counts=True)
+        same = (place.ravel() == times.argmax()) & (times.max() > 1)
+        share = float((same | (bounds[:, 1] >= ends - 1e-6)).mean())
+        return share if share >= _NEARLY_ALL else 0.0
 
     @property
     def frames(self) -> bool:
@@ -59,13 +93,13 @@ class Pilot:
         return self.n_touching > 0.2 * (self.n_joined + self.n_events)
 
     def lengths(self, family: str | None) -> Lengths:
-        """The law of event lengths: fitted to a family, or as observed; cut events count as at least that long."""
-        cut = int(self.censored.sum())
+        """The law of event lengths, of a family or of any form, with what the ends of recordings cut made good."""
+        found = heard_lengths(self.lines, ends_known=np.tile(self.ends_known, len(self.timelines)), family=family)
         if family is not None:
-            return Lengths.fit(self.values, family=family, censored=self.censored if cut else None)
-        weights = kaplan_meier(self.values, self.censored) if 0 < cut < self.n_events else None
+            return found
         noun = "pilot event" if self.n_events == 1 else f"{self.n_events:,} pilot events"
-        return Lengths.sample(self.values, weights=weights, name=noun + (f" ({cut:,} cut by an edge)" if cut else ""))
+        name = noun + (f" ({self.n_cut:,} cut by an edge)" if self.n_cut else "")
+        return replace(found, name=name, notes={"n": self.n_events})
 
 
 def unknown_lengths(events: Events) -> int:
@@ -119,21 +153,3 @@ def within(events: Events, examined: Any) -> Events:
     if not rows:
         raise InvalidInput("examined must hold at least one stretch of time, got none")
     return events.within(pd.DataFrame(rows, columns=["recording", "onset", "offset"]))
-
-
-def kaplan_meier(values: Floats, censored: NDArray[np.bool_]) -> Floats:
-    """The weight of every length in the product-limit estimate; what stays beyond the last length is given to it.
-
-    >>> kaplan_meier(np.array([1.0, 2.0, 3.0]), np.array([False, True, False])).round(4).tolist()
-    [0.3333, 0.0, 0.6667]
-    """
-    # Ends before cuts at the same length: a cut event was still going on.
-    order = np.lexsort((censored, values))
-    n = values.size
-    at_risk = n - np.arange(n)
-    step = np.where(censored[order], 1.0, 1 - 1 / at_risk)
-    survival = np.concatenate(([1.0], np.cumprod(step)))
-    weights = np.empty(n)
-    weights[order] = survival[:-1] - survival[1:]
-    weights[order[-1]] += survival[-1]
-    return weights

@@ -18,7 +18,7 @@ from ..theory import break_even_events, break_even_overestimation
 from . import summary
 from .classes import classes, pass_rows
 from .criteria import UNKNOWN, Criteria
-from .decision import Choice, Target, choose, on_the_edge, targets
+from .decision import FOUND, Choice, Target, choose, on_the_edge, targets
 from .inverse import posterior_rows
 from .model import Model, OneEvent, Recordings
 from .pilot import Pilot, unknown_lengths, within
@@ -31,6 +31,7 @@ from .uncertainty import Spread, how_sure
 OBJECTIVES = ("wrong_time", "overlap", "recording")
 _DRAWN = 6_000  # events in drawn recordings
 _MOST_DRAWN = 10_000_000  # in one recording: more take too long and too much memory
+_LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e12  # of events and of recordings: beyond them digits are lost
 _LONG = 10.0  # seconds: of longer events nobody waits for a share
 
 
@@ -89,6 +90,10 @@ def plan(
     over all places of one event in a recording of the given length. Several events in a recording are drawn (with a
     fixed seed, those that overlap become one), and the row says its standard error.
 
+    Accuracy near events (``overlap_accuracy``) pools the finest pieces of a way that meet an event: fixed segments,
+    hops of windows, the shortest segments of halving, steps of the tolerance of a boundary search. Silence further away
+    never counts.
+
     Examples
     --------
     >>> made = plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1, methods="fixed")
@@ -120,9 +125,9 @@ def plan(
     asked: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": limit}
     picked = choose(pool, noise=None if spread is None or pilot is None else spread.margin, **asked)
     sure = None
-    if spread is not None:
+    if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(lengths_or_events))
-        sure = how_sure(task, spread, picked.row, n_events=count)
+        sure = how_sure(task, spread, picked.row, n_events=count, limits=_limits(objective, wanted))
     several = None
     if task.n_classes > 1:
         several = classes(task, _common(task, picked.row, pool), pool if "passes" in used else pass_rows(task, used))
@@ -151,7 +156,9 @@ def plan(
         posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned += summary.warnings(task, picked.row)
-    return replace(made, answer=summary.answer(made, picked, wanted=wanted, budget=limit), warnings=tuple(warned))
+    return replace(
+        made, answer=summary.answer(made, picked, wanted=wanted, budget=limit, pilot=pilot), warnings=tuple(warned)
+    )
 
 
 @dataclass(frozen=True)
@@ -219,6 +226,12 @@ def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) 
         total = brief.total_hours * 3600.0
     count = brief.event_rate * total if brief.event_rate is not None else brief.n_events or 1.0
     recordings = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / total
+    if total > _MOST_SECONDS:
+        raise InvalidInput(f"recording_length must be at most {_MOST_SECONDS:g} s, got {total:g} s")
+    if lengths.mean < _LEAST_SECONDS:
+        raise InvalidInput(
+            f"event_length must be at least {_LEAST_SECONDS:g} s on average, got {lengths.mean:g} s ({lengths.name})"
+        )
     if lengths.mean > total:
         raise InvalidInput(
             f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s"
@@ -269,7 +282,7 @@ def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family
     lengths, extents = pilot.lengths(family), pilot.extents
     if any(value is not None for value in (family, brief.recording_length, brief.n_events, brief.event_rate)):
         density = brief.n_events is not None or brief.event_rate is not None
-        rate = brief.event_rate if density else pilot.n_events / float(extents.sum())
+        rate = brief.event_rate if density else pilot.event_rate
         other = replace(brief, recording_length=brief.recording_length or float(extents.mean()), event_rate=rate)
         return _of_lengths(lengths, other, criteria, cost)
     described = (
@@ -285,6 +298,12 @@ def _pool(task: Task, used: tuple[str, ...]) -> list[Row]:
     """Every way to label that is compared."""
     passes = pass_rows(task, used) if task.n_classes > 1 and "passes" in used else []
     return [*task.candidates(used), *passes, *(task.row(Design(each)) for each in UNASKED)]
+
+
+def _limits(objective: str, wanted: tuple[Target, ...]) -> tuple[Target, ...]:
+    """What the choice is held to."""
+    told = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
+    return wanted if told else (*wanted, Target("event_recall", FOUND))
 
 
 def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
@@ -394,7 +413,7 @@ def _settings(
         else {
             "n_events": pilot.n_events,
             "n_recordings": len(pilot.extents),
-            "n_censored": int(pilot.censored.sum()),
+            "n_censored": pilot.n_cut,
             "n_unknown_lengths": pilot.n_unknown,
             "n_joined": pilot.n_joined,
         },

@@ -16,7 +16,7 @@ from ..annotator import TIE, Annotator, PresenceRule
 from ..compiled import kernel
 from ..events import Timelines
 from ..intervals import covered
-from ..tally import BASE, RAW, of_labels
+from ..tally import BASE, RAW
 
 Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(RAW)}
@@ -31,11 +31,9 @@ def searched(line: Timelines, width: float, tolerance: float, rule: PresenceRule
     counts = np.maximum(1, np.ceil(line.lengths / width * (1 - _NEAR))).astype(np.int64)
     onset, offset, owner, asked, heard = _search(line, width, tolerance, rule, counts)
     n = len(line)
-    base[:, B["n_recordings"]], base[:, B["time"]], base[:, B["n_events"]] = 1.0, line.lengths, line.counts
-    np.add.at(base[:, B["event_time"]], line.owner, line.bounds[:, 1] - line.bounds[:, 0])
     base[:, B["n_segments"]] = counts + np.bincount(owner, weights=asked, minlength=n)
     base[:, B["listened"]] = line.lengths + np.bincount(owner, weights=heard, minlength=n)
-    _score(line, onset, offset, owner, rule, raw, base)
+    _score(line, onset, offset, owner, tolerance, rule, raw, base)
     return raw, base
 
 
@@ -133,11 +131,14 @@ def _noticed(a: float, b: float, s: float, t: float, forms: Any) -> bool:
     return reach > 0.0 and reach >= least * (1 - TIE)
 
 
-def _score(line: Timelines, onset: Floats, offset: Floats, owner: Any, rule: PresenceRule, raw: Any, base: Any) -> None:
-    """Fill in what labels from onset to offset, cut by the recording and merged, make of the events."""
-    edge = np.concatenate(([0.0], np.cumsum(line.lengths)))  # recordings one after another
-    start, end = edge[:-1], edge[1:]
-    events = line.bounds + start[line.owner][:, None]
+def _score(
+    line: Timelines, onset: Any, offset: Any, owner: Any, tolerance: float, rule: PresenceRule, raw: Any, base: Any
+) -> None:
+    """Fill in what labels from onset to offset, cut by the recording and merged, make of the events.
+
+    Near events are, as in every way to label, the finest pieces that meet one: here steps of the tolerance from 0 on.
+    """
+    start = np.concatenate(([0.0], np.cumsum(line.lengths)))[:-1]  # recordings one after another
     s, t = np.maximum(onset, 0.0) + start[owner], np.minimum(offset, line.lengths[owner]) + start[owner]
     order = np.argsort(s, kind="stable")
     s, t, owner = s[order], t[order], owner[order]
@@ -148,24 +149,18 @@ def _score(line: Timelines, onset: Floats, offset: Floats, owner: Any, rule: Pre
     begins = np.flatnonzero(fresh)
     s, owner = s[begins], owner[begins]
     t = t[np.append(begins[1:] - 1, len(t) - 1)] if len(begins) else t
-    gaps = np.column_stack((np.concatenate((start, t)), np.zeros(len(start) + len(t))))
-    gap_owner = np.concatenate((np.arange(len(start)), owner))
-    order = np.lexsort((gaps[:, 0], gap_owner))
-    gaps, gap_owner = gaps[order], gap_owner[order]
-    last = np.append(gap_owner[1:] != gap_owner[:-1], True)
-    gaps[last, 1] = end[gap_owner[last]]
-    gaps[~last, 1] = s[np.lexsort((s, owner))] if len(s) else 0.0
-    n = len(line)
-    for (p, q), who, said in (((s, t), owner, True), (gaps.T, gap_owner, False)):
-        cover, width = covered(events, q) - covered(events, p), q - p
-        meets = cover > TIE * width
-        rows, c, w = who[meets], cover[meets], width[meets]
-        for name, part in (("overlap_time", w), ("cover_time", c)):
-            base[:, B[name]] += np.bincount(rows, weights=part, minlength=n)
-        if said:
-            raw[:, R["tp"]] = np.bincount(rows, weights=c, minlength=n)
-            raw[:, R["fp"]] = np.bincount(rows, weights=w - c, minlength=n)
-            raw[:, R["fp_elsewhere"]] = np.bincount(who[~meets], weights=width[~meets], minlength=n)
+    n, place = len(line), start[line.owner]
+    a, b = line.bounds.T
+    low = np.minimum(a, np.floor(a / tolerance + _NEAR) * tolerance) + place
+    high = np.clip(np.ceil(b / tolerance - _NEAR) * tolerance, b, line.lengths[line.owner]) + place
+    low[1:] = np.maximum(low[1:], high[:-1])  # what two events share counts once
+    events, near = line.bounds + place[:, None], np.column_stack((low, high))
+    right, close = (covered(spans, t) - covered(spans, s) for spans in (events, near))
+    for name, part in (("tp", right), ("fp", close - right), ("fp_elsewhere", t - s - close)):
+        raw[:, R[name]] = np.bincount(owner, weights=part, minlength=n)
+    for name, part in (("overlap_time", high - low), ("cover_time", b - a), ("event_time", b - a)):
+        base[:, B[name]] = np.bincount(line.owner, weights=part, minlength=n)
+    base[:, B["n_recordings"]], base[:, B["time"]], base[:, B["n_events"]] = 1.0, line.lengths, line.counts
     first = np.searchsorted(t, events[:, 0], side="right")
     event, label = _pairs(first, np.maximum(np.searchsorted(s, events[:, 1], side="left") - first, 0))
     met = rule.is_present(event=events[event], segment=np.column_stack((s, t))[label])
@@ -183,9 +178,11 @@ def simulated(
     low, *_, high = who.label_chances
     way = Boundary(tolerance=tolerance, segment_length=width, guess_rate=float(low), lapse_rate=float(1 - high))
     raw, base, rng = np.zeros((len(line), len(RAW))), np.zeros((len(line), len(BASE))), np.random.default_rng(0)
+    labels = []
     for r, (events, length) in enumerate(line):
         done = run(way, Recording("planned", length, events=events), SimulatedAnnotator(who, rng=rng))
-        tally = of_labels(Timelines.of([events], length), [done.labels.segments], [done.labels.present], rule=rule)
-        raw[r], base[r] = tally.sums[0, 0], tally.base_sums[0]
+        labels.append(done.labels.segments[done.labels.present == 1])
         base[r, B["n_segments"]], base[r, B["listened"]] = done.n_queries, done.listened
+    onset, offset = np.concatenate(labels).T
+    _score(line, onset, offset, np.repeat(np.arange(len(line)), list(map(len, labels))), tolerance, rule, raw, base)
     return raw, base

@@ -9,6 +9,7 @@ from ..annotator import PresenceRule
 from ..cost import hours
 from ..symbols import plain_name
 from .decision import FOUND, Choice, Target
+from .model import OneEvent
 from .pilot import Pilot
 from .rows import PATIENCE, Row, digits, percent, seconds, size
 from .task import Task
@@ -82,10 +83,16 @@ def _share(value: float) -> str:
     return "all" if value >= 1 - 1e-9 else f"{percent(value)} of"
 
 
-def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: float | None) -> str:
+def answer(
+    plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: float | None, pilot: Pilot | None = None
+) -> str:
     """The whole answer, a few sentences."""
     task, chosen = plan.task, choice.row
-    said = [*_first(plan, choice, wanted, budget), f"{instruction(chosen)}: {expectation(task, chosen)}."]
+    said = [
+        *_not_known(task, pilot),
+        *_first(plan, choice, wanted, budget),
+        f"{instruction(chosen)}: {expectation(task, chosen)}.",
+    ]
     if choice.reachable and wanted:
         said.append(f"It is the cheapest way that meets {' and '.join(goal(each) for each in wanted)}.")
     elif choice.reachable and budget is not None:
@@ -117,6 +124,40 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
     if plan.classes and plan.recommended.method != "passes":
         said.append(plan.classes.words)
     return " ".join(said)
+
+
+def _not_known(task: Task, pilot: Pilot | None) -> list[str]:
+    """What nobody said of the recordings, and what was done about it."""
+    said = []
+    if pilot is not None and pilot.n_unknown:
+        many, empty = pilot.n_unknown, pilot.n_unknown - int((~pilot.ends_known).sum())
+        every = "the " if many == len(pilot.extents) + empty else ""
+        which = f"{every or 'one '}recording is" if many == 1 else f"{every}{many:,} recordings are"
+        left = f", and {empty:,} without events {'is' if empty == 1 else 'are'} left out" if empty else ""
+        said.append(
+            f"Nobody says how long {which}: each is taken to end with its last event, so that the silence after it "
+            f"counts neither as wrong time nor as work{left}; --recording-length tells it."
+        )
+    if pilot is not None and pilot.in_place and not _drawn(task):
+        which = "All" if pilot.in_place == 1 else f"{percent(pilot.in_place)} of"
+        said.append(
+            f"{which} events begin at the same time or end their recording: where events lie in new recordings is not "
+            "known, and the numbers hold for the pilot alone."
+        )
+    if (longer := _longer(task)) >= 0.0005:
+        length = seconds(task.recording_length)
+        said.append(f"{percent(longer)} of events are longer than a recording of {length} and are cut to it.")
+    return said
+
+
+def _drawn(task: Task) -> bool:
+    """Whether events are placed anywhere in recordings, with lengths from their law."""
+    return isinstance(task.model, OneEvent) or task.model.drawn
+
+
+def _longer(task: Task) -> float:
+    """The share of events that are cut because they are longer than a recording."""
+    return 1 - float(task.lengths.partial_moments(task.recording_length * (1 + 1e-9))[0]) if _drawn(task) else 0.0
 
 
 def goal(target: Target) -> str:
@@ -272,15 +313,10 @@ def warnings(task: Task, chosen: Row) -> list[str]:
 def pilot_warnings(pilot: Pilot) -> list[str]:
     """What the pilot itself should make its owner think of."""
     said = []
-    cut = float(pilot.censored.mean())
+    cut = pilot.n_cut / pilot.n_events
     if cut > 0.05:
         said.append(
-            f"{percent(cut)} of the pilot's events are cut by the ends of their recordings; in truth they are longer."
-        )
-    if pilot.n_unknown:
-        said.append(
-            f"The length of {pilot.n_unknown:,} recordings is unknown; each is taken to end with its last event, "
-            "which leaves out the silence after it."
+            f"{percent(cut)} of the pilot's events begin or end with their recording: they may last longer than heard."
         )
     if pilot.n_joined:
         every = pilot.n_joined + pilot.n_events
@@ -318,7 +354,8 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
     said = [
         chosen,
         told,
-        f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}.",
+        f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}"
+        + (", cut to the recording where they are longer." if _longer(task) > 1e-9 else "."),
         f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
         f"{seconds(task.recording_length)} with {digits(task.n_events)} {each} each"
         + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),

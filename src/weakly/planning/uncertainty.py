@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .decision import EQUAL, FOUND
+from .decision import EQUAL, FOUND, Target
 from .model import Floats, OneEvent, Recordings
 from .rows import WAYS, Row, percent, seconds
+from .summary import goal
 from .task import Task, contributions, in_recordings
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
@@ -24,6 +25,9 @@ _MOVED = 200_000  # events times phases
 _CLASS = 500  # events take as long as the fixed cost of a class
 _WAYS = 48  # ways that are compared on every resample
 _AROUND = 6.0  # times the best length, and shorter
+_FEW = 10  # units that tell too little to settle anything, or to say how many would
+_SURE = 1.645  # standard errors of a 90 % band
+_NEVER = 1e4  # times the pilot: no number is named beyond
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
 
@@ -142,8 +146,15 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
         kept = np.delete(kept, first)
 
 
-def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
-    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
+def how_sure(
+    task: Task, known: Spread | None, picked: Row, *, n_events: int, limits: tuple[Target, ...] = ()
+) -> dict[str, Any] | None:
+    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
+
+    The choice is settled where the wrong times of the ways that may be best are told apart, or known to 5 %, where it
+    stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
+    held to (``limits``) on which it was seen. A word that is the same for all units has no band.
+    """
     if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
         return None
     if picked.method == "boundary" and known.unit == "event":
@@ -175,16 +186,35 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
             low, high = _widened(low, high, there[:, own])
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
-        made[word], made[f"{word}_ci"] = centre, [max(low, 0.0), high]
+        made[word] = centre
+        if high > max(low, 0.0) + 1e-9 * max(1.0, abs(centre)):
+            made[f"{word}_ci"] = [max(low, 0.0), high]
     wrong = parts[..., _WRONG].mean(axis=0)
-    least = int(wrong.argmin())
-    close = wrong <= wrong[least] * (1 + EQUAL) + gap[least]
-    need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
-    enough = int(np.ceil(n_events * min(need, 1e4) ** 2))  # without any wrong time, 5 % of it is nothing
-    made["enough"] = max(enough, 1)
-    made["more"] = max(0, enough - n_events)
-    made["words"] = _said(made)
+    stable = bool((np.abs(wrong[chosen] - wrong[own]) <= EQUAL * wrong[own]).all())
+    need = _told_apart(spread)
+    doubts = [each for each in limits if not _on_its_side(made, each, picked)]
+    made["settled"] = n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
+    made["more"] = int(np.ceil(n_events * (need - 1))) if n >= _FEW and 1 < need < _NEVER else None
+    made["words"] = _said(made, spread.unit, doubts)
     return made
+
+
+def _told_apart(spread: Spread) -> float:
+    """How many times the pilot would tell apart the wrong times of the best ways, or know their difference to 5 %."""
+    total = spread.parts.sum(axis=0)
+    wrong = total[:, _WRONG] / len(spread.parts)
+    finds = total[:, _FOUND] >= (FOUND - 1e-9) * total[:, _EVENTS]
+    least = int(np.where(finds | ~finds.any(), wrong, np.inf).argmin())
+    noise, behind = spread.noise[least], np.maximum(np.abs(wrong - wrong[least]), 1e-300)
+    close = np.minimum(noise / (EQUAL * max(wrong[least], 1e-300)), _SURE * noise / behind)
+    return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
+
+
+def _on_its_side(made: dict[str, Any], limit: Target, picked: Row) -> bool:
+    """Whether the whole band of a word lies on the side of the limit on which the pilot itself has it."""
+    low, high = made.get(f"{limit.word}_ci", (-np.inf, np.inf))
+    above = limit.met(picked) == (limit.word != "wrong_time")
+    return bool(low >= limit.value - 1e-9 if above else high <= limit.value + 1e-9)
 
 
 def _promise(held: Floats, word: str) -> tuple[float, float, float]:
@@ -217,16 +247,23 @@ def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
     return min(low, float(least)), max(high, float(most))
 
 
-def _said(made: dict[str, Any]) -> str:
+def _said(made: dict[str, Any], unit: str, doubts: list[Target]) -> str:
+    if "wrong_time_ci" not in made:
+        alike = f"The {made[f'n_{unit}s']:,} {unit}s of the pilot are alike in wrong time"
+        return f"{alike}: how much others will have cannot be told from them."
     low, high = made["wrong_time_ci"]
-    worse, better = made["event_recall_ci"]
+    worse, better = made.get("event_recall_ci", [made["event_recall"]] * 2)
     found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
+    band = f" ({seconds(low)} to {seconds(high)})" if seconds(low) != seconds(high) else ""
     said = (
-        f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each ({seconds(low)} to "
-        f"{seconds(high)}), with {found} of events found (90 % bands)"
+        f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each{band}, with {found} of "
+        "events found (90 % bands)"
     )
-    if made["more"] <= 0:
+    if made["settled"]:
         return f"{said}; the {made['n_events']:,} pilot events settle the choice."
+    if made["more"] is None or doubts:
+        what = f"whether this meets {' and '.join(map(goal, doubts))}" if doubts else "the choice"
+        return f"{said}; the {made['n_events']:,} pilot events do not settle {what}."
     return f"{said}; about {_round(made['more']):,} more pilot events would settle the choice to within 5 %."
 
 
