@@ -11,7 +11,7 @@ from ..report import Report
 from ..symbols import plain_name
 from .decision import FOUND
 from .inverse import table as posterior_table
-from .rows import WAY_NAMES, WAYS, Row, digits, percent, seconds
+from .rows import WAY_NAMES, WAYS, Design, Row, digits, seconds
 from .summary import notes
 from .task import COMMON
 
@@ -262,11 +262,6 @@ def break_even_words(plan: Plan) -> list[str]:
         f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
         f"With {digits(plan.task.n_events)} events per recording they would up to {digits(even['overestimation'])} "
         "times the queries that are needed.",
-        f"If boundaries were known, {percent(_oracle_share(plan))} of the recommended way's queries would do.",
+        f"If boundaries were known, {plan.task.row(Design('oracle')).n_queries:,.0f} queries would do; the recommended "
+        f"way asks {plan.recommended.n_queries:,.0f}.",
     ]
-
-
-def _oracle_share(plan: Plan) -> float:
-    from .rows import Design
-
-    return min(1.0, plan.task.row(Design("oracle")).n_queries / max(plan.recommended.n_queries, 1e-9))

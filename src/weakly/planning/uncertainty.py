@@ -39,6 +39,8 @@ class Spread:
     def of(cls, task: Task, rows: list[Row]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
+        if not task.criteria.nested:  # then halving does not give the labels of its leaves
+            rows = [row for row in rows if row.design.same_labels == row.design]
         ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
         if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
             parts = [in_recordings(task, row.design.same_labels) for row in ways]
@@ -118,16 +120,20 @@ def _order(row: Row) -> tuple[bool, float]:
 def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
     """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
     what is as good."""
-    wrong = sums[..., _WRONG] / n
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
-    usable = found >= FOUND - 1e-9
-    usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
+    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
     best = np.take_along_axis(wrong, least[:, None], axis=1)
     margin = np.maximum(EQUAL * best, noise[least])
     equal = usable & (wrong - best <= margin + 1e-12)
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
+
+
+def _usable(sums: Floats) -> NDArray[np.bool_]:
+    """Which ways find 90 % of events or, where none does, nearly as many as any."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    usable = found >= FOUND - 1e-9
+    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
 
 
 def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[np.int64]:
@@ -142,8 +148,11 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
         kept = np.delete(kept, first)
 
 
-def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) -> dict[str, Any] | None:
-    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice."""
+def how_sure(
+    task: Task, known: Spread | None, picked: Row, *, n_events: int, ruled: bool = True
+) -> dict[str, Any] | None:
+    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice, if
+    it was ruled by wrong time and events found: ``settled`` says whether the pilot tells both."""
     if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
         return None
     if picked.method == "boundary" and known.unit == "event":
@@ -153,7 +162,7 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
     kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap)
     spread = Spread(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
-    ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
+    ways, own, gap, noise = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)], spread.noise
     parts, there = spread.parts, spread.moved(task)
     n, cost = len(parts), np.array([row.cost for row in ways])
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
@@ -176,14 +185,25 @@ def how_sure(task: Task, known: Spread | None, picked: Row, *, n_events: int) ->
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
         made[word], made[f"{word}_ci"] = centre, [max(low, 0.0), high]
-    wrong = parts[..., _WRONG].mean(axis=0)
+    usable = _usable(parts.sum(axis=0)[None])[0]
+    wrong = np.where(usable, parts[..., _WRONG].mean(axis=0), np.inf)
     least = int(wrong.argmin())
-    close = wrong <= wrong[least] * (1 + EQUAL) + gap[least]
-    need = float(np.max(gap[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
+    close = wrong <= wrong[least] * (1 + EQUAL) + noise[least]
+    need = float(np.max(noise[least][close], initial=0.0)) / (EQUAL * max(wrong[least], 1e-300))
     enough = int(np.ceil(n_events * min(need, 1e4) ** 2))  # without any wrong time, 5 % of it is nothing
     made["enough"] = max(enough, 1)
     made["more"] = max(0, enough - n_events)
-    made["words"] = _said(made)
+    low, high = made["event_recall_ci"]
+    doubt = ""
+    if made["more"] > 0:
+        doubt = f"about {_round(made['more']):,} more pilot events would settle the choice to within 5 %"
+    elif low < FOUND - 1e-9 < high:
+        doubt = f"{n_events:,} pilot events do not settle whether {percent(FOUND)} of events are found"
+    elif np.any(wrong[chosen] > wrong[least] * (1 + EQUAL) + 1e-12):
+        doubt = f"without one of its {spread.unit}s the pilot would choose another way"
+    made["settled"] = ruled and not doubt
+    doubt = doubt or f"the {n_events:,} pilot events settle the choice"
+    made["words"] = _said(made) + (f"; {doubt}." if ruled else ".")
     return made
 
 
@@ -221,13 +241,10 @@ def _said(made: dict[str, Any]) -> str:
     low, high = made["wrong_time_ci"]
     worse, better = made["event_recall_ci"]
     found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
-    said = (
+    return (
         f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each ({seconds(low)} to "
         f"{seconds(high)}), with {found} of events found (90 % bands)"
     )
-    if made["more"] <= 0:
-        return f"{said}; the {made['n_events']:,} pilot events settle the choice."
-    return f"{said}; about {_round(made['more']):,} more pilot events would settle the choice to within 5 %."
 
 
 def _round(value: int) -> int:
