@@ -89,7 +89,7 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
     if not chosen.doable:
         said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
-        said += _cheapest(plan, wanted)
+        said += _cheapest(plan, wanted, budget)
     elif choice.reachable and chosen.asks and budget is not None:
         said.append(_for_the_budget(plan, task.cost.words(budget)))
     said += _equal(plan)
@@ -134,7 +134,7 @@ def _other(task: Task, row: dict[str, Any]) -> str:
     return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
 
 
-def _cheapest(plan: Plan, wanted: tuple[Target, ...]) -> list[str]:
+def _cheapest(plan: Plan, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
     """Among which ways it is the cheapest, and what a way with half the wrong time would cost."""
     row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
     cheaper, free, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], _free(plan), []
@@ -147,6 +147,7 @@ def _cheapest(plan: Plan, wanted: tuple[Target, ...]) -> list[str]:
     said = [f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."]
     less = [each for each in plan.rows if each in rows and each.doable and each.wrong_time <= 0.5 * row.wrong_time]
     less = [each for each in less if each.event_recall >= min(FOUND, row.event_recall) - 1e-9]
+    less = [each for each in less if budget is None or each.cost <= budget]
     if less and row.cost > 0:
         best = min(less, key=lambda each: (each.cost, each.wrong_time))
         more = percent(best.cost / row.cost - 1)

@@ -216,7 +216,8 @@ class Task:
         notes = []
         if made.method == "windows":
             times = round(made.heard, 1)
-            notes.append("hears everything " + {1: "once", 2: "twice", 4: "four times"}.get(times, f"{times:g} times"))
+            said = {1.0: "once", 2.0: "twice", 4.0: "four times"}.get(times, f"{times:g} times")
+            notes.append(f"hears everything {said}")
         if not made.doable:
             notes.append(f"hears everything {made.heard:.0f} times: marking the events by hand is less work")
         if made.method == "boundary":
