@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -361,7 +362,7 @@ def _length(text):
 
 def false_sentences(made, kw):
     """The sentences of the answer that the rows of the plan contradict; none, in a plan that is true."""
-    row, said, found = made.recommended, made.answer, []
+    row, said, even, found = made.recommended, made.answer, " ".join(break_even_words(made)), []
     unique = {each.design: each for each in (*made.rows, *made.pool)}
     asked = [each for each in unique.values() if each.asks]
     unasked = {each.method: each for each in unique.values() if each.method in ("nothing", "everything")}
@@ -396,8 +397,15 @@ def false_sentences(made, kw):
     if wanted and not made.reachable and paid:
         false("reachable", bool(meeting))
         false("nearest", any(short(each) < short(row) - 1e-9 for each in paid))
+        values = re.findall(r" (\S+) (s|hours?|%)(?=,|\.)", re.search(r"The nearest has(.*?\.) [A-Z]", said)[1])
+        values = [float(value) * {"s": 1, "%": 0.01}.get(unit, 3600) for value, unit in values]
+        misses = [replace(row, **{one.word: value}) for one, value in zip(wanted, values, strict=True)]
+        false("the nearest meets it", all(one.met(each) for one, each in zip(wanted, misses)))
     if not paid:
         false("cannot be paid", made.reachable or any(less(each.cost, row.cost) for each in asked))
+    if most := re.search(r"(?:costs? at most|within|labelled for) ([\d.,]+) (?:cost units|EUR)", said):
+        rounded = float(most[1].rstrip(".").replace(",", ""))
+        false("budget, rounded", any(budget * (1 + 1e-9) < each.cost <= rounded * (1 - 1e-9) for each in asked))
     # What is said of other lengths.
     if equal := re.search(r"(\w+) from (\S+(?: hours?)?) to (\S+ (?:s|hours?)) are practically equal", said):
         low, high = _length(equal[2]), _length(equal[3])
@@ -483,9 +491,10 @@ def false_sentences(made, kw):
             false("heard", f"hears everything {word}" in each.note and abs(each.heard - times) > 0.5)
     chosen = made.assumptions[0]
     false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
-    share = re.search(r"(\S+) % of the recommended way's queries", " ".join(break_even_words(made)))
-    oracle = made.task.row(Design("oracle"))
-    false("oracle's share", bool(share) and oracle.n_queries > row.n_queries * (1 + 1e-9))
+    false("break-even", any(number.startswith("-") for number in re.findall(r"-?\d+\.?\d* events", even)))
+    oracle, *mine = re.search(r"known, (\S+) queries would do; the recommended way asks (\S+)\.", even).groups()
+    false("oracle's queries", f"{made.task.row(Design('oracle')).n_queries:,.0f}" != oracle)
+    false("own queries", [f"{row.n_queries:,.0f}"] != mine)
     if made.classes and "lengths of their own would save less than 5 %" in said:
         one, *rest = made.classes.passes
         false("one length for all", any(each.wrong_time < 0.95 * one.wrong_time for each in rest))

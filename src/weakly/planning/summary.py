@@ -91,7 +91,7 @@ def answer(plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: fl
     if choice.reachable and chosen.asks and wanted:
         said += _cheapest(plan, wanted, budget)
     elif choice.reachable and chosen.asks and budget is not None:
-        said.append(_for_the_budget(plan, task.cost.words(budget)))
+        said.append(_for_the_budget(plan, _budget(task, budget)))
     said += _equal(plan)
     said += _alternative(plan)
     if not wanted:
@@ -124,8 +124,28 @@ def goal(target: Target) -> str:
     ('events found at least 90 %', 'wrong time per recording at most 2 s')
     """
     if target.word == "wrong_time":
-        return f"{plain_name(target.word)} at most {seconds(target.value)}"
-    return f"{plain_name(target.word)} at least {percent(target.value)}"
+        return f"{plain_name(target.word)} at most {target.value:g} s"
+    return f"{plain_name(target.word)} at least {100 * target.value:g} %"
+
+
+def _budget(task: Task, budget: float) -> str:
+    """The budget as it was given: rounded, it would pay for more."""
+    if task.cost.currency == "s":
+        return task.cost.words(budget)
+    number = f"{budget:,.2f}".removesuffix(".00") if budget >= 1 else f"{budget:.6g}"
+    return f"{number} {task.cost.currency or 'cost units'}"
+
+
+def _apart(value: float, limit: float, *, share: bool = False) -> str:
+    """A value with as many digits as it takes to tell it from the limit that it misses.
+
+    >>> _apart(0.8967, 0.9, share=True), _apart(2.004, 2.0), _apart(3.2, 2.0)
+    ('89.67 %', '2.004 s', '3.2 s')
+    """
+    said = percent if share else seconds
+    if said(value) != said(limit):
+        return said(value)
+    return f"{100 * value:.6g} %" if share else f"{value:.6g} s"
 
 
 def _other(task: Task, row: dict[str, Any]) -> str:
@@ -170,19 +190,24 @@ def _for_the_budget(plan: Plan, most: str) -> str:
 def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
     """What the reader must know before the recommendation, where there is such a thing."""
     task, row, said = plan.task, choice.row, []
-    paid = "" if budget is None else f" that costs at most {task.cost.words(budget)}"
+    paid = "" if budget is None else f" that costs at most {_budget(task, budget)}"
     if choice.limit == "budget":
-        most, least = task.cost.words(budget or 0.0), task.cost.words(row.cost)
-        said.append(f"Not reachable: nothing can be labelled for {most}; the cheapest costs {least}.")
+        said.append(
+            f"Not reachable: nothing can be labelled for {_budget(task, budget or 0.0)}; the cheapest costs "
+            f"{_budget(task, row.cost)}."
+        )
     elif choice.limit == "target":
-        within = f" within {task.cost.words(budget)}" if budget is not None else ""
-        values = ", ".join(f"{plain_name(each.word)} {_value(each.word, row)}" for each in wanted)
+        within = f" within {_budget(task, budget)}" if budget is not None else ""
+        values = ", ".join(
+            f"{plain_name(each.word)} " + _apart(getattr(row, each.word), each.value, share=each.word != "wrong_time")
+            for each in wanted
+        )
         goals = " and ".join(goal(each) for each in wanted)
         said.append(f"Not reachable: {goals}{within}. The nearest has {values}.")
     elif choice.limit == "found":
         said.append(
             f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events; this one finds "
-            f"{percent(row.event_recall)}."
+            f"{_apart(row.event_recall, FOUND, share=True)}."
         )
     elif choice.limit in UNASKED:
         share = percent(task.event_time / (task.recording_length * task.n_classes))
@@ -215,7 +240,7 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Target, ...]) -> str:
     """Which ways of asking are no better than asking nobody, where some are."""
     if not any(row.asks and beats(row, plan.recommended) for row in plan.pool):
         return ""
-    but = [f"costs at most {plan.task.cost.words(budget)}"] if budget is not None else []
+    but = [f"costs at most {_budget(plan.task, budget)}"] if budget is not None else []
     but += [f"meets {' and '.join(goal(each) for each in wanted)}"] if wanted else [
         f"finds {percent(FOUND)} of events", f"hears everything at most {PATIENCE} times"
     ]  # fmt: skip
@@ -263,11 +288,6 @@ def _finer_rule(task: Task) -> list[str]:
     if short < 0.005:
         return []
     return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
-
-
-def _value(word: str, made: Row) -> str:
-    value = getattr(made, word)
-    return seconds(value) if word == "wrong_time" else percent(value)
 
 
 def _from_to(low: float, high: float) -> str:
