@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,9 @@ from weakly.adaptive.simulated import run
 from weakly.cost import hours
 from weakly.events import Timelines
 from weakly.planning.decision import targets
-from weakly.planning.rows import percent, seconds, size
+from weakly.planning.figures import break_even_words
+from weakly.planning.rows import Design, percent, seconds, size
+from weakly.planning.uncertainty import Spread
 from weakly.tally import of_labels
 
 #: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
@@ -117,7 +120,7 @@ def sound(made, kw):
             assert each.met(row), (each.text, row)
         pool = [each for each in pool if all(one.met(each) for one in wanted)]
     if made.objective == "wrong_time" and made.reachable:
-        better = [each.name for each in pool if each.method != "nothing" and each.dominates(row)]
+        better = [each.name for each in pool if each.method != "nothing" and each.doable and each.dominates(row)]
         assert not better, (row.name, better)
     if made.uncertainty:
         promises(made, wanted)
@@ -125,8 +128,7 @@ def sound(made, kw):
         first = made.answer.split(". ")[0]
         longer = 1 - float(made.task.lengths.partial_moments(kw["recording_length"] * (1 + 1e-9))[0])
         assert (longer >= 0.0005) == ("longer than a recording of" in first), (longer, first)
-    if row.asks and made.objective == "wrong_time" and row.wrong_time >= made.task.event_time * (1 - 1e-9):
-        assert re.search("no better than none|Not reachable|No way", made.answer), made.answer
+    assert not false_sentences(made, kw), made.answer
     if row in rows:
         assert rows[rows.index(row)] == row
     assert row in (*rows, *made.pool)
@@ -342,6 +344,185 @@ def check(seed, spent=None):
     return made
 
 
+def aimed(seed):
+    """A task of :func:`task` with another aim: targets and budgets of its own size, prices, methods."""
+    given, kw = task(seed)
+    rng = np.random.default_rng([seed, 1])
+    kw = {name: value for name, value in kw.items() if name not in ("budget", "target")}
+    if isinstance(given, wk.Events):
+        given = pilot(rng, int(rng.choice([1, 1, 2, 3])))
+        event_time = given.to_frame().eval("offset - onset").sum() / len(given.recordings)
+        total = float(given.recordings["length"].sum())
+    else:
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        count = kw.get("n_events", kw.get("event_rate", 0.0) * kw["recording_length"] or 1.0)
+        event_time, total = law.mean * count, 3600 * kw.get("total_hours", kw["recording_length"] / 3600)
+    words = {
+        "wrong_time": event_time * np.exp(rng.uniform(-3, 0.7)), "event_recall": rng.choice([0.5, 0.8, 0.9, 0.95, 1.0]),
+        "overlap_accuracy": rng.uniform(0.4, 0.95), "recall": rng.uniform(0.3, 0.95),
+        "precision": rng.uniform(0.2, 0.9), "recording_accuracy": 1 - np.exp(rng.uniform(-6, -1)),
+    }  # fmt: skip
+    if rng.random() < 0.45:
+        chosen = rng.choice(list(words), int(rng.choice([1, 1, 1, 2])), replace=False)
+        kw["target"] = {str(word): round(float(words[word]), 4) for word in chosen}
+    if rng.random() < 0.25:
+        kw["cost"] = wk.Cost(**[{"query_cost_share": 0.0}, {"query_cost_share": 1.0}, {"query_cost_share": 0.9},
+                                {"per_second": 0.01, "per_query": 0.05}][int(rng.integers(4))])  # fmt: skip
+    if rng.random() < 0.3:
+        price = kw.get("cost", wk.Cost())
+        kw["budget"] = float(price.of(listened=total, n_queries=total / event_time) * np.exp(rng.uniform(-1, 1.5)))
+    if rng.random() < 0.3:
+        kw["methods"] = str(rng.choice(["fixed", "fixed,bisection", "windows", "bisection", "fixed,windows,oracle"]))
+    return given, kw
+
+
+def _length(text):
+    """Seconds from a length as people say it."""
+    number, _, unit = text.partition(" ")
+    return float(number.replace(",", "")) * (3600 if unit.startswith("hour") else 1)
+
+
+def false_sentences(made, kw):
+    """The sentences of the answer that the rows of the plan contradict; none, in a plan that is true."""
+    row, said, even, found = made.recommended, made.answer, " ".join(break_even_words(made)), []
+    unique = {each.design: each for each in (*made.rows, *made.pool)}
+    asked = [each for each in unique.values() if each.asks]
+    unasked = {each.method: each for each in unique.values() if each.method in ("nothing", "everything")}
+    budget, wanted = kw.get("budget", math.inf), targets(kw.get("target"))
+    paid = [each for each in asked if each.cost <= budget * (1 + 1e-9)]
+    meeting = [each for each in paid if all(one.met(each) for one in wanted)]
+    least = min(each.wrong_time for each in unasked.values()) * (1 - 1e-9)
+
+    def false(name, is_false):
+        found.extend([name] if is_false else [])
+
+    def less(a, b):
+        return a < b * (1 - 1e-6) - 1e-12
+
+    def short(each):
+        return max(max(one.shortfall(each), 0.0) / max(abs(one.value), 1e-9) for one in wanted)
+
+    # Targets: the cheapest of those that meet them, practical and better than asking nobody where there are such.
+    if wanted and made.reachable:
+        worth = [each for each in meeting if each.wrong_time < least]
+        good = [each for each in worth if each.doable] or worth or [each for each in meeting if each.doable] or meeting
+        false("cheapest", row.asks and any(less(each.cost, row.cost) for each in good))
+        if row.asks:
+            words = re.search(r"cheapest way compared that meets .*?(?:\. |$)", said)[0]
+            of = [each for each in meeting if "asking nobody" not in words or each.wrong_time < least]
+            of = [each for each in of if "at most 5 times" not in words or each.doable]
+            false("cheapest of those", row not in of or any(less(each.cost, row.cost) for each in of))
+        if more := re.search(r"For (\S+) % more cost, (.*?) would leave (.*? (?:s|hours?)) of wrong", said):
+            other = next(each for each in made.rows if each.name == more[2] and seconds(each.wrong_time) == more[3])
+            false("half the wrong time", other.wrong_time > 0.5 * row.wrong_time or other not in meeting)
+            false("more cost", f"{more[1]} %" != percent(other.cost / row.cost - 1))
+    if wanted and not made.reachable and paid:
+        false("reachable", bool(meeting))
+        false("nearest", any(short(each) < short(row) - 1e-9 for each in paid))
+        values = re.findall(r" (\S+) (s|hours?|%)(?=,|\.)", re.search(r"The nearest has(.*?\.) [A-Z]", said)[1])
+        values = [float(value) * {"s": 1, "%": 0.01}.get(unit, 3600) for value, unit in values]
+        misses = [replace(row, **{one.word: value}) for one, value in zip(wanted, values, strict=True)]
+        false("the nearest meets it", all(one.met(each) for one, each in zip(wanted, misses)))
+    if not paid:
+        false("cannot be paid", made.reachable or any(less(each.cost, row.cost) for each in asked))
+    if most := re.search(r"(?:costs? at most|within|labelled for) ([\d.,]+) (?:cost units|EUR)", said):
+        rounded = float(most[1].rstrip(".").replace(",", ""))
+        false("budget, rounded", any(budget * (1 + 1e-9) < each.cost <= rounded * (1 - 1e-9) for each in asked))
+    # What is said of other lengths.
+    if equal := re.search(r"(\w+) from (\S+(?: hours?)?) to (\S+ (?:s|hours?)) are practically equal", said):
+        low, high = _length(equal[2]), _length(equal[3])
+        false("range of one length", equal[2] == equal[3].removesuffix(" s") or not low < high)
+        low, high = made.equal_range
+        false("range printed", not (math.isclose(_length(equal[2]), low, rel_tol=0.06)
+                                    and math.isclose(_length(equal[3]), high, rel_tol=0.06)))  # fmt: skip
+        same = [each for each in asked if each.method == row.method and low <= each.segment_length <= high
+                and each.design.windows_per_cell == row.design.windows_per_cell]  # fmt: skip
+        times = [each.wrong_time for each in same]
+        false("practically equal", max(times) > 1.05 * min(times) * (1 + 1e-9) + 1e-9)
+        false("equal, events lost", row.event_recall >= 0.9 > min(each.event_recall for each in same) + 1e-9)
+        false("equal, votes", len({each.votes for each in same}) > 1)
+        if "needs the fewest queries" in said:
+            false("fewest", any(less(each.n_queries, row.n_queries) for each in same))
+        if "needs the least cost" in said:
+            false("least cost", any(less(each.cost, row.cost) for each in same))
+    if "fewest queries" in said or "least cost" in said:  # a row of the table that is better, and asks for less
+        beside = [each for each in made.rows if each.asks and each.method == row.method and each.doable]
+        beside = [each for each in beside if each in meeting and each.event_recall >= row.event_recall - 1e-9]
+        false("fewest in the table", any(
+            less(each.n_queries, row.n_queries) and each.wrong_time <= row.wrong_time for each in beside
+        ))  # fmt: skip
+    # Better than nothing, or it is said.
+    worse = row.asks and row.wrong_time >= unasked["nothing"].wrong_time * (1 - 1e-9)
+    false("worse than nothing, not said", worse and "no better than none" not in said)
+    false("no better than none", "no better than none" in said and row.wrong_time < least)
+    if "Asking does not pay" in said:
+        scope = paid if "no way to ask has" in said else [
+            each for each in paid if each.event_recall >= 0.9 - 1e-9 and each.doable
+        ]  # fmt: skip
+        scope = meeting if " meets " in said else scope
+        false("does not pay", any(each.wrong_time < row.wrong_time * (1 - 1e-9) for each in scope))
+    for each in (*made.by_criterion, *([made.other_rule] if made.other_rule else [])):
+        vain = each["wrong_time"] >= unasked["nothing"].wrong_time * (1 - 1e-9)
+        told = re.search(re.escape(f"{each['name']}, {seconds(each['wrong_time'])} wrong") + r"[^.;]*nothing", said)
+        false("other criterion, worse than nothing", vain != bool(told))
+    # The choice among those that can be done.
+    doable = [each for each in meeting if each.doable]
+    if made.reachable and made.objective == "wrong_time" and row.asks:
+        false("dominated", any(each.dominates(row) for each in doable))
+    if made.reachable and made.objective == "wrong_time" and not wanted:
+        finding = [each for each in doable if each.event_recall >= 0.9 - 1e-9]
+        best = min((each.wrong_time for each in finding), default=math.inf)
+        gap = made.uncertainty["more"] if made.uncertainty else 0  # else the pilot cannot tell them apart
+        false("a better one refused", not gap and row.wrong_time > 1.05 * best + 1e-9)
+    if no_way := re.search(r"No way (.*?)finds 90 % of events", said):
+        scope = paid if "budget" in kw and "costs at most" in no_way[1] else asked
+        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 for each in scope))
+    if "best that" in said or "clearly less wrong time" in said:
+        better = [each for each in doable if each.event_recall >= row.event_recall - 1e-9]
+        better = [each for each in better if each.wrong_time < row.wrong_time / 1.05 - 1e-9]
+        false("best for the budget", bool(better) and not (made.uncertainty and made.uncertainty["more"]))
+    # What a pilot settles.
+    if "settle the choice." in said:
+        low, high = made.uncertainty.get("event_recall_ci", (1.0, 1.0))
+        false("settled, finding 90 % is not", low < 0.9 - 1e-9 < high)
+        false("settled, another was asked for", bool(wanted) or made.objective != "wrong_time")
+        rivals = [each for each in doable if each.event_recall >= 0.9 - 1e-9 and each.method in ("fixed", "windows")]
+        if (spread := Spread.of(made.task, rivals)) is not None:
+            spread, _ = spread.including(made.task, row)
+            wrong = spread.parts[:, :, 0].mean(axis=0)
+            k = int(wrong.argmin())
+            close = wrong <= wrong[k] * 1.05 + 1e-12
+            false("settled, noise is more", spread.noise[k][close].max() > 0.05 * wrong[k] + 1e-9)
+    false("settled and not told apart", "settle the choice." in said and "cannot tell" in said)
+    # Other ways that the answer names.
+    if plain := re.search(r"Plain (.*?) segments cost (.*?) \((\S+) quer", said):
+        named = [each for each in made.rows if each.method == "fixed" and size(each.segment_length) == plain[1]]
+        named = [each for each in named if f"{each.n_queries:,.0f}" == plain[3]]
+        false("plain segments", not named)
+        false("plain segments, cost", named and (named[0].cost < row.cost) != ("less" in plain[2])
+              and plain[2] != "about the same")  # fmt: skip
+    if re.search(r"\d{6,}\.\d times the wrong time", said):
+        false("plain segments, times", True)
+    if not_taken := re.search(r"Not taken: (.*?) would leave", said):
+        named = [each for each in made.rows if each.name == not_taken[1]]
+        false("not taken", not any(not each.doable and each.wrong_time < row.wrong_time for each in named))
+    false("undoable, not said", row.asks and not row.doable and f"everything {row.heard:.0f} times" not in said)
+    false("first row", made.rows[0] != row)
+    for each in made.rows:
+        for word, times in (("twice", 2), ("four times", 4)):
+            false("heard", f"hears everything {word}" in each.note and abs(each.heard - times) > 0.5)
+    chosen = made.assumptions[0]
+    false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
+    false("break-even", any(number.startswith("-") for number in re.findall(r"-?\d+\.?\d* events", even)))
+    oracle, *mine = re.search(r"known, (\S+) queries would do; the recommended way asks (\S+)\.", even).groups()
+    false("oracle's queries", f"{made.task.row(Design('oracle')).n_queries:,.0f}" != oracle)
+    false("own queries", [f"{row.n_queries:,.0f}"] != mine)
+    if made.classes and "lengths of their own would save less than 5 %" in said:
+        one, *rest = made.classes.passes
+        false("one length for all", any(each.wrong_time < 0.95 * one.wrong_time for each in rest))
+    return found
+
+
 if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per task, with its CPU seconds and what fails
     import json
     import sys
@@ -353,10 +534,13 @@ if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per t
         wk.plan([0.5, 1.0], recording_length=30, n_events=2, **kw)
     with open(sys.argv[3], "a") as file:
         for seed in range(int(sys.argv[1]), int(sys.argv[2])):
-            line = {"seed": seed, "kw": str(task(seed)[1])}
+            given, kw = aimed(seed)
+            line = {"seed": seed, "kw": str(task(seed)[1]), "aimed": str(kw)}
             try:
                 made = check(seed, line)
                 line["answer"] = made.answer if made else None
+                if made:  # else the work is refused
+                    line["false"] = false_sentences(wk.plan(given, **kw), kw)
             except Exception:
                 line["failed"] = traceback.format_exc()[-1500:]
             file.write(json.dumps(line) + "\n")

@@ -14,7 +14,9 @@ import weakly as wk
 from weakly.planning.classes import group
 from weakly.planning.decision import Target, choose, targets
 from weakly.planning.pilot import Pilot, within
+from weakly.planning.planner import _range
 from weakly.planning.rows import Design, Row
+from weakly.planning.summary import _from_to
 from weakly.planning.uncertainty import Spread
 
 PAPER = {"presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
@@ -89,9 +91,10 @@ class TestDecision:
         assert (everything.wrong_time, everything.event_recall, everything.cost) == (99, 1, 0)
 
     def test_where_events_fill_the_time_nobody_is_asked(self):
-        made = wk.plan(9.9, presence_criterion=0.9, recording_length=10.0, methods="fixed")
-        assert made.method == "everything"
+        made = wk.plan(9.9, presence_criterion=1.0, recording_length=10.0, methods="fixed")
+        assert made.method == made.rows[0].method == "everything"
         assert made.answer.startswith("Asking does not pay here")
+        assert not any(each.asks and each.wrong_time < made.wrong_time for each in made.pool)
 
     def test_ninety_percent_out_of_reach_is_said_first(self):
         who = wk.Annotator(presence_criterion=0.9, lapse_rate=0.5)
@@ -122,13 +125,15 @@ class TestDecision:
         assert "hears everything" in edges.note
         assert wk.plan(crowd, methods="boundary", **work).method == "boundary"  # unless it is asked for by name
 
-    def test_what_the_unbearable_dominates_is_not_recommended_either(self):
+    def test_what_nobody_bears_strikes_nothing_out(self):
+        """Half the wrong time that can be had was refused, because a way that nobody takes is better still."""
+
         def made(name, wrong, cost, heard):
             return Row(name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 9, 9, cost, heard=heard)
 
         rows = [made("hard", 1.0, 5.0, 9.0), made("dear", 2.0, 6.0, 4.0), made("plain", 3.0, 2.0, 1.0)]
         rows.append(Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
-        assert choose(rows, objective="wrong_time", wanted=(), budget=None).row.name == "plain"
+        assert choose(rows, objective="wrong_time", wanted=(), budget=None).row.name == "dear"
         assert choose([rows[0], rows[3]], objective="wrong_time", wanted=(), budget=None).row.name == "hard"
 
     def test_break_even_as_in_the_paper(self, paper):
@@ -187,10 +192,79 @@ class TestWrongAnswersOfThePast:
         assert not Target("wrong_time", 5.0).met(Row(**{**vars(made.recommended), "wrong_time": 5.013}))
 
     def test_finding_events_alone_is_no_aim(self):
+        """One segment for all finds every event and says nothing; what half the wrong time would cost is said too."""
         made = wk.plan(1.0, target="event_recall>=0.95", **PAPER)
         assert made.event_recall >= 0.95
-        assert made.wrong_time < 0.5
+        assert made.wrong_time < made.task.event_time
+        assert re.search(r"For \d+ % more cost, .* would leave 0.026 s", made.answer)
         assert wk.plan(1.0, target="event_recall>=0.95", methods="fixed", **PAPER).segment_length < 2
+
+    def test_a_target_takes_the_cheapest_way(self):
+        """884 were taken where halving, in the same table, meets it for 376."""
+        work = {"presence_criterion": 0.3, "recording_length": 600, "n_events": 3, "target": "event_recall>=0.9"}
+        made = wk.plan(1.0, **work)
+        nothing = row(made, "nothing").wrong_time
+        good = [each for each in made.rows if each.asks and each.event_recall >= 0.9 and each.wrong_time < nothing]
+        assert made.cost == min(each.cost for each in good) < 376.4
+        assert "cheapest way compared" in made.answer
+        assert "less wrong time than asking nobody" in made.answer  # 10 s segments cost less, and are worth nothing
+
+    @pytest.mark.parametrize("objective", ["wrong_time", "overlap", "recording"])
+    def test_a_target_is_the_aim_whatever_the_objective(self, objective):
+        made = wk.plan(1.0, target="recall>=0.6", objective=objective, **PAPER)
+        good = [each for each in made.pool if each.asks and each.recall >= 0.6 and each.wrong_time < 1.0]
+        assert made.cost == min(each.cost for each in good)
+        assert made.assumptions[0].startswith("Chosen: the cheapest way that meets the targets")
+
+    def test_what_asking_nobody_meets_is_not_called_out_of_reach(self):
+        made = wk.plan(9.9, presence_criterion=1.0, recording_length=10.0, methods="fixed", target="wrong_time<=0.1")
+        assert made.reachable
+        assert made.method == "everything"
+
+    @pytest.mark.parametrize(
+        ("length", "work", "first"),
+        [
+            (1.0, {"annotator": wk.Annotator(presence_criterion=0.3, lapse_rate=0.15), "recording_length": 600,
+                   "n_events": 3, "budget": 360}, "No way that costs at most 360 cost units finds 90 % of events"),
+            (0.5, {"rule": "seconds:1", "recording_length": 60, "n_events": 2}, "No way that was compared finds 90 %"),
+            (1.0, {**PAPER, "budget": 50.6}, "These labels are no better than none"),
+            (1.0, {**PAPER, "budget": 1}, "Not reachable: nothing can be labelled for 1 cost units"),
+            (1.0, {**PAPER, "target": "precision>=0.5", "budget": 51}, "Not reachable: labelled time that is right"),
+            (9.0, {"presence_criterion": 1.0, "recording_length": 10, "objective": "overlap"},
+             "These labels are no better than none: calling everything present"),
+        ],
+    )  # fmt: skip
+    def test_worse_than_nothing_is_said_beside_any_other_limit(self, length, work, first):
+        made = wk.plan(length, **work)
+        least = min(row(made, "nothing").wrong_time, row(made, "everything").wrong_time)
+        assert made.answer.startswith(first)
+        assert ("no better than none" in made.answer) == (made.wrong_time >= least * (1 - 1e-9))
+
+    def test_a_row_of_the_table_is_not_better_in_all(self):
+        """The paper's optimum, whose length is not round, left less wrong time for fewer queries than the pick."""
+        one = Row("round", "fixed", 4.2, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.5, 20, 10, 20.0)
+        best = Row("paper", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.41, 19, 10, 19.0)
+        late = Row("late", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.6, 19, 10, 19.0)
+        nothing = Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0)
+        asked = {"objective": "wrong_time", "wanted": (), "budget": None}
+        assert choose([one, best, nothing], spare=best, **asked).row is best
+        assert choose([one, late, nothing], spare=late, **asked).row is one  # as good, and round
+
+    def test_ranges_are_told_in_one_unit_and_hold_throughout(self):
+        assert _from_to(0.6, 0.8) == "from 0.6 to 0.8 s"
+        assert _from_to(1800, 5400) == "from 1,800 s to 1.5 hours"
+        rows = [Row(f"{w}", "fixed", w, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 60 / w, 60, 60 / w)
+                for w, wrong in ((1.0, 1.0), (1.5, 1.02), (2.0, 1.3), (3.0, 1.04))]  # fmt: skip
+        picked = choose(rows, objective="wrong_time", wanted=(), budget=None)
+        assert picked.row.segment_length == 3.0
+        assert _range(picked, rows, rows[0]) == (3.0, 3.0)  # 2 s, between, is not as good
+
+    def test_methods_that_leave_no_way(self):
+        """Windows so short for such long events are not worked out: that was an empty list."""
+        work = {"recording_length": 17_500.0, "n_events": 2, "rule": "seconds:1", "methods": "windows"}
+        with pytest.raises(wk.InvalidInput, match="methods windows leave no way"):
+            wk.plan([570.0, 67.0], **work)
+        assert wk.plan([570.0, 67.0], **{**work, "rule": "fraction:0.9"}).other_rule is None
 
     def test_fewer_events_found_are_not_hidden(self):
         """Windows with less wrong time that lose most events are no answer, and what the answer loses it says."""
@@ -553,6 +627,24 @@ class TestNotKnown:
 
 
 class TestUncertainty:
+    def test_few_events_settle_nothing(self):
+        """Three lengths, or six events of which the next may be lost, "settle the choice" was said of."""
+        made = wk.plan([0.5, 1.0, 2.0], presence_criterion=0.3, recording_length=60, methods="fixed")
+        assert not made.uncertainty["settled"]
+        assert "settle the choice." not in made.answer
+        frame = pd.DataFrame({"recording": list("abcdef"), "onset": 3.3 + 1.7 * np.arange(6), "label": "x"})
+        frame["offset"] = frame["onset"] + 1.0
+        made = wk.plan(wk.Events.from_frame(frame, recording_length=20.0), presence_criterion=0.5, methods="fixed")
+        assert made.uncertainty["event_recall_ci"][0] < 0.9 < made.uncertainty["event_recall_ci"][1]
+        assert made.uncertainty["words"].endswith(
+            "the 6 pilot events do not settle whether this meets events found at least 90 %."
+        )
+
+    def test_halving_with_noise_is_not_told_by_its_leaves(self, pilot):
+        who = wk.Annotator(presence_criterion=0.3, guess_rate=0.02)
+        made = wk.plan(pilot, annotator=who, label="song", methods="fixed,bisection")
+        assert {each.method for each in Spread.of(made.task, list(made.pool)).ways} == {"fixed"}
+
     def test_optimism_is_taken_off(self, pilot):
         """What looks best on few recordings is worse on others: the promise is below what the pilot shows."""
         few = within(pilot, {f"r{k}": [(0.0, 60.0)] for k in range(9)})

@@ -1,13 +1,13 @@
 """Which row answers: the least wrong time among ways that find nearly all events, and the cheapest that is as good.
 
-Targets such as ``overlap_accuracy>=0.7`` and a budget restrict the rows; the objective says what is best among them.
+Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that meets it and is better than asking nobody.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,11 @@ import numpy as np
 from ..errors import InvalidInput
 from ..results import WORDS
 from ..symbols import check, choice
-from .rows import Design, Row
+from .rows import UNASKED, Design, Row
 from .task import Task
 
 FOUND = 0.9  # the share of events that a way must find unless told otherwise
 EQUAL = 0.05  # wrong times that differ by less are practically the same
-#: Words that bound how wrong labels are: the cheapest way that meets such a target is wanted, not the best.
-_BOUNDS = ("wrong_time", "recording_accuracy", "overlap_accuracy")
 Noise = Callable[[list[Row], Row], np.ndarray]
 
 
@@ -84,86 +82,99 @@ class Choice:
     """The recommended row, those practically equal to it, whether all that was asked for is met, and what limits it.
 
     ``limit``: "" if nothing does; "budget" or "target" if it cannot be met; "found" if no way finds 90 % of events;
-    "nothing" or "everything" if no way of asking beats labelling nothing or everything.
+    "nothing" or "everything" if that is the row, because no way of asking is better. ``beaten``: the way of asking
+    nobody that leaves no more wrong time than the row, if one does.
     """
 
     row: Row
     equal: tuple[Row, ...]
     reachable: bool
     limit: str = ""
+    beaten: Row | None = None
 
 
 def choose(
-    rows: list[Row], *, objective: str, wanted: tuple[Target, ...], budget: float | None, noise: Noise | None = None
-) -> Choice:
-    """The row to recommend among all that can be carried out."""
-    asking = [row for row in rows if row.asks]
+    rows: list[Row], *, objective: str, wanted: tuple[Target, ...], budget: float | None, noise: Noise | None = None,
+    spare: Row | None = None,
+) -> Choice:  # fmt: skip
+    """The row to recommend among all that can be carried out; of those that are as good, the spare one last."""
+    free = min((row for row in rows if row.method in UNASKED), key=lambda row: row.wrong_time, default=None)
+    made = _choose([row for row in rows if row.asks], free, objective, wanted, budget, noise, spare)
+    return replace(made, beaten=free if made.row.asks and free is not None and not beats(made.row, free) else None)
+
+
+def _choose(
+    asking: list[Row], free: Row | None, objective: str, wanted: tuple[Target, ...], budget: float | None,
+    noise: Noise | None, spare: Row | None,
+) -> Choice:  # fmt: skip
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:
-        return Choice(min(asking, key=lambda row: (row.cost, row.wrong_time)), (), False, "budget")
+        return Choice(min(asking, key=_price), (), False, "budget")
+    if not wanted:
+        return (
+            _decide(affordable, free, noise, spare) if objective == "wrong_time" else _foremost(affordable, objective)
+        )
     meeting = [row for row in affordable if all(each.met(row) for each in wanted)]
+    worth = [row for row in meeting if free is None or beats(row, free)]
+    if not worth and free is not None and all(each.met(free) for each in wanted):
+        return Choice(free, (), True, free.method)
     if not meeting:
-        scale = {each: max(abs(each.value), 1e-9) for each in wanted}
+        return Choice(_nearest(affordable, wanted), (), False, "target")
+    pool = [row for row in worth if row.doable] or worth or [row for row in meeting if row.doable] or meeting
+    return Choice(undominated(min(pool, key=_price), pool), (), True)
 
-        def missing(row: Row) -> tuple[float, float]:
-            return max(max(each.shortfall(row), 0.0) / scale[each] for each in wanted), row.cost
 
-        return Choice(undominated(min(affordable, key=missing), affordable), (), False, "target")
-    if objective == "overlap":
-        # Moments of overlapping windows and events found by their edges are other segments: they do not compare.
-        same = [row for row in meeting if row.method not in ("windows", "boundary")] or meeting
-        if any(each.word in _BOUNDS for each in wanted):
-            return Choice(min(same, key=lambda row: (row.cost, row.wrong_time)), (), True)
-        top = max(row.overlap_accuracy for row in same)
-        best = [row for row in same if row.overlap_accuracy >= top - 1e-12]
-        return Choice(min(best, key=lambda row: (row.method != "fixed", row.cost)), (), True)
+def beats(row: Row, free: Row) -> bool:
+    """Whether it leaves less wrong time than a way of asking nobody."""
+    return row.wrong_time < free.wrong_time * (1 - 1e-9)
+
+
+def _price(row: Row) -> tuple[float, float]:
+    return row.cost, row.wrong_time
+
+
+def _nearest(rows: list[Row], wanted: tuple[Target, ...]) -> Row:
+    """The row that misses the targets by the smallest share of them; of those as near, one that is doable and cheap."""
+
+    def missing(row: Row) -> float:
+        return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
+
+    least = min(map(missing, rows))
+    near = [row for row in rows if missing(row) <= least + 1e-12]
+    near = [row for row in near if row.doable] or near
+    return undominated(min(near, key=_price), near)
+
+
+def _foremost(rows: list[Row], objective: str) -> Choice:
+    """The best accuracy near events, or the least wrong time, whatever it costs."""
     if objective == "recording":
-        least = min(meeting, key=lambda row: (row.wrong_time, row.cost))
-        if any(each.word in _BOUNDS for each in wanted):
-            least = min(meeting, key=lambda row: (row.cost, row.wrong_time))
-        return Choice(undominated(least, meeting), (least,), True, _limit(least, rows))
-    return _decide(rows, meeting, wanted, noise)
+        least = min(rows, key=lambda row: (row.wrong_time, row.cost))
+        return Choice(undominated(least, rows), (least,), True)
+    # Moments of overlapping windows and events found by their edges are other segments: they do not compare.
+    same = [row for row in rows if row.method not in ("windows", "boundary")] or rows
+    top = max(row.overlap_accuracy for row in same)
+    best = [row for row in same if row.overlap_accuracy >= top - 1e-12]
+    return Choice(min(best, key=lambda row: (row.method != "fixed", row.cost)), (), True)
 
 
-def _decide(rows: list[Row], meeting: list[Row], wanted: tuple[Target, ...], noise: Noise | None) -> Choice:
+def _decide(rows: list[Row], free: Row | None, noise: Noise | None, spare: Row | None) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
-    told = any(each.word == "event_recall" for each in wanted)
-    finding = meeting if told else [row for row in meeting if row.event_recall >= FOUND - 1e-9]
-    limit = ""
+    finding, limit = [row for row in rows if row.event_recall >= FOUND - 1e-9], ""
     if not finding:
-        most = max(row.event_recall for row in meeting)
-        finding, limit = [row for row in meeting if row.event_recall >= 0.95 * most], "found"
-    hard = [row for row in meeting if not row.doable]  # what these dominate is not recommended either
-    finding = [row for row in finding if row.doable and not any(each.dominates(row) for each in hard)] or finding
-    nothing = next(row for row in rows if row.method == "nothing")
-    worth = [row for row in finding if row.wrong_time < nothing.wrong_time * (1 - 1e-9)]
-    if any(each.word in _BOUNDS for each in wanted):
-        pool = worth or finding
-        picked = undominated(min(pool, key=lambda row: (row.cost, row.wrong_time)), meeting)
-        return Choice(picked, (picked,), True, limit or _limit(picked, rows))
+        most = max(row.event_recall for row in rows)
+        finding, limit = [row for row in rows if row.event_recall >= 0.95 * most], "found"
+    finding = [row for row in finding if row.doable] or finding
     least = min(finding, key=lambda row: (row.wrong_time, row.cost))
-    near = np.array([row.wrong_time - least.wrong_time for row in finding])
+    worth = [row for row in finding if free is None or beats(row, free)]
+    if not worth and free is not None and free.method == "everything":
+        return Choice(free, (), True, free.method)
     margin = np.full(len(finding), EQUAL * least.wrong_time)
     if noise is not None:
         margin = np.maximum(margin, noise(finding, least))
-    equal = [row for row, gap, most in zip(finding, near, margin) if gap <= most + 1e-12]
-    if worth and least in worth:
-        equal = [row for row in equal if row in worth]
-    picked = undominated(min(equal, key=lambda row: (row.cost, row.wrong_time)), meeting)
-    limit = limit or _limit(picked, rows)
-    if limit == "everything":
-        return Choice(next(row for row in rows if row.method == "everything"), (), True, limit)
-    return Choice(picked, tuple(equal), True, limit)
-
-
-def _limit(picked: Row, rows: list[Row]) -> str:
-    """Which way of asking nobody is at least as good, if one is."""
-    unasked = {row.method: row for row in rows if row.method in ("nothing", "everything")}
-    if "everything" in unasked and unasked["everything"].dominates(picked):
-        return "everything"
-    if "nothing" in unasked and picked.wrong_time >= unasked["nothing"].wrong_time * (1 - 1e-9):
-        return "nothing"
-    return ""
+    equal = [row for row, most in zip(finding, margin) if row.wrong_time - least.wrong_time <= most + 1e-12]
+    equal = [row for row in equal if row in worth] or equal
+    first = min([row for row in equal if row is not spare] or equal, key=_price)
+    return Choice(undominated(first, finding), tuple(equal), True, limit)
 
 
 def undominated(picked: Row, rows: list[Row]) -> Row:

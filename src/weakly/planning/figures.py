@@ -11,7 +11,7 @@ from ..report import Report
 from ..symbols import plain_name
 from .decision import FOUND
 from .inverse import table as posterior_table
-from .rows import WAY_NAMES, WAYS, Row, digits, percent, seconds
+from .rows import WAY_NAMES, WAYS, Design, Row, digits, percent, seconds
 from .summary import notes
 from .task import COMMON
 
@@ -253,18 +253,14 @@ def page(plan: Plan) -> Report:
 def break_even_words(plan: Plan) -> list[str]:
     """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
     even = plan.break_even
-    one, two, four, eight = (f"{even['n_events'][s]:.1f}" for s in (1, 2, 4, 8))
+    one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
+    times = even["overestimation"]
+    limit = f"up to {digits(times)} times the queries that are needed" if times >= 1 else "not"
     return [
         f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
         f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
-        f"With {digits(plan.task.n_events)} events per recording they would up to {digits(even['overestimation'])} "
-        "times the queries that are needed.",
-        f"If boundaries were known, {percent(_oracle_share(plan))} of the recommended way's queries would do.",
+        f"With {digits(plan.task.n_events)} events per recording they would {limit}.",
+        f"If boundaries were known, {plan.task.row(Design('oracle')).n_queries:,.0f} queries would do; the recommended "
+        f"way asks {plan.recommended.n_queries:,.0f}.",
     ]
-
-
-def _oracle_share(plan: Plan) -> float:
-    from .rows import Design
-
-    return min(1.0, plan.task.row(Design("oracle")).n_queries / max(plan.recommended.n_queries, 1e-9))

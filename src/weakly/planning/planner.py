@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def plan(
     cost : a :class:`Cost`; left out, the paper's with :math:`r = 0.5`.
     budget : the most that the whole work may cost.
     target : such as ``"overlap_accuracy>=0.7"``, ``"event_recall>=0.9,wrong_time<=2"``; wrong_time in s per recording.
+        Whatever the objective, the cheapest way that meets it and leaves less wrong time than asking nobody.
     methods : some of fixed, windows, bisection, boundary, passes, oracle; left out, all, but boundary only where
         answers hold no noise (with noise it is simulated on a few recordings, if named).
     objective : ``wrong_time``: the least wrong time among ways that find 90 % of events, and the cheapest of those that
@@ -116,18 +118,18 @@ def plan(
     )
     warned: list[str] = []
     task, pilot = _task(lengths_or_events, brief, criteria, price, label, family, examined, warned)
-    best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
-    pool = [best if row.design == best.design else row for row in _pool(task, used)]
-    if "fixed" in used and objective == "overlap":
-        pool.append(best)
-    pool += on_the_edge(task, pool, wanted=wanted, budget=limit, methods=used)
-    spread = Spread.of(task, pool) if pilot is not None or np.ndim(lengths_or_events) == 1 else None
     asked: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": limit}
-    picked = choose(pool, noise=None if spread is None or pilot is None else spread.margin, **asked)
+    pool, best = _candidates(task, used, wanted, limit)
+    if not any(row.asks for row in pool):
+        raise InvalidInput(f"methods {', '.join(used)} leave no way that can be worked out here; allow fixed as well")
+    spread = Spread.of(task, pool) if pilot is not None or np.ndim(lengths_or_events) == 1 else None
+    picked = choose(pool, noise=None if spread is None or pilot is None else spread.margin, spare=best, **asked)
     sure = None
     if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(lengths_or_events))
-        sure = how_sure(task, spread, picked.row, n_events=count, limits=_limits(objective, wanted))
+        ruled = objective == "wrong_time" and not wanted
+        limits = _limits(objective, wanted)
+        sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
         several = classes(task, _common(task, picked.row, pool), pool if "passes" in used else pass_rows(task, used))
@@ -139,10 +141,10 @@ def plan(
         answer="",
         recommended=picked.row,
         reachable=picked.reachable,
-        equal_range=_range(picked),
+        equal_range=_range(picked, pool, best),
         rows=tuple(rows),
         objective=objective,
-        assumptions=tuple(summary.assumptions(task, objective=objective)),
+        assumptions=tuple(summary.assumptions(task, picked, objective=objective, wanted=wanted)),
         warnings=(),
         settings=settings,
         by_criterion=tuple(by_criterion),
@@ -306,6 +308,23 @@ def _limits(objective: str, wanted: tuple[Target, ...]) -> tuple[Target, ...]:
     return wanted if told else (*wanted, Target("event_recall", FOUND))
 
 
+def _candidates(
+    task: Task, used: tuple[str, ...], wanted: tuple[Target, ...], budget: float | None
+) -> tuple[list[Row], Row]:
+    """Every way that can be chosen, and among them the paper's optimum, whose length is not round."""
+    best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
+    pool = [best if row.design == best.design else row for row in _pool(task, used)]
+    if "fixed" in used and best not in pool:
+        pool.append(best)
+    return pool + on_the_edge(task, pool, wanted=wanted, budget=budget, methods=used), best
+
+
+def _elsewhere(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dict[str, Any] | None:
+    """What would be recommended if people answered as this task has it; None where nothing can be worked out."""
+    pool, best = _candidates(task, used, asked["wanted"], asked["budget"])
+    return choose(pool, spare=best, **asked).row.to_dict() if any(row.asks for row in pool) else None
+
+
 def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
     """Fixed segments of one length for all classes: the recommended ones, or the best of them."""
     if picked.method == "fixed":
@@ -315,22 +334,26 @@ def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
     return best if best.asks else min(task.fixed_rows, key=lambda row: row.wrong_time)
 
 
-def _range(picked: Choice) -> tuple[float, float] | None:
-    """From the shortest to the longest segment of the recommended method that is practically as good."""
+def _range(picked: Choice, pool: list[Row], spare: Row) -> tuple[float, float] | None:
+    """From the shortest to the longest segment around the recommended one with nothing between that is not as good."""
     row = picked.row
-    same = [
-        float(each.segment_length or 0.0)
-        for each in (*picked.equal, row)
-        if each.method == row.method and each.design.windows_per_cell == row.design.windows_per_cell
-    ]
-    return (min(same), max(same)) if row.segment_length is not None else None
+    if row.segment_length is None:
+        return None
+    equal = {each.design for each in picked.equal if each.votes == row.votes} | {row.design}
+    same = sorted((each for each in pool if each.alike(row)), key=lambda each: each.segment_length or 0.0)
+    made = [row.segment_length]
+    for side in (same, same[::-1]):
+        here = next(k for k, each in enumerate(side) if each.design == row.design)
+        run = takewhile(lambda each: each.design in equal, side[here + 1 :])
+        made += [float(each.segment_length or 0.0) for each in run if each is not spare]
+    return min(made), max(made)
 
 
 def _shown(task: Task, pool: list[Row], picked: Choice, best: Row, used: tuple[str, ...]) -> list[Row]:
     """The rows of the comparison: the pick, the best of every method, what people use, and the limits."""
-    asked: dict[str, Any] = {"objective": "wrong_time", "wanted": (), "budget": None}
+    asked: dict[str, Any] = {"objective": "wrong_time", "wanted": (), "budget": None, "spare": best}
     unasked = [row for row in pool if row.method in ("nothing", "everything")]
-    rows = [picked.row] if picked.row.asks else []
+    rows = [picked.row]
     for method in WAYS:
         own = [row for row in pool if row.method == method]
         if own:  # what the rule of the house takes of it, and what has the least wrong time whatever it finds
@@ -353,8 +376,8 @@ def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> l
     made = []
     for value in UNKNOWN:
         own = replace(task, criteria=Criteria.of(value))
-        row = choose(_pool(own, used), **asked).row
-        made.append({"presence_criterion": value, **row.to_dict()})
+        if row := _elsewhere(own, used, asked):
+            made.append({"presence_criterion": value, **row})
     return made
 
 
@@ -373,7 +396,8 @@ def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any], pilot:
     else:
         return None
     own = replace(task, criteria=Criteria.of(rule=PresenceRule.seconds(1.0)))
-    return {"rule": "seconds:1", "why": why, **choose(_pool(own, used), **asked).row.to_dict()}
+    row = _elsewhere(own, used, asked)
+    return {"rule": "seconds:1", "why": why, **row} if row else None
 
 
 def _break_even(task: Task, segment_length: float) -> dict[str, Any]:

@@ -131,6 +131,10 @@ class Row:
         """Whether people bear it: who hears everything more often would mark the events by hand in less time."""
         return self.heard <= PATIENCE * (1 + 1e-9)
 
+    def alike(self, other: Row) -> bool:
+        """Whether only lengths tell it from the other."""
+        return (self.method, self.design.windows_per_cell) == (other.method, other.design.windows_per_cell)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
         return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}

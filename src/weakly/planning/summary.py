@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..annotator import PresenceRule
 from ..cost import hours
 from ..symbols import plain_name
-from .decision import FOUND, Choice, Target
+from .decision import EQUAL, FOUND, Choice, Target, beats
 from .model import OneEvent
 from .pilot import Pilot
-from .rows import PATIENCE, Row, digits, percent, seconds, size
+from .rows import PATIENCE, UNASKED, Row, digits, percent, seconds, size
 from .task import Task
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _each(made: Row) -> str:
     if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
         widths = [own.segment_length or 0.0 for _, own in made.passes]
         kind = "halving down to lengths" if halves else "each with segments"
-        return f"{kind} from {digits(min(widths))} to {seconds(max(widths))}, by how long the classes last"
+        return f"{kind} {_from_to(min(widths), max(widths))}, by how long the classes last"
     said = [
         f"{' and '.join(labels)} "
         + (f"by halving {size(own.start_length)} segments down to " if halves else "with ")
@@ -93,20 +93,18 @@ def answer(
         *_first(plan, choice, wanted, budget),
         f"{instruction(chosen)}: {expectation(task, chosen)}.",
     ]
-    if choice.reachable and wanted:
-        said.append(f"It is the cheapest way that meets {' and '.join(goal(each) for each in wanted)}.")
-    elif choice.reachable and budget is not None:
-        said.append(f"It is the best that {task.cost.words(budget)} can buy.")
+    if not chosen.doable:
+        said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
+    if choice.reachable and chosen.asks and wanted:
+        said += _cheapest(plan, wanted, budget)
+    elif choice.reachable and chosen.asks and budget is not None:
+        said.append(_for_the_budget(plan, _budget(task, budget)))
     said += _equal(plan)
     said += _alternative(plan)
-    if not wanted and budget is None:
-        said += _beyond(plan)
-    for each in plan.by_criterion:
-        vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
-        said.append(
-            f"If {percent(each['presence_criterion'])} of an event must be heard: {each['name']}, "
-            f"{seconds(each['wrong_time'])} wrong{vain}."
-        )
+    if not wanted:
+        said += _beyond(plan, budget)
+    said += [f"If {percent(each['presence_criterion'])} of an event must be heard: {_other(task, each)}."
+             for each in plan.by_criterion]  # fmt: skip
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
@@ -116,8 +114,8 @@ def answer(
         each = plan.other_rule
         said.append(
             f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
-            f"{each['rule']}: {each['name']}, {seconds(each['wrong_time'])} wrong, {percent(each['event_recall'])} of "
-            f"events found, {count(each['n_queries'])} queries."
+            f"{each['rule']}: {_other(task, each)}, {percent(each['event_recall'])} of events found, "
+            f"{count(each['n_queries'])} queries."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
@@ -167,62 +165,159 @@ def goal(target: Target) -> str:
     ('events found at least 90 %', 'wrong time per recording at most 2 s')
     """
     if target.word == "wrong_time":
-        return f"{plain_name(target.word)} at most {seconds(target.value)}"
+        return f"{plain_name(target.word)} at most {target.value:g} s"
     return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"
+
+
+def _budget(task: Task, budget: float) -> str:
+    """The budget as it was given: rounded, it would pay for more."""
+    if task.cost.currency == "s":
+        return task.cost.words(budget)
+    number = f"{budget:,.2f}".removesuffix(".00") if budget >= 1 else f"{budget:.6g}"
+    return f"{number} {task.cost.currency or 'cost units'}"
+
+
+def _apart(value: float, limit: float, *, share: bool = False) -> str:
+    """A value with as many digits as it takes to tell it from the limit that it misses.
+
+    >>> _apart(0.8967, 0.9, share=True), _apart(2.004, 2.0), _apart(3.2, 2.0)
+    ('89.67 %', '2.004 s', '3.2 s')
+    """
+    said = percent if share else seconds
+    if said(value) != said(limit):
+        return said(value)
+    return f"{100 * value:.6g} %" if share else f"{value:.6g} s"
+
+
+def _other(task: Task, row: dict[str, Any]) -> str:
+    """What another criterion or rule would make of the plan."""
+    vain = ", no better than labelling nothing" if row["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
+    return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
+
+
+def _cheapest(plan: Plan, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+    """Among which ways it is the cheapest, and what a way with half the wrong time would cost."""
+    row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
+    cheaper, free, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], _free(plan), []
+    if beats(row, free) and not all(beats(each, free) for each in cheaper):
+        but.append("leave less wrong time than asking nobody")
+        cheaper = [each for each in cheaper if beats(each, free)]
+    if cheaper:
+        but.append(f"hear everything at most {PATIENCE} times")
+    of = f", of those that {' and '.join(but)}" if but else ""
+    said = [f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."]
+    less = [each for each in plan.rows if each in rows and each.doable and each.wrong_time <= 0.5 * row.wrong_time]
+    less = [each for each in less if each.event_recall >= min(FOUND, row.event_recall) - 1e-9]
+    less = [each for each in less if budget is None or each.cost <= budget]
+    if less and row.cost > 0:
+        best = min(less, key=lambda each: (each.cost, each.wrong_time))
+        more = percent(best.cost / row.cost - 1)
+        said.append(f"For {more} more cost, {best.name} would leave {seconds(best.wrong_time)} of wrong time.")
+    return said
+
+
+def _for_the_budget(plan: Plan, most: str) -> str:
+    """In what respect no way that can be paid is better."""
+    return {
+        "overlap": f"Of segments side by side that cost at most {most}, none have a better accuracy near events.",
+        "recording": f"No way that costs at most {most} leaves less wrong time.",
+    }.get(
+        plan.objective,
+        f"No way that costs at most {most}, finds as many events and hears everything at most {PATIENCE} times leaves "
+        "clearly less wrong time.",
+    )
 
 
 def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
     """What the reader must know before the recommendation, where there is such a thing."""
-    task, row = plan.task, choice.row
+    task, row, said = plan.task, choice.row, []
+    paid = "" if budget is None else f" that costs at most {_budget(task, budget)}"
     if choice.limit == "budget":
-        most, least = task.cost.words(budget or 0.0), task.cost.words(row.cost)
-        return [f"Not reachable: nothing can be labelled for {most}; the cheapest costs {least}."]
-    if choice.limit == "target":
-        within = f" within {task.cost.words(budget)}" if budget is not None else ""
-        values = ", ".join(f"{plain_name(each.word)} {_value(each.word, row)}" for each in wanted)
-        return [f"Not reachable: {' and '.join(goal(each) for each in wanted)}{within}. The nearest has {values}."]
-    if choice.limit == "found":
-        return [
-            f"No way that was compared finds {percent(FOUND)} of events; this one finds {percent(row.event_recall)}. "
-            f"{_remedy(plan, row)}"
-        ]
-    if choice.limit == "everything":
+        said.append(
+            f"Not reachable: nothing can be labelled for {_budget(task, budget or 0.0)}; the cheapest costs "
+            f"{_budget(task, row.cost)}."
+        )
+    elif choice.limit == "target":
+        within = f" within {_budget(task, budget)}" if budget is not None else ""
+        values = ", ".join(
+            f"{plain_name(each.word)} " + _apart(getattr(row, each.word), each.value, share=each.word != "wrong_time")
+            for each in wanted
+        )
+        goals = " and ".join(goal(each) for each in wanted)
+        said.append(f"Not reachable: {goals}{within}. The nearest has {values}.")
+    elif choice.limit == "found":
+        said.append(
+            f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events; this one finds "
+            f"{_apart(row.event_recall, FOUND, share=True)}."
+        )
+    elif choice.limit in UNASKED:
         share = percent(task.event_time / (task.recording_length * task.n_classes))
-        return [
-            f"Asking does not pay here: events fill {share} of the time, and no way to ask has less wrong time than "
-            "calling everything present. Strong labels (marking where events begin and end) would."
-        ]
-    if choice.limit == "nothing":
-        return [
-            f"These labels are no better than none: labelling nothing leaves {seconds(task.event_time)} of wrong time, "
-            f"this {seconds(row.wrong_time)}. {_remedy(plan, row)}"
-        ]
-    if row.event_recall < FOUND - 1e-9:
-        return [f"This loses {percent(1 - row.event_recall)} of events."]
-    return []
+        scope, free = _scope(plan, budget, wanted), _UNASKED[row.method]
+        said.append(
+            f"Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less wrong time "
+            f"than {free}. Strong labels (marking where events begin and end) would."
+        )
+    if choice.beaten is not None:
+        said.append(
+            f"These labels are no better than none: {_UNASKED[choice.beaten.method]} leaves "
+            f"{seconds(choice.beaten.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
+        )
+    if choice.beaten is not None or choice.limit == "found":
+        said.append(_remedy(plan, budget))
+    elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
+        said.append(f"This loses {percent(1 - row.event_recall)} of events.")
+    return said
 
 
-def _remedy(plan: Plan, row: Row) -> str:
-    """What would do better: another method, a finer rule, or strong labels."""
-    good = [
-        each
-        for each in plan.sensitivity
-        if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * plan.task.event_time
-    ]
-    finer = [each for each in good if each["presence_criterion"] < plan.task.criteria.plausible[0] - 1e-9]
-    parts, task = [], plan.task
+def _free(plan: Plan) -> Row:
+    """The better way of asking nobody."""
+    return min((row for row in plan.pool if row.method in UNASKED), key=lambda row: row.wrong_time)
+
+
+_UNASKED = {"nothing": "labelling nothing", "everything": "calling everything present"}
+
+
+def _scope(plan: Plan, budget: float | None, wanted: tuple[Target, ...]) -> str:
+    """Which ways of asking are no better than asking nobody, where some are."""
+    if not any(row.asks and beats(row, plan.recommended) for row in plan.pool):
+        return ""
+    but = [f"costs at most {_budget(plan.task, budget)}"] if budget is not None else []
+    but += [f"meets {' and '.join(goal(each) for each in wanted)}"] if wanted else [
+        f"finds {percent(FOUND)} of events", f"hears everything at most {PATIENCE} times"
+    ]  # fmt: skip
+    return f" that {' and '.join(but)}"
+
+
+def _remedy(plan: Plan, budget: float | None) -> str:
+    """What would do better, or may: more money, another method, a finer rule, or strong labels."""
+    parts, task, free = [], plan.task, _free(plan)
+    dearer = [
+        row
+        for row in plan.pool
+        if row.asks and row.doable and row.event_recall >= FOUND - 1e-9 and beats(row, free)
+        and budget is not None and row.cost > budget
+    ]  # fmt: skip
+    if dearer:
+        best = min(dearer, key=lambda row: row.cost)
+        parts.append(f"{task.cost.words(best.cost)}: {best.name} would leave {seconds(best.wrong_time)}")
     missing = [each for each in ("windows", "bisection") if each not in plan.settings["methods"]]
     if missing:
         parts.append(f"allowing {' and '.join(missing)}")
+    finer = [
+        each
+        for each in plan.sensitivity
+        if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * task.event_time
+        and each["presence_criterion"] < task.criteria.plausible[0] - 1e-9
+    ]  # fmt: skip
     if finer:
-        best = finer[-1]
+        rule = finer[-1]
         parts.append(
-            f"a finer rule: if annotators answered present from {percent(best['presence_criterion'])} of an event on, "
-            f"{seconds(best['best_segment_length'])} segments would leave {seconds(best['best_wrong_time'])}"
+            f"a finer rule: if annotators answered present from {percent(rule['presence_criterion'])} of an event on, "
+            f"{seconds(rule['best_segment_length'])} segments would leave {seconds(rule['best_wrong_time'])}"
         )
     parts += _finer_rule(task)
     parts.append("strong labels (marking where events begin and end)")
-    return f"What would help: {'; '.join(parts)}."
+    return f"What may help: {'; '.join(parts)}."
 
 
 def _finer_rule(task: Task) -> list[str]:
@@ -236,22 +331,31 @@ def _finer_rule(task: Task) -> list[str]:
     return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
 
 
-def _value(word: str, made: Row) -> str:
-    value = getattr(made, word)
-    return seconds(value) if word == "wrong_time" else percent(value)
+def _from_to(low: float, high: float) -> str:
+    """A range of lengths, in one unit where it can be."""
+    return f"from {digits(low) if high < 3600 else seconds(low)} to {seconds(high)}"
 
 
 def _equal(plan: Plan) -> list[str]:
-    if plan.equal_range is None or plan.objective != "wrong_time" or not plan.recommended.asks:
+    """Which lengths are as good, as the rows have it, and why this one was taken."""
+    row = plan.recommended
+    if plan.equal_range is None or plan.objective != "wrong_time" or not row.asks or row.method == "boundary":
         return []
     low, high = plan.equal_range
-    if high <= low * 1.0001:
+    if high < 1.02 * low:
         return []
-    if plan.recommended.method == "boundary":
-        return []
-    noun = {"windows": "Windows", "bisection": "Shortest segments"}.get(plan.recommended.method, "Segments")
-    reason = "the fewest queries" if plan.recommended.method == "fixed" else "the least cost"
-    return [f"{noun} from {digits(low)} to {seconds(high)} are practically equal; this length needs {reason}."]
+    same = [each for each in (*plan.pool, row) if each.alike(row) and low <= (each.segment_length or 0.0) <= high]
+    noun = {"windows": "windows", "bisection": "shortest segments"}.get(row.method, "segments")
+    times = [each.wrong_time for each in same]
+    equal = f"{noun.capitalize()} {_from_to(low, high)} are practically equal"
+    if max(times) > (1 + EQUAL) * min(times) * (1 + 1e-9):
+        equal = f"The pilot cannot tell {noun} {_from_to(low, high)} apart"
+    reason = ""
+    if row.method == "fixed" and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
+        reason = "; this length needs the fewest queries"
+    elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
+        reason = "; this length needs the least cost"
+    return [f"{equal}{reason}."]
 
 
 def _alternative(plan: Plan) -> list[str]:
@@ -263,22 +367,25 @@ def _alternative(plan: Plan) -> list[str]:
     more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
     cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
     left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
+    if times >= 100:
+        left = "far more wrong time"
     return [
         f"Plain {size(fixed.segment_length)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
         f"leave {left} ({seconds(fixed.wrong_time)})."
     ]
 
 
-def _beyond(plan: Plan) -> list[str]:
+def _beyond(plan: Plan, budget: float | None) -> list[str]:
     """What would leave clearly less wrong time, and is more than people bear."""
     row = plan.recommended
-    if plan.objective != "wrong_time" or not row.asks:
+    if plan.objective != "wrong_time" or not row.asks or not row.doable:
         return []
     more = [
         each
         for each in plan.rows
         if each.asks
         and not each.doable
+        and (budget is None or each.cost <= budget * (1 + 1e-12))
         and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
         and each.wrong_time < 0.9 * row.wrong_time
     ]
@@ -306,7 +413,7 @@ def warnings(task: Task, chosen: Row) -> list[str]:
     if chosen.asks and chosen.event_recall < FOUND - 1e-9:
         said.append(f"{percent(1 - chosen.event_recall)} of events are never labelled present.")
     if chosen.segment_length is not None and chosen.segment_length >= 0.5 * task.model.longest:
-        said.append("A segment is about as long as a recording: what is learnt is hardly when, only whether.")
+        said.append("A segment is half of a recording or more: what is learnt is hardly when, only whether.")
     return said
 
 
@@ -332,7 +439,7 @@ def pilot_warnings(pilot: Pilot) -> list[str]:
     return said
 
 
-def assumptions(task: Task, *, objective: str) -> list[str]:
+def assumptions(task: Task, choice: Choice, *, objective: str, wanted: tuple[Target, ...]) -> list[str]:
     """What the numbers rest on."""
     criteria = task.criteria
     low, high = criteria.plausible
@@ -350,6 +457,13 @@ def assumptions(task: Task, *, objective: str) -> list[str]:
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]
+    if choice.limit in ("budget", "target"):
+        chosen = f"Chosen: {'the cheapest' if choice.limit == 'budget' else 'what comes nearest to the targets'}."
+    elif wanted:
+        chosen = (
+            "Chosen: the cheapest way that meets the targets, if there is one of those that leave less wrong time than "
+            f"asking nobody and hear everything at most {PATIENCE} times."
+        )
     each = "event" if round(task.n_events, 2) == 1 else "events"
     said = [
         chosen,

@@ -215,8 +215,9 @@ class Task:
     def _notes(self, made: Row) -> list[str]:
         notes = []
         if made.method == "windows":
-            times = {2: "twice", 4: "four times"}
-            notes.append("hears everything " + times.get(made.design.windows_per_cell, "several times"))
+            times = round(made.heard, 1)
+            said = {1.0: "once", 2.0: "twice", 4.0: "four times"}.get(times, f"{times:g} times")
+            notes.append(f"hears everything {said}")
         if not made.doable:
             notes.append(f"hears everything {made.heard:.0f} times: marking the events by hand is less work")
         if made.method == "boundary":

@@ -43,6 +43,8 @@ class Spread:
     def of(cls, task: Task, rows: list[Row]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
+        if not task.criteria.nested:  # then halving does not give the labels of its leaves
+            rows = [row for row in rows if row.design.same_labels == row.design]
         ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
         if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
             parts = [in_recordings(task, row.design.same_labels) for row in ways]
@@ -122,16 +124,20 @@ def _order(row: Row) -> tuple[bool, float]:
 def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
     """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
     what is as good."""
-    wrong = sums[..., _WRONG] / n
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
-    usable = found >= FOUND - 1e-9
-    usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
+    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
     best = np.take_along_axis(wrong, least[:, None], axis=1)
     margin = np.maximum(EQUAL * best, noise[least])
     equal = usable & (wrong - best <= margin + 1e-12)
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
+
+
+def _usable(sums: Floats) -> NDArray[np.bool_]:
+    """Which ways find 90 % of events or, where none does, nearly as many as any."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    usable = found >= FOUND - 1e-9
+    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
 
 
 def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[np.int64]:
@@ -147,13 +153,14 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
 
 
 def how_sure(
-    task: Task, known: Spread | None, picked: Row, *, n_events: int, limits: tuple[Target, ...] = ()
+    task: Task, known: Spread | None, picked: Row, *, n_events: int, limits: tuple[Target, ...] = (), ruled: bool = True
 ) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
 
     The choice is settled where the wrong times of the ways that may be best are told apart, or known to 5 %, where it
     stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
-    held to (``limits``) on which it was seen. A word that is the same for all units has no band.
+    held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
+    judged. A word that is the same for all units has no band.
     """
     if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
         return None
@@ -193,9 +200,9 @@ def how_sure(
     stable = bool((np.abs(wrong[chosen] - wrong[own]) <= EQUAL * wrong[own]).all())
     need = _told_apart(spread)
     doubts = [each for each in limits if not _on_its_side(made, each, picked)]
-    made["settled"] = n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
+    made["settled"] = ruled and n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
     made["more"] = int(np.ceil(n_events * (need - 1))) if n >= _FEW and 1 < need < _NEVER else None
-    made["words"] = _said(made, spread.unit, doubts)
+    made["words"] = _said(made, spread.unit, doubts, ruled)
     return made
 
 
@@ -247,7 +254,7 @@ def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
     return min(low, float(least)), max(high, float(most))
 
 
-def _said(made: dict[str, Any], unit: str, doubts: list[Target]) -> str:
+def _said(made: dict[str, Any], unit: str, doubts: list[Target], ruled: bool) -> str:
     if "wrong_time_ci" not in made:
         alike = f"The {made[f'n_{unit}s']:,} {unit}s of the pilot are alike in wrong time"
         return f"{alike}: how much others will have cannot be told from them."
@@ -261,6 +268,8 @@ def _said(made: dict[str, Any], unit: str, doubts: list[Target]) -> str:
     )
     if made["settled"]:
         return f"{said}; the {made['n_events']:,} pilot events settle the choice."
+    if not ruled and not doubts:
+        return f"{said}."
     if made["more"] is None or doubts:
         what = f"whether this meets {' and '.join(map(goal, doubts))}" if doubts else "the choice"
         return f"{said}; the {made['n_events']:,} pilot events do not settle {what}."
