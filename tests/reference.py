@@ -169,16 +169,17 @@ def score(events, length, width, who, *, phase=0.0, edge="truncate", hop=None, v
             able = [least for few, least in zip(over, need) if len(set(few) & set(mine)) >= least]
             if able:
                 total["n_found"] += chance * binomial_tail(min(able), [said[k] for k in mine])
+    listened = sum(b - a for a, b in (counted(window, length, edge) for window in windows))
     return {
         **total,
         **fixed,
         "mean": total["fit"] / n_overlapping if n_overlapping else 0.0,
-        "time": length,
+        "time": listened if edge == "infinite" else length,
         "event_time": sum(b - a for a, b in events),
         "n_events": len(events),
         "n_overlapping": n_overlapping,
         "n_segments": len(windows),
-        "listened": sum(b - a for a, b in (counted(window, length, edge) for window in windows)),
+        "listened": listened,
         "n_meeting": float(n_overlapping > 0),
     }
 

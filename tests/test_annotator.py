@@ -11,6 +11,7 @@ from scipy import integrate, stats
 from weakly import Annotator, InvalidInput, PresenceRule
 from weakly import theory as th
 from weakly.annotator import PRESETS, event_fraction, segment_accuracy
+from weakly.observer import Observer
 
 
 def test_the_example_of_the_paper():
@@ -87,6 +88,8 @@ def test_presets_have_names_and_typos_are_answered():
         Annotator.logistic(0.3, 0.05),
         Annotator.logistic(0.3, 0.0005),
         Annotator.logistic(0.9, 0.2, flip_rate=0.1),
+        Annotator.logistic(0.0, 1.9, guess_rate=0.1),
+        Annotator.logistic(1.0, 50.0),
         Annotator(presence_criterion=stats.uniform(0.2, 0.5)),
         Annotator(presence_criterion=stats.truncnorm(-2, 2, loc=0.5, scale=0.2), votes=(2, 3), lapse_rate=0.1),
         Annotator(presence_criterion=stats.beta(2, 3), votes=(3, 5)),
@@ -109,6 +112,33 @@ def test_integrals_are_quadrature(who, h):
     ours = who.integrals(h)
     assert ours[0] == pytest.approx(area, abs=3e-10)
     assert ours[1] == pytest.approx(moment, abs=3e-10)
+
+
+@given(
+    middle=st.floats(0, 1), log_spread=st.floats(-7, 3), guess=st.floats(0, 0.4), lapse=st.floats(0, 0.4),
+    h=st.floats(0, 1),
+)  # fmt: skip
+def test_a_logistic_curve_ends_at_the_guess_rate_and_the_lapse_rate(middle, log_spread, guess, lapse, h):
+    spread = float(np.exp(log_spread))
+    who = Annotator.logistic(middle, spread, guess_rate=guess, lapse_rate=lapse)
+    assert who.probability([0.0, 1.0]).tolist() == [guess, guess + (1 - guess - lapse)]
+    whole = stats.logistic(middle, spread)
+    low, high = whole.cdf([0.0, 1.0])
+    rise = (whole.cdf(h) - low) / (high - low)
+    assert who.criterion_cdf(h) == pytest.approx(rise, abs=1e-15 / (high - low))
+    assert who.presence_criterion.ppf(who.criterion_cdf(h)) == pytest.approx(h, abs=1e-6) or rise in (0, 1)
+    assert Observer.of(annotator=who).low == guess
+
+
+def test_the_compiled_logistic_curve_is_the_same():
+    from weakly.adaptive.particles import chance_of, hearing
+
+    for gamma, spread in itertools.product((0.02, 0.3, 0.7, 0.98), (1e-4, 0.003, 0.05, 0.2, 1.0)):
+        x = np.array([np.log(gamma / (1 - gamma)), np.log(spread), -3.0, -2.0])
+        heard = hearing(x)
+        who = Annotator.logistic(heard[0], heard[1], guess_rate=heard[2], lapse_rate=heard[3])
+        h = np.concatenate((np.linspace(0, 1, 201), np.clip(gamma + spread * np.linspace(-40, 40, 201), 0, 1)))
+        assert [chance_of(x, heard) for x in h.tolist()] == pytest.approx(who.probability(h), abs=1e-12)
 
 
 @given(a=st.floats(0.4, 8), b=st.floats(0.4, 8), delta=st.floats(0.1, 4))

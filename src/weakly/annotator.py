@@ -241,7 +241,8 @@ class Annotator:
 
     Parameters
     ----------
-    presence_criterion : a number in (0, 1], or a frozen scipy law of criteria: each annotator has their own.
+    presence_criterion : a number in (0, 1], or a frozen scipy law of criteria: each annotator has their own. Who has
+        one of 0 or less always says present, who has one above 1 never does; a curve without either is :meth:`logistic`.
     guess_rate : chance to answer present where the criterion is not met.
     lapse_rate : chance to answer absent where it is met.
     flip_rate : chance that an answer is recorded the wrong way round (class label noise, rho in the paper).
@@ -289,11 +290,14 @@ class Annotator:
 
     @classmethod
     def logistic(cls, middle: float, spread: float, **rates: Any) -> Annotator:
-        r"""An annotator whose chance of present is :math:`1/(1 + e^{-(h - x_0)/s})`: middle :math:`x_0`, spread s."""
-        from scipy.stats import logistic
+        r"""An annotator whose chance of present rises as a logistic curve, with middle :math:`x_0` and spread s, from
+        the guess rate where nothing of an event is heard to one minus the lapse rate where all of it is.
 
+        >>> Annotator.logistic(0.3, 0.2, guess_rate=0.1, lapse_rate=0.2).probability([0.0, 1.0]).tolist()
+        [0.1, 0.8]
+        """
         middle = float(check("event_fraction", middle, called="middle"))
-        return cls(presence_criterion=logistic(middle, positive("spread", spread)), **rates)
+        return cls(presence_criterion=Logistic(middle, positive("spread", spread)), **rates)
 
     @property
     def is_certain(self) -> bool:
@@ -365,6 +369,8 @@ class Annotator:
         if isinstance(law, float):
             above = np.maximum(h - law, 0.0)
             return above, above * (h + law) / 2
+        if isinstance(law, Logistic) and law.spread < 2:  # wider, the closed form loses digits
+            return law.integrals(h)
         kind, shapes, loc, scale = _parameters(law)
         if kind == "beta" and loc == 0 and scale == 1:
             return _beta_integrals(h, *shapes)
@@ -387,6 +393,60 @@ class Annotator:
     def panels(self) -> Panels:
         """The panels on which the law of criteria is a smooth function; the law must not be one number."""
         return Panels.of(self.presence_criterion)
+
+
+def logistic_cdf(event_fraction: ArrayLike, middle: ArrayLike, spread: ArrayLike) -> NDArray[np.float64]:
+    r"""The logistic curve from 0 where nothing of an event is heard to 1 where all of it is; arrays broadcast.
+
+    .. math:: G(h) = \frac{F(h) - F(0)}{F(1) - F(0)}
+        = \frac{F(h)}{F(1)} \cdot \frac{1 - e^{-h/s}}{1 - e^{-1/s}}, \qquad F(h) = \frac{1}{1 + e^{-(h - x_0)/s}}
+    """
+    from scipy.special import expit
+
+    h, x0, s = (np.asarray(x, dtype=np.float64) for x in (event_fraction, middle, spread))
+    return np.asarray(expit((h - x0) / s) / expit((1 - x0) / s) * np.expm1(-h / s) / np.expm1(-1 / s))
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """The law of criteria on [0, 1] whose distribution function is :func:`logistic_cdf`: middle and spread."""
+
+    middle: float
+    spread: float
+
+    @property
+    def args(self) -> tuple[float, float]:
+        """The numbers, as a law of scipy has them."""
+        return self.middle, self.spread
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """What the curve without ends has below 0 and above 1."""
+        from scipy.special import expit
+
+        return float(expit(-self.middle / self.spread)), float(expit((self.middle - 1) / self.spread))
+
+    def cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The chance of a criterion up to here."""
+        return logistic_cdf(np.clip(event_fraction, 0.0, 1.0), self.middle, self.spread)
+
+    def ppf(self, level: ArrayLike) -> NDArray[np.float64]:
+        """The criterion up to which this share of them lies."""
+        (below, above), q = self._ends, np.asarray(level, dtype=np.float64)
+        width = 1 - below - above
+        with np.errstate(divide="ignore"):
+            odds = np.log(below + q * width) - np.log(above + (1 - q) * width)
+        return np.asarray(np.clip(self.middle + self.spread * odds, 0.0, 1.0))
+
+    def mean(self) -> float:
+        """The mean criterion."""
+        return 1.0 - float(Annotator(presence_criterion=self).criterion_integrals(1.0)[0])
+
+    def integrals(self, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The integrals of the distribution function, and of it times the criterion, from zero to h."""
+        (below, above), (area, moment) = self._ends, _logistic_integrals(h, self.middle, self.spread)
+        width = 1 - below - above
+        return (area - below * h) / width, (moment - below * h * h / 2) / width
 
 
 def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -224,3 +224,18 @@ def test_a_segment_is_settled_by_its_lead():
     asked = asked.add(whole, [1])
     assert method.next(one, asked).tolist() == [[0.0, 4.0], [4.0, 8.0]]
     assert method.next(one, Asked().add(whole, [np.nan]).add(whole, [np.nan])).tolist() == [[0.0, 4.0], [4.0, 8.0]]
+
+
+@pytest.mark.parametrize("children", ["halves", "overlapping", "rescue"])
+def test_labels_call_unknown_what_next_calls_unsure(children):
+    one = Recording("a", 8.0)
+    method = Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05, children=children)
+    asked = Asked()
+    for part, said in (((0, 8), (1, 1)), ((0, 4), (np.nan, np.nan, 1)), ((2, 6), (1, 1)), ((4, 8), (1, 1))):
+        for present in said:
+            asked = asked.add(np.array([part], dtype=float), [present])
+    assert method.next(one, asked).size == 0
+    labels = method.labels(one, asked).present
+    assert np.isnan(labels[0])
+    assert labels[-1] == 1
+    assert np.isnan(method.labels(one, Asked().add(np.array([[0.0, 8.0]]), [1])).present).all()  # one of two answers

@@ -110,13 +110,14 @@ def test_answers_that_tell_nothing_are_refused():
         Boundary(guess_rate=0.6, lapse_rate=0.5)
 
 
-def test_information_is_the_expected_curvature():
+@pytest.mark.parametrize(("h", "criterion", "spread"), [(0.55, 0.5, 0.08), (0.02, 0.1, 0.3), (1.0, 0.9, 0.1)])
+def test_information_is_the_expected_curvature(h, criterion, spread):
     """Fisher information against a finite difference of the log-likelihood, averaged over the two answers."""
 
     def chance(h, criterion, spread):
-        return 0.02 + 0.96 / (1 + np.exp(-(h - criterion) / spread))
+        return float(Annotator.logistic(criterion, spread, guess_rate=0.02, lapse_rate=0.02).probability(h))
 
-    h, criterion, spread, e = 0.55, 0.5, 0.08, 1e-5
+    e = 1e-5
     gradient = np.array(
         [
             (chance(h, criterion + e, spread) - chance(h, criterion - e, spread)) / (2 * e),

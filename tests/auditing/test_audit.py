@@ -200,6 +200,40 @@ def test_what_does_not_fit_together_is_refused(change, words):
         wk.audit(strong=strong, weak=wk.Answers.from_frame(pd.DataFrame(said)))
 
 
+def named(strong, weak):
+    """One event of 2 s in each strong recording, a present label of each weak one."""
+    events = pd.DataFrame({"recording": strong, "onset": 2.0, "offset": 4.0, "label": "dog"})
+    said = pd.DataFrame({"recording": weak, "label": "dog", "present": 1.0})
+    truth = wk.Events.from_frame(events, recording_length=dict.fromkeys(strong, 10.0))
+    return {"strong": truth, "weak": wk.Answers.from_frame(said)}
+
+
+@pytest.mark.parametrize("examined", [None, "all", ["day/a", "B.WAV", "c.wav"]])
+def test_recordings_are_matched_name_by_name(examined):
+    """One name that is the same does not hide that the others are the same without folder and ending."""
+    given = named(["x/a_30.000_40.000.wav", "b.wav", "c.wav"], ["a_30.000_40.000", "B.flac", "c.wav"])
+    found = wk.audit(**given, examined=examined)
+    assert found.settings["n_paired"] >= 3
+    assert (found.metrics["all"]["n_phantom"], found.metrics["all"]["event_recall"]) == (0.0, 1.0)
+    assert any("2 recordings were matched by file name without folder and ending" in x.text for x in found.findings)
+
+
+def test_names_that_match_nothing_are_said():
+    given = named(["a.wav", "b.wav", "x/c.wav", "y/c.wav"], ["a.wav", "q1", "q2", "c"])  # c may be either
+    texts = " ".join(finding.text for finding in wk.audit(**given).findings)
+    assert "3 recordings of the weak labels have no strong annotation, such as 'c', 'q1', 'q2'" in texts
+    assert "3 recordings of the strong annotations have no weak label, such as 'b.wav', 'x/c.wav', 'y/c.wav'" in texts
+    texts = " ".join(finding.text for finding in wk.audit(**given, examined="all").findings)
+    assert "3 recordings that the strong annotations do not name count as examined, without an event" in texts
+    assert "3 recordings that the weak labels do not name count as examined, without a label" in texts
+
+
+@pytest.mark.parametrize("examined", [None, "all", ["a.wav", "p"]])
+def test_an_audit_of_no_shared_recording_is_an_error(examined):
+    with pytest.raises(wk.InvalidInput, match=r"no recording is in both files: strong has \['a.wav'\], weak has"):
+        wk.audit(**named(["a.wav", "b.wav"], ["p", "q"]), examined=examined)
+
+
 def test_audit_needs_something():
     with pytest.raises(wk.InvalidInput, match="got none"):
         wk.audit()

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
-from weakly.auditing import criterion_from_share, criterion_from_two_shares, estimate_criterion, paper_recipe_criterion
+from weakly.annotator import Annotator
+from weakly.auditing import (
+    criterion_from_share,
+    criterion_from_two_shares,
+    estimate_criterion,
+    law,
+    paper_recipe_criterion,
+)
 from weakly.auditing.criterion import CUTOFF
 from weakly.theory import present_share
 
@@ -243,6 +250,24 @@ def test_clusters_widen_the_interval():
     assert told.width > 1.3 * alone.width
     with pytest.raises(wk.InvalidInput, match="a group for each of the 600 answers"):
         estimate_criterion(h, present=y, clusters=[recording[:5]])
+
+
+def test_the_annotator_of_a_fit_is_the_curve_that_was_fitted():
+    """A wide curve and nobody who guesses: no present answer where no event is."""
+    rng = np.random.default_rng(3)
+    h = np.concatenate((np.zeros(400), rng.random(1200)))
+    truth = Annotator.logistic(0.35, 0.2, lapse_rate=0.1)
+    y = (rng.random(len(h)) < truth.probability(h)).astype(float)
+    found = estimate_criterion(h, present=y, method="logistic")
+    who = found.annotator
+    assert who.probability(0.0) == found.guess_rate < 0.005
+    assert who.probability(1.0) == pytest.approx(1 - found.lapse_rate, abs=1e-15)
+    spread = found.spread * np.sqrt(3) / np.pi
+    rise = law.cdf("logistic", h, np.array([found.presence_criterion]), np.array([spread]))[0]
+    fitted = found.guess_rate + (1 - found.guess_rate - found.lapse_rate) * rise
+    assert who.probability(h) == pytest.approx(fitted, abs=1e-12)
+    grid = np.linspace(0, 1, 21)
+    assert who.probability(grid) == pytest.approx(truth.probability(grid), abs=0.08)
 
 
 @pytest.mark.parametrize("method", ["law", "threshold", "logistic"])

@@ -239,6 +239,15 @@ def test_reference_table_section_a_ratios():
     assert wk.evaluate([EV3], **how).overlap_accuracy_per_segment == pytest.approx(0.6491586261, abs=1e-9)
 
 
+@pytest.mark.parametrize("phase", ["random", 0.0])
+@pytest.mark.parametrize("width", [9.0, 20.0, 100.0])
+def test_segments_beyond_the_ends_never_make_an_accuracy_below_zero(width, phase):
+    how = {"recording_length": 10, "segment_length": width, "presence_criterion": 0.5, "phase": phase}
+    found = wk.evaluate([[(0, 1), (9, 10)]], edge="infinite", **how)
+    assert 0 <= found.recording_accuracy <= 1
+    assert found.recording_accuracy == pytest.approx(1 - found.wrong_time / found.listened, abs=1e-12)
+
+
 @pytest.mark.parametrize(("ratio", "criterion", "value"), [(0.35, 0.1, 0.8503401361), (1.3, 0.7, 0.7218934911)])
 def test_mean_of_ratios_of_one_event(ratio, criterion, value):
     # E12: the mean per recording is not the pooled ratio; both come from one call

@@ -1094,3 +1094,34 @@ def test_without_a_length_it_asks_what_tells_most(recordings, tmp_path):
         assert set(db.execute("select recording, method, round from queries").fetchall()) == {
             ("night_0.wav", "information", 1), ("night_1.wav", "information", 1),
         }  # fmt: skip
+
+
+def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
+    """Of two recordings one was heard of, of one class both: event seconds, events and wrong time add up by class."""
+    from types import SimpleNamespace
+
+    from weakly.adaptive.base import Recording
+    from weakly.labeler.live import Live
+
+    places = [("a", label) for label in ("owl", "fox")] + [("b", "fox")]
+    rows = [(name, label, k) for name, label in places for k in range(5)]
+    items = {
+        str(i): SimpleNamespace(recording=name, onset=2.0 * k, offset=2.0 * k + 2, label=label, calibration=False)
+        for i, (name, label, k) in enumerate(rows)
+    }
+    given = [
+        SimpleNamespace(query=str(i), present=float(k in ((1, 3) if label == "owl" else (2,))), annotator="ana",
+                        seconds=1.0, id=i)
+        for i, (_, label, k) in enumerate(rows)
+    ]  # fmt: skip
+    session = SimpleNamespace(items=items, all_answers=lambda: given)
+    live = Live({name: Recording(name, 10.0) for name in "ab"}, lengths=wk.Lengths.fixed(1.0), event_rate=0.1)
+    found, overall = live.labels(session), live.inference(session).overall.set_index("label")
+    owl, fox = overall.loc["owl"], overall.loc["fox"]
+    assert (owl["recording_seconds"], fox["recording_seconds"]) == (10.0, 20.0)
+    assert found["event_seconds"] == pytest.approx(2 * owl["event_seconds"] + fox["event_seconds"], rel=1e-12)
+    assert found["n_events"] == pytest.approx(2 * owl["n_events"] + fox["n_events"], rel=1e-12)
+    active = live.inference(session).active
+    p, step = active["active"].to_numpy(), (active["offset"] - active["onset"]).to_numpy()
+    unheard = min(owl["event_seconds"], 10 - owl["event_seconds"])
+    assert found["wrong_time"] == pytest.approx((np.minimum(p, 1 - p) @ step + unheard) / 2, rel=1e-12)

@@ -78,6 +78,24 @@ def test_windows_over_a_law_are_the_mean():
     assert law == pytest.approx(th.overlapping_wrong_time(event_length=u, **ask).mean(), abs=1e-4)
 
 
+@pytest.mark.parametrize("rule", ["seconds:0.5", "seconds:1|fraction:0.5", "any", "coverage:0.3", "margin:0.5"])
+def test_windows_over_a_law_with_a_rule_are_the_mean(rule):
+    ask = {"segment_length": 2, "hop": 0.5, "rule": PresenceRule.parse(rule)}
+    values = np.array([0.3, 1.0, 4.0, 9.0])
+    sample, law = Lengths.sample(values), Lengths.law(stats.gamma(2))
+    fine = law.quantile((np.arange(100_000) + 0.5) / 100_000)
+    each = [th.overlapping_wrong_time(event_length=values, votes=k, **ask).mean() for k in range(1, 5)]
+    for k in range(1, 5):
+        assert th.overlapping_wrong_time(event_length=sample, votes=k, **ask) == pytest.approx(each[k - 1], abs=1e-13)
+        mean = th.overlapping_wrong_time(event_length=fine, votes=k, **ask).mean()
+        assert th.overlapping_wrong_time(event_length=law, votes=k, **ask) == pytest.approx(mean, abs=1e-4)
+        inside = (1 - th.overlapping_cell_accuracy(event_length=values, votes=k, **ask)) * (values + 0.5)
+        cells = th.overlapping_cell_accuracy(event_length=sample, votes=k, **ask)
+        assert cells == pytest.approx(1 - inside.mean() / (values.mean() + 0.5), abs=1e-13)
+    assert th.optimal_votes(event_length=sample, **ask) == int(np.argmin(np.round(each, 12))) + 1
+    assert 1 <= th.optimal_votes(event_length=1.0, **ask) <= 4  # a number is a law too
+
+
 def test_bad_windows():
     with pytest.raises(InvalidInput, match="whole number of hops"):
         th.optimal_votes(event_length=1, segment_length=1, hop=0.3, presence_criterion=0.5)

@@ -174,6 +174,8 @@ def test_the_paper_assumes_that_events_lie_apart():
         th.recording_accuracy(segment_length=5, **ask)
     with pytest.raises(InvalidInput, match="do not fit"):
         th.recording_accuracy(segment_length=1, **{**ask, "n_events": 101})
+    with pytest.raises(InvalidInput, match="at most recording_length 100 s, got 1000 s"):
+        th.recording_accuracy(segment_length=1000, **{**ask, "n_events": 1})
 
 
 @pytest.mark.parametrize(

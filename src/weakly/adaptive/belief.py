@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..intervals import Intervals
 from . import particles, telling
@@ -94,6 +95,13 @@ class Expected:
         return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
 
 
+def scaled(name: str, x: Any) -> Any:
+    """One of the unknown numbers on its own scale: rates and shares, seconds."""
+    if name == "presence_criterion":
+        return expit(x)
+    return 0.5 * expit(x) if name in ("guess_rate", "lapse_rate") else np.exp(x)
+
+
 @dataclass(frozen=True, eq=False)
 class Belief:
     """Particles of the stretch from ``low`` to ``high``, all of the same weight, after some answers."""
@@ -125,12 +133,7 @@ class Belief:
 
     def value(self, name: str) -> Array:
         """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
-        x = self.numbers[:, NAMES.index(name)]
-        if name == "presence_criterion":
-            return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
-        if name in ("guess_rate", "lapse_rate"):
-            return np.asarray(0.5 / (1 + np.exp(-x)), dtype=np.float64)
-        return np.asarray(np.exp(x), dtype=np.float64)
+        return np.asarray(scaled(name, self.numbers[:, NAMES.index(name)]), dtype=np.float64)
 
     @property
     def z(self) -> float:

@@ -1,7 +1,7 @@
 r"""Calibration: queries whose event fraction is known, spread so that the presence criterion is estimated best.
 
-An annotator says present with chance :math:`P(h) = g + (1 - g - l) / (1 + e^{-(h - \gamma)/s})` at event fraction h.
-Each item at h carries the Fisher information :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is
+An annotator says present with chance :math:`P(h) = g + (1 - g - l)\,G(h)` at event fraction h, G the logistic curve of
+:func:`weakly.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the Fisher information :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is
 the spread of fractions that makes the determinant of the summed information largest, averaged over what gamma may be.
 """
 
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit, exprel
 
+from ..annotator import logistic_cdf
 from ..errors import AssumptionWarning, InvalidInput
 from ..symbols import check, positive, whole
 from .base import Recording, with_events
@@ -32,12 +34,13 @@ def information(
 ) -> NDArray[np.float64]:
     """The Fisher information of one item at each event fraction about (presence_criterion, spread); (n, 2, 2)."""
     h = np.atleast_1d(np.asarray(event_fraction, dtype=np.float64))
-    z = np.clip((h - presence_criterion) / spread, -500, 500)
-    g = 1 / (1 + np.exp(-z))
-    scale = 1 - guess_rate - lapse_rate
-    p = np.clip(guess_rate + scale * g, 1e-12, 1 - 1e-12)
-    slope = scale * g * (1 - g) / spread
-    gradient = np.stack((-slope, -slope * z), axis=-1)
+    z, end = (h - presence_criterion) / spread, (1 - presence_criterion) / spread
+    rise = (1 - guess_rate - lapse_rate) * logistic_cdf(h, presence_criterion, spread)
+    p = np.clip(guess_rate + rise, 1e-12, 1 - 1e-12)
+    # of the logarithm of the curve's three factors that change with both numbers, at h less at 1
+    by_middle = expit(z) - expit(end)
+    by_spread = expit(-end) * end - expit(-z) * z + exprel(1 / spread) ** -1 - exprel(h / spread) ** -1
+    gradient = np.stack((by_middle, by_spread), axis=-1) * (rise / spread)[:, None]
     return gradient[:, :, None] * gradient[:, None, :] / (p * (1 - p))[:, None, None]
 
 

@@ -143,14 +143,14 @@ def fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
 
 @leaf
 def chance_of(h: float, heard: Any) -> Any:
-    """P(present) of a segment that holds this share of an event."""
+    """P(present) of a segment that holds this share of an event: ``Annotator.logistic``, compiled."""
     gamma, spread, guess, lapse, low, high = heard
     if h <= 0:
         return guess
     if h >= 1 - 1e-9:
         return 1 - lapse
     z = (h - gamma) / spread
-    if z > 12:
+    if z > 37:  # as near to 1 as doubles are
         return 1 - lapse
     return guess + (1 - guess - lapse) * max(0.0, (_logistic(z) - low) / (high - low))
 

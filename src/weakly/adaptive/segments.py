@@ -219,8 +219,8 @@ class Bisection(Method):
         return tree.bounds(wanted) if wanted else np.empty((0, 2))
 
     def labels(self, recording: Recording, asked: Asked) -> Labels:
-        """The leaves: those below an absent segment are absent."""
-        tree = self._tree(recording)
+        """The leaves: those below an absent segment are absent, what :meth:`next` does not call settled is unknown."""
+        tree, asked = self._tree(recording), self._settled(asked)
         if self.children == "overlapping":
             return tree.window_labels(asked)
         return tree.leaf_labels(*tree.walk(asked, self._rescue))

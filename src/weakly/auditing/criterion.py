@@ -35,6 +35,7 @@ class CriterionEstimate:
     """A presence criterion with its 95 % interval; both NaN where the data cannot identify it, and ``reason`` says why.
 
     ``presence_criterion`` is the mean of the law of criteria, ``spread`` its standard deviation (0: a hard criterion);
+    of a logistic curve the middle, and the standard deviation without the ends at 0 and 1;
     ``identified`` says of each number whether the answers can tell it. ``scale`` is ``event`` where the criterion is a
     share of the event (the paper's gamma) and ``segment`` where it is a share of the segment. ``aic`` compares fits of
     the same answers (smaller is better); ``design_effect`` is how much clusters widen the variance.
@@ -112,7 +113,7 @@ def estimate_criterion(
     method : ``law``: criteria follow a Beta law with a mean and a spread, of which a hard criterion is the limit.
         ``threshold``: one hard criterion, by profile likelihood; the interval
         :math:`\{\gamma: 2(\ell_{max} - \ell(\gamma)) \le 6\}` holds only if there is one. ``logistic``: a logistic
-        curve, with the share at which it is half way up. All have a guess and a lapse rate.
+        curve from 0 where nothing is heard to 1 where all is. All have a guess and a lapse rate.
     scale : what the shares are shares of; only carried along.
     clusters : for every answer its recording, its annotator: groups of answers that may be alike, each as one array.
         They widen the intervals of ``law`` and ``logistic``.

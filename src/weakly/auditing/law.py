@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..annotator import logistic_cdf
 from ..compiled import kernel
 
 Array = NDArray[np.float64]
@@ -108,14 +109,11 @@ def _beta_cdf(mean: Any, spread: Any, h: Any, out: Any) -> None:
 def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
     """G(h) for every pair of mean and spread (one row each); 0 where there is no event.
 
-    ``spread`` is the standard deviation over the largest that a Beta law of this mean has, or s of a logistic curve;
-    at 0 the criterion is hard.
+    ``mean`` and ``spread`` are those of the Beta law, the spread over the largest that a law of this mean has (at 0 the
+    criterion is hard), or the middle and s of a logistic curve.
     """
-    from scipy.special import expit
-
     if family == "logistic":
-        rise = expit((h[None, :] - mean[:, None]) / np.maximum(spread[:, None], 1e-12))
-        return np.asarray(np.where(h > 0, rise, 0.0))
+        return logistic_cdf(h[None, :], mean[:, None], spread[:, None])
     out = np.empty((len(mean), len(h)))
     _beta_cdf(mean, spread, h, out)
     return out

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
+from ..formats.lengths import name_key
 from ..intervals import as_intervals, merge
 from ..symbols import choice
 
@@ -118,6 +119,12 @@ class Examined:
         """What this annotator looked at, and what everybody did."""
         return {**self.by.get("", {}), **self.by.get(annotator, {})}
 
+    def renamed(self, known: Sequence[str]) -> Examined:
+        """The same under these names, where they are those of the same recordings."""
+        other = matched({name for one in self.by.values() for name in one}, known)
+        by = {who: {other.get(name, name): cut for name, cut in one.items()} for who, one in self.by.items()}
+        return Examined(by, self.everything)
+
     def recordings(self, annotators: Iterable[str]) -> set[str]:
         """What somebody of these, or everybody, looked at."""
         return {name for who in {"", *annotators} for name in self.by.get(who, {})}
@@ -210,41 +217,41 @@ def pair(
 ) -> Pairing:
     """The strong annotations and the answers, brought to the same recordings and times.
 
-    Recordings are matched by name, and if no name is the same, by file name without folder and extension. An answer
-    without times is about the whole recording; so is one whose times are those in the recording's name
+    Recordings are matched name by name: by the same name, else by the one name that is the same without folder and
+    ending, if that is one on both sides. An answer without times is about the whole recording; so is one whose times are those in the recording's name
     (``abc_30.000_40.000.wav`` asked about 30 to 40 s), which is a clip of ``abc`` if only that is known. A recording
     whose length is unknown ends where
     ``recording_length`` says, else at its last offset in either file. ``examined`` adds the recordings in which nothing
     was found, on either side, and leaves out segments that do not lie in an examined stretch.
     """
     notes: list[str] = []
-    frame = silent_rows(answers, examined, strong.recordings.index)
     listing = strong.recordings[strong.recordings["annotated"]]
+    answers = _under_known_names(answers, listing.index, notes)
+    ours, theirs = set(listing.index), set(answers.recordings.index)
     if examined is not None:
+        examined = examined.renamed([*listing.index, *sorted(theirs - ours)])
         held = strong.to_frame()
         who = set(held["annotator"].astype(str)) if "annotator" in held else set()
-        names = set(answers.recordings.index) if examined.everything else examined.recordings(who)
-        more = sorted(set(_matched(pd.Series(sorted(names), dtype=object), listing.index, [])) - set(listing.index))
-        quiet = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(list(map(str, more)), dtype=object))
+        more = sorted((theirs if examined.everything else examined.recordings(who)) - ours)
+        quiet = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(more, dtype=object))
         listing = pd.concat([listing, quiet]) if more else listing
         strong = Events(held, listing)
-    frame["recording"] = _matched(frame["recording"], listing.index, notes)
+    frame = silent_rows(answers, examined, strong.recordings.index)
     known = frame["recording"].isin(listing.index)
-    if not known.any() and _clips_of(frame, listing.index):
-        notes.append("the weak labels are of clips whose names tell where in a recording they lie")
-        known = frame["recording"].isin(listing.index)
-    if not known.any():
-        ours, theirs = listing.index[:1].tolist(), frame["recording"].iloc[:1].tolist()
-        raise InvalidInput(f"no recording is in both files: strong has {ours}, weak has {theirs}, for example")
     lost = frame.loc[~known]
-    _count(notes, lost["recording"].nunique(), "recordings of the weak labels have no strong annotation")
     orphans = {str(name): int((part["present"] == 1).sum()) for name, part in lost.groupby("label")}
     frame = frame[known].reset_index(drop=True)
     kept = listing.index[listing.index.isin(set(frame["recording"]))]
-    _count(notes, len(listing) - len(kept), "recordings of the strong annotations have no weak label")
+    for names, words in (
+        (set(lost["recording"]), "recordings of the weak labels have no strong annotation"),
+        (set(listing.index) - set(kept), "recordings of the strong annotations have no weak label"),
+        (set(kept) - ours, "recordings that the strong annotations do not name count as examined, without an event"),
+        (set(kept) - theirs, "recordings that the weak labels do not name count as examined, without a label"),
+    ):
+        examples = ", ".join(map(repr, sorted(names)[:3]))
+        _count(notes, len(names), f"{words}, such as {examples}")
     _whole_clips(frame)
-    told = answers.recordings["length"].groupby(_matched(answers.recordings.index.to_series(), listing.index, [])).max()
-    lengths = _lengths(strong, kept, frame, told, recording_length, notes)
+    lengths = _lengths(strong, kept, frame, answers.recordings["length"], recording_length, notes)
     whole = frame["onset"].isna() | frame["offset"].isna()
     frame.loc[whole, "onset"] = 0.0
     frame.loc[whole, "offset"] = lengths.reindex(frame.loc[whole, "recording"]).to_numpy()
@@ -336,16 +343,37 @@ def _count(notes: list[str], n: int, words: str) -> None:
         notes.append(f"{n} {words}")
 
 
-def _matched(names: pd.Series, known: pd.Index, notes: list[str]) -> pd.Series:
-    if names.isin(known).any():
-        return names
-    stems = {PurePath(str(name)).stem.lower(): name for name in known}
-    if len(stems) < len(known):
-        return names
-    found = names.map(lambda name: stems.get(PurePath(str(name)).stem.lower()))
-    if found.notna().any():
-        notes.append("recordings were matched by file name without folder and extension")
-    return found.fillna(names)
+def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
+    """The known name of each name: the same one, else the one that is the same without folder and ending.
+
+    A name without either is left out, and so is one that shares what is left of it with another on its own side.
+
+    >>> matched(["a.wav", "x/b.flac", "c"], ["a.wav", "b.wav", "c.wav", "y/c.wav"])
+    {'a.wav': 'a.wav', 'x/b.flac': 'b.wav'}
+    """
+    mine, theirs = ({str(name): name_key(str(name)).lower() for name in side} for side in (names, known))
+    alone = {key: name for name, key in theirs.items()}
+    counts = [Counter(side.values()) for side in (mine, theirs)]
+    found = {name: name if name in theirs else alone.get(key) for name, key in mine.items()}
+    once = {name for name, key in mine.items() if name in theirs or all(count[key] == 1 for count in counts)}
+    return {name: other for name, other in found.items() if other is not None and name in once}
+
+
+def _under_known_names(answers: Answers, known: pd.Index, notes: list[str]) -> Answers:
+    """The answers under the names that the strong annotations use; no name in common is an error."""
+    listing, frame = answers.recordings, answers.to_frame()
+    other = matched(listing.index, known)
+    if other:
+        near = sum(name != match for name, match in other.items())
+        _count(notes, near, "recordings were matched by file name without folder and ending")
+        frame["recording"] = frame["recording"].map(lambda name: other.get(name, name))
+        return Answers(frame, listing.rename(index=other))
+    frame = silent_rows(answers, None, ())
+    if not _clips_of(frame, known):
+        ours, theirs = known[:1].tolist(), listing.index[:1].tolist()
+        raise InvalidInput(f"no recording is in both files: strong has {ours}, weak has {theirs}, for example")
+    notes.append("the weak labels are of clips whose names tell where in a recording they lie")
+    return Answers(frame)
 
 
 _TIMES = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
@@ -355,10 +383,10 @@ def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
     """Make recordings and times of clips' names (``day_30.0_40.0.wav`` of ``day``), if these recordings are known."""
     parts = frame["recording"].astype(str).str.extract(_TIMES)
     base = pd.Series([_TIMES.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
-    base = _matched(base, known, [])
-    if parts.isna().any(axis=None) or not base.isin(known).any():
+    other = matched(base, known)
+    if parts.isna().any(axis=None) or not other:
         return False
-    frame["recording"] = base
+    frame["recording"] = base.map(lambda name: other.get(name, name))
     frame[["onset", "offset"]] = parts.astype(np.float64).to_numpy()
     return True
 

@@ -55,7 +55,7 @@ def evaluate(
         :class:`Annotator`; one or several.
     phase : ``"random"`` for the expectation over where the grid starts, or the seconds at which it starts.
     edge : ``"truncate"`` cuts segments at the recording's ends, ``"inside"`` leaves cut ones out, ``"infinite"`` counts
-        them at full length, ``"circular"`` (random phase) joins the recording's ends.
+        them at full length, beyond the recording's ends, ``"circular"`` (random phase) joins these.
     hop, votes : windows that start every ``hop`` seconds; a cell of one hop is present if at least ``votes`` of the
         windows that cover it are (1 if left out; the same share of fewer near the ends). ``segment_length`` must be a
         whole number of hops.

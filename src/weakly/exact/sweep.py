@@ -78,7 +78,7 @@ def _ground(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
     """What is known of a recording before the sweep: segments and seconds heard are those of the random phase, as
     :func:`weakly.windows.window_counts` has them."""
     base[:] = 0.0
-    base[N_RECORDINGS], base[TIME], base[N_EVENTS] = 1.0, length, bounds.shape[0]
+    base[N_RECORDINGS], base[N_EVENTS] = 1.0, bounds.shape[0]
     for e in range(bounds.shape[0]):
         base[EVENT_TIME] += bounds[e, 1] - bounds[e, 0]
     if mode == INSIDE:
@@ -86,6 +86,7 @@ def _ground(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
     else:
         base[N_SEGMENTS] = length / w if mode == CIRCULAR else length / w + 1.0
     base[LISTENED] = base[N_SEGMENTS] * w if mode in (INSIDE, INFINITE) else length
+    base[TIME] = base[LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
 
 
 @kernel

@@ -24,6 +24,8 @@ from .source import Source, quoted
 from .table import Rows, Table
 from .times import is_number, numbers
 
+_ENDINGS = "wav|flac|mp3|ogg|opus|aiff?|m4a|mp4|mkv|avi|mov|webm|edf|bdf|mseed|csv|tsv|txt|json|jams|textgrid"
+
 
 def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, float]:
     """The lengths in seconds of the recordings that a table lists: two columns, or a table with such columns.
@@ -151,7 +153,7 @@ def name_key(name: str) -> str:
     """What stays of a recording's name without its folder, ending and the difference of space and underscore."""
     base = re.split(r"[/\\]", name)[-1]
     return (
-        re.sub(r"\.(wav|flac|mp3|ogg|csv|txt|aif|aiff|m4a)$", "", base, flags=re.IGNORECASE)
+        re.sub(rf"\.({_ENDINGS})$", "", base, flags=re.IGNORECASE)
         .replace(" ", "_")
         .strip("_")
     )

@@ -114,11 +114,12 @@ def _width(k: int, n: int, length: float, w: float, start: float, mode: int) -> 
 def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, base: Any) -> tuple[float, float]:
     """What is known of a recording before its events are seen; back come the widths of its first and last segment."""
     base[r, :] = 0.0
-    base[r, N_RECORDINGS], base[r, TIME] = 1.0, length
+    base[r, N_RECORDINGS] = 1.0
     first, last = _width(0, n, length, w, start, mode), _width(n - 1, n, length, w, start, mode)
     inner = max(0, n - 2)
     base[r, N_SEGMENTS] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
     base[r, LISTENED] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
+    base[r, TIME] = base[r, LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
     return first, last
 
 

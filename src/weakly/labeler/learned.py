@@ -5,30 +5,23 @@ The method chose what was asked, by the signal and by the answers; only its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ..adaptive.base import Asked, Recording, verdict
-from ..adaptive.belief import Belief
+from ..adaptive.belief import Belief, scaled
 from ..adaptive.information import Information, Stretch
 from ..adaptive.particles import NAMES
 from ..events import Events
 from ..inference.result import ENDS, event_at
 from .session import Following, Session
 
-#: From the particles' scale to each number: the criterion, its standard deviation (of a logistic law), and the rates.
-_HEARS: dict[str, Callable[[Any], Any]] = {
-    "presence_criterion": expit,
-    "spread": lambda x: np.exp(x) * np.pi / np.sqrt(3),
-    "guess_rate": lambda x: 0.5 * expit(x),
-    "lapse_rate": lambda x: 0.5 * expit(x),
-}
+#: How somebody hears, and what makes a standard deviation of the spread of a logistic law.
+_HEARS = {"presence_criterion": 1.0, "spread": np.pi / np.sqrt(3), "guess_rate": 1.0, "lapse_rate": 1.0}
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,7 @@ class Learned:
             "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
         }
         expected = parts[0].known.expected  # nothing came before the first one
-        for name, scaled in _HEARS.items():
+        for name, factor in _HEARS.items():
             k = NAMES.index(name)
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
             for one in parts:
@@ -128,7 +121,7 @@ class Learned:
                     precision += now - then
                     weighted += now * float(x.mean()) - then * before.mean[k]
             ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
-            found |= {f"{name}{end}": float(scaled(at)) for end, at in zip(("", "_low", "_high"), ends)}
+            found |= {f"{name}{end}": float(factor * scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
         return found
 
     def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:

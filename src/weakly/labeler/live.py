@@ -184,15 +184,18 @@ class Live:
         active, overall = found.active, found.overall
         p = active["active"].to_numpy()
         wrong = float((np.minimum(p, 1 - p) * (active["offset"] - active["onset"]).to_numpy()).sum())
-        share = float(overall["event_seconds"].sum() / overall["recording_seconds"].sum())
-        heard = set(active["recording"])
-        unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
-        wrong += min(share, 1 - share) * unheard * active["label"].nunique()
-        missed = float((overall["event_rate"] * unheard).sum())
+        missed, seconds = 0.0, float(overall["event_seconds"].sum())
+        for row, part in zip(overall.itertuples(), found.parts.values()):  # each class by itself
+            heard = {one.recording for one in part.heard}
+            unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
+            share = row.event_seconds / row.recording_seconds
+            missed += row.event_rate * unheard
+            seconds += share * unheard
+            wrong += min(share, 1 - share) * unheard
         met, drawn = _met(found, _mean(self.annotator))
         return {
             "wrong_time": wrong / len(self.recordings), "n_events": float(overall["n_events"].sum()) + missed,
-            "event_seconds": float(overall["event_seconds"].sum()) + share * unheard,
+            "event_seconds": seconds,
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
 

@@ -172,6 +172,9 @@ def recording_accuracy(
     found = _ask(event_length, segment_length, who)
     if (count * found.event > total * (1 + 1e-12)).any():
         raise InvalidInput("n_events * event_length must be at most recording_length: the events do not fit")
+    if (found.segment > total * (1 + 1e-12)).any():
+        most, least = float(np.max(found.segment)), float(np.min(total))
+        raise InvalidInput(f"segment_length must be at most recording_length {least:g} s, got {most:g} s")
     crowded = count * found.event + np.maximum(count - 1, 0) * found.segment > total * (1 + 1e-12)
     if crowded.any():
         warnings.warn(

@@ -17,10 +17,10 @@ from .core import Floats, cells, lengths_or_numbers, out
 from .single import wrong_time
 
 
-def _pieces(d: Floats, who: Observer, width: float, step: float, k: int, *, inside: bool) -> Floats:
+def _pieces(d: Floats, who: Observer, width: Floats, step: float, k: int, *, inside: bool) -> Floats:
     """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
-    x0 = who.required_overlap(d, np.asarray(width))
-    _, fp, fn, near = window_times(d, x0, segment_length=np.asarray(width), hop=np.asarray(step), votes=k)
+    x0 = who.required_overlap(d, width)
+    _, fp, fn, near = window_times(d, x0, segment_length=width, hop=np.asarray(step), votes=k)
     return fn + (near if inside else fp)
 
 
@@ -28,7 +28,7 @@ def _expect(event_length: Any, who: Observer, width: float, step: float, k: int,
     count = width / step
     d = lengths_or_numbers(event_length)
     if not isinstance(d, Lengths):
-        return _pieces(d, who, width, step, k, inside=inside)
+        return _pieces(d, who, np.asarray(width), step, k, inside=inside)
 
     def bends(q: float, _: float) -> list[float]:
         if who.criterion is None:
@@ -39,8 +39,8 @@ def _expect(event_length: Any, who: Observer, width: float, step: float, k: int,
             found += [(n * step - width) / (1 - 2 * g) for n in (k - 1, k)]
         return [value for value in found if value > 0]
 
-    def wrong(each: Floats, _: Floats, one: Observer) -> Floats:
-        return _pieces(each, one, width, step, k, inside=inside)
+    def wrong(each: Floats, q: Floats, one: Observer) -> Floats:
+        return _pieces(each, one, q, step, k, inside=inside)
 
     return cells(d, np.asarray(width), who, wrong, bends=bends)
 
