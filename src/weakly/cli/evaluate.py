@@ -10,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..symbols import plain_name
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
+from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
@@ -33,7 +33,11 @@ _SHOWN = (
 )  # fmt: skip
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
-    None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
+    None,
+    "--labels",
+    metavar="OUT",
+    callback=fresh,
+    help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder.",
 )
 _RESUME = typer.Option(
     None, "--resume", metavar="FOLDER", help="Keep the sums of finished chunks here; a run that was ended goes on."
@@ -92,6 +96,7 @@ def evaluate(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Evaluate and print."""
     from ..evaluation.result import OBJECTIVES
