@@ -27,7 +27,7 @@ $(EVERYTHING): pyproject.toml $(BIN)/pip
 	touch $@ $(INSTALLED)
 
 demo: $(INSTALLED)
-	$(BIN)/python -m weakly demo --out demo
+	$(BIN)/python -m weakly demo --out demo --force
 
 test: $(EVERYTHING)
 	$(BIN)/python -m pytest -n auto --dist worksteal

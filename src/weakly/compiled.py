@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InvalidInput
+
 
 @cache
 def sources_digest() -> str:
@@ -130,8 +132,12 @@ def _kept() -> Any:
 
 def kernel(function: Callable[..., Any], **options: Any) -> Any:
     """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
-    import numba
-
+    try:
+        import numba
+    except ValueError as error:  # before anything is compiled it looks at its environment
+        told = {name: value for name, value in os.environ.items() if name.startswith("NUMBA_")}
+        words = ", ".join(f"{name}={value}" for name, value in sorted(told.items())) or "nothing"
+        raise InvalidInput(f"numba does not start: {error} The environment has {words}") from error
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)  # no check before every division
     # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
     with suppress(RuntimeError, OSError, ImportError, AttributeError):

@@ -11,6 +11,7 @@ from .errors import InvalidInput
 from .symbols import check
 
 Intervals = NDArray[np.float64]
+_MOST = 50_000_000  # segments of one recording: more do not fit into the memory
 
 
 def as_intervals(value: Any, *, name: str = "intervals") -> Intervals:
@@ -121,6 +122,11 @@ def fixed_segments(*, recording_length: float, segment_length: float, phase: flo
     """
     total = float(check("recording_length", recording_length))
     width = float(check("segment_length", segment_length))
+    if total / width > _MOST:
+        raise InvalidInput(
+            f"segment_length {width:g} s cuts a recording of {total:g} s into {total / width:.3g} segments, more than "
+            f"{_MOST:,}; give a longer one"
+        )
     edges = phase % width + width * np.arange(-1, np.ceil(total / width) + 1)
     # An edge within a rounding error of the end is the end: 1.0 / 0.1 makes ten segments, not eleven.
     inner = edges[(edges > 1e-9 * width) & (edges < total - 1e-9 * width)]

@@ -199,6 +199,20 @@ def check(name: str, value: Any, *, called: str | None = None) -> Any:
     return array[()]
 
 
+LONGEST = 1e9  # seconds (31 years) of one recording
+
+
+def plausible_length(what: str, seconds: float) -> float:
+    """The seconds of a recording as a file tells them, if they are no damage.
+
+    >>> plausible_length("a.edf", 60.0)
+    60.0
+    """
+    if not seconds <= LONGEST:
+        raise InvalidInput(f"{what}: is said to last {seconds:g} s, more than {LONGEST:g} s (31 years): damaged?")
+    return seconds
+
+
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
     """The value as a float, if it is one finite number above zero (or at least zero); else an InvalidInput.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import AssumptionWarning, InvalidInput, optional
 from ..files import atomic_write
+from ..symbols import plausible_length
 from .video import VIDEOS, video_seconds
 
 Samples = NDArray[np.float32]
@@ -233,7 +234,8 @@ def _edf(path: Path) -> tuple[list[Any], float]:
     edfio = optional("edfio", extra="formats")
     held = (edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf)(path, lazy_load_data=True)
     most = max(one.sampling_frequency for one in held.signals)
-    return [one for one in held.signals if one.sampling_frequency == most], float(held.duration)
+    seconds = plausible_length(str(path), float(held.duration))
+    return [one for one in held.signals if one.sampling_frequency == most], seconds
 
 
 def channel_names(path: PathLike) -> list[str]:

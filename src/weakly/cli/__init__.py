@@ -62,8 +62,19 @@ def _say_warning(message: Warning | str, category: type[Warning], *_: object, **
     print(f"weakly: note: {_one_line(message)}", file=sys.stderr)
 
 
+def _mend_streams() -> None:
+    """Give every standard stream a place to go: what is closed goes nowhere, and no letter stops a command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # In this order each takes its own number, which else the next file that is opened would get.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
+    _mend_streams()
     warnings.showwarning = _say_warning
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed

@@ -10,7 +10,7 @@ import typer
 from ..errors import InvalidInput
 from ..results import word
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
+from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Audit a labelled data set: presence criterion, label quality, agreement, and the best score the labels allow.
 
@@ -38,7 +38,7 @@ _SHOWN = (
 _STRONG = typer.Option(None, "--strong", help="Annotations with boundaries; may be given several times.")
 _WEAK = typer.Option(None, "--weak", help="Labels of clips or segments; may be given several times.")
 _ANSWERS = typer.Option(None, "--answers", help="What each annotator said; may be given several times.")
-_CARD = typer.Option(None, "--card", help="Write the label card: a .md, .html or .json file.")
+_CARD = typer.Option(None, "--card", callback=fresh, help="Write the label card: a .md, .html or .json file.")
 _FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'.")
 
 
@@ -75,6 +75,7 @@ def audit(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Audit and print."""
     from ..auditing import audit as make

@@ -11,9 +11,24 @@ import typer
 
 from ..errors import InvalidInput
 
+
+def fresh(context: typer.Context, path: Path | None) -> Path | None:
+    """The place to write to, if nothing is there yet; every option that names one has this as its callback."""
+    if path is not None and not context.params.get("force"):
+        folder = path.is_dir() and any(path.iterdir())
+        if folder or path.is_file():
+            words = "the folder is not empty" if folder else "the file is there already"
+            raise InvalidInput(f"{path}: {words}; --force writes over what is there, or give another name")
+    return path
+
+
 JSON = typer.Option(False, "--json", help="Print one JSON document and nothing else.")
-OUT = typer.Option(None, "--out", metavar="DIR", help="Write figures (PNG and SVG) and tables into this folder.")
-REPORT = typer.Option(None, "--report", metavar="FILE.html", help="Write one self-contained HTML file.")
+OUT = typer.Option(
+    None, "--out", metavar="DIR", callback=fresh, help="Write figures (PNG and SVG) and tables into this folder."
+)
+REPORT = typer.Option(None, "--report", metavar="FILE.html", callback=fresh, help="Write one self-contained HTML file.")
+#: Eager, so that it is known when the places to write to are looked at.
+FORCE = typer.Option(False, "--force", is_eager=True, help="Write over files that are there.")
 
 
 _MOST = 100_000  # values in a range: more is a slip, and would fill the memory
@@ -50,9 +65,16 @@ def numbers(text: str, *, name: str) -> list[float]:
 
 def print_json(result: Any) -> None:
     """The result's dictionary as one JSON document on stdout."""
+    import json
+
     from ..results import to_json
 
-    typer.echo(to_json(result))
+    text = to_json(result)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2)  # in ASCII
+    typer.echo(text)
 
 
 def columns() -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app, selection
-from .common import JSON, print_json, say, wrote
+from .common import FORCE, JSON, fresh, print_json, say, wrote
 
 _HELP = """Convert annotations between formats; recordings without events are kept, what a format cannot hold is said.
 
@@ -22,7 +22,7 @@ Examples:
 """
 
 
-_TARGET = typer.Argument(..., metavar="OUT", help="File or folder to write.")
+_TARGET = typer.Argument(..., metavar="OUT", callback=fresh, help="File or folder to write.")
 
 
 @app.command("convert", help=_HELP)
@@ -40,6 +40,7 @@ def convert(
     sample: int = selection.SAMPLE,
     on_error: str = selection.ON_ERROR,
     answers: bool = typer.Option(False, "--answers", help="Read answers about segments (present, absent, unsure)."),
+    force: bool = FORCE,
     json: bool = JSON,
 ) -> None:
     from .. import formats

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app
-from .common import JSON
+from .common import FORCE, JSON, fresh
 
 _HELP = """Plan the labeling of the bundled example and write its report.
 
@@ -19,11 +19,13 @@ Examples:
 """
 
 
-_FOLDER = typer.Option(Path("demo"), "--out", metavar="DIR", help="Folder for the pilot, the report and the figures.")
+_FOLDER = typer.Option(
+    Path("demo"), "--out", metavar="DIR", callback=fresh, help="Folder for the pilot, the report and the figures."
+)
 
 
 @app.command("demo", help=_HELP)
-def demo(out: Path = _FOLDER, json: bool = JSON) -> None:
+def demo(out: Path = _FOLDER, force: bool = FORCE, json: bool = JSON) -> None:
     """Run the plan on the bundled example; begins with the answer and ends with where the report is."""
     import shlex
     import shutil

@@ -11,7 +11,7 @@ import typer
 from ..errors import InvalidInput
 from ..symbols import plain_name
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
+from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
 
@@ -34,7 +34,11 @@ _SHOWN = (
 )  # fmt: skip
 _FILES = typer.Argument(..., help="Annotation files, folders or patterns.")
 _LABELS = typer.Option(
-    None, "--labels", metavar="OUT", help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder."
+    None,
+    "--labels",
+    metavar="OUT",
+    callback=fresh,
+    help="Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder.",
 )
 _RESUME = typer.Option(
     None, "--resume", metavar="FOLDER", help="Keep the sums of finished chunks here; a run that was ended goes on."
@@ -93,6 +97,7 @@ def evaluate(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Evaluate and print."""
     from ..evaluation.result import OBJECTIVES

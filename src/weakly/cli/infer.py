@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app, selection
-from .common import JSON, OUT, REPORT, command_line, print_json, print_table, save, say, wrote
+from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, print_json, print_table, save, say, wrote
 from .common import columns as line_width
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
@@ -30,7 +30,11 @@ Examples:
 _ANSWERS = typer.Argument(..., metavar="ANSWERS...", help="Files with answers, or clip labels; or addresses.")
 _PILOT = typer.Option(None, "--pilot", help="Strong annotations of some recordings: each class's law of lengths.")
 _TRAINING = typer.Option(
-    None, "--training", metavar="DIR", help="Write the training kit: noise rates, frames, events with confidence."
+    None,
+    "--training",
+    metavar="DIR",
+    callback=fresh,
+    help="Write the training kit: noise rates, frames, events with confidence.",
 )
 _MOST = 40  # rows on a terminal
 
@@ -68,6 +72,7 @@ def infer(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Infer and print."""
     from ..annotator import Annotator

@@ -8,7 +8,20 @@ from typing import Any
 import typer
 
 from . import app, selection
-from .common import JSON, OUT, REPORT, columns, command_line, numbers, print_json, print_table, save, wrapped, wrote
+from .common import (
+    FORCE,
+    JSON,
+    OUT,
+    REPORT,
+    columns,
+    command_line,
+    numbers,
+    print_json,
+    print_table,
+    save,
+    wrapped,
+    wrote,
+)
 
 _HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
 
@@ -82,6 +95,7 @@ def plan(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Make a plan and print it."""
     from ..cost import Cost

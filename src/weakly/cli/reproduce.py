@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from . import app
-from .common import JSON, command_line, print_json, print_rows, print_table, say, wrote
+from .common import FORCE, JSON, command_line, fresh, print_json, print_rows, print_table, say, wrote
 
 _HELP = """Reproduce the paper: every figure, both tables, and a verdict on every claim.
 
@@ -20,7 +20,9 @@ Examples:
 
   weakly reproduce --only single_event --only claims --seed 3
 """
-_OUT = typer.Option(None, "--out", metavar="DIR", help="Folder for index.html, claims.json and the figures.")
+_OUT = typer.Option(
+    None, "--out", metavar="DIR", callback=fresh, help="Folder for index.html, claims.json and the figures."
+)
 _ONLY = typer.Option(None, "--only", metavar="NAME", help="A figure by name, tables, claims or adaptive; repeatable.")
 _NIGENS = typer.Option(None, "--nigens", metavar="DIR", help="NIGENS corpus, or its event lengths as .npy.")
 _AUDIOSET = typer.Option(None, "--audioset", metavar="PATH", help="AudioSet strong labels: file or folder.")
@@ -42,6 +44,7 @@ def reproduce(
     audio: list[Path] = _AUDIO,
     workers: int = typer.Option(1, "--workers", min=1, help="Processes for the simulations."),
     verbose: bool = typer.Option(False, "--verbose", help="Every claim, with what was measured."),
+    force: bool = FORCE,
     json: bool = JSON,
 ) -> None:
     from concurrent.futures import ProcessPoolExecutor

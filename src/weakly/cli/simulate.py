@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
+from .common import FORCE, JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
 
 _HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
 
@@ -59,6 +59,7 @@ def simulate(
     json: bool = JSON,
     out: Path = OUT,
     report: Path = REPORT,
+    force: bool = FORCE,
 ) -> None:
     """Simulate and print."""
     from ..lengths import Lengths

@@ -70,8 +70,8 @@ def read_weak(source: Source) -> Rows:
     table = [(row, line) for row, line in zip(found, lines) if not row[0].startswith("#")]
     ids, begins, finishes, kept = [], [], [], []
     for row, line in table:
-        if len(row) < 3:
-            source.fail(line, "end_seconds", f"has {len(row)} fields where YTID, start, end and labels are needed")
+        if len(row) < 4:  # a clip without labels has an empty field
+            source.fail(line, "positive_labels", f"has {len(row)} fields where YTID, start, end and labels are needed")
             continue
         ids.append(row[0].strip())
         begins.append(row[1])

@@ -17,7 +17,7 @@ from .documents import guarded, number, object_of
 from .plain import pass_points
 from .registry import Format
 from .source import Source, column_of
-from .table import Rows, Table, even_rows, lengths_agree
+from .table import Rows, Table, lengths_agree
 
 _STATUS = ("Status", "Behavior type", "Type")
 _LENGTHS = ("Media duration (s)", "Total length", "Observation duration")
@@ -49,9 +49,8 @@ def read(source: Source) -> Rows:
     if at is None:
         raise InvalidInput(f"{source.name}: no row names the columns Time, Behavior and Status")
     told = {row[0].strip().lower(): row[1].strip() for row in rows[:at] if len(row) > 1}
-    names, source.n_rows = [name.strip() for name in rows[at]], len(rows) - at - 1
-    even, kept = even_rows(source, rows[at + 1 :], lines[at + 1 :], len(names), set(), 0)
-    table = Table(source, names, [list(column) for column in zip(*even)] or [[] for _ in names], kept)
+    names = [name.strip() for name in rows[at]]
+    table = Table.of(source, names, [(rows[at + 1 :], lines[at + 1 :])])
     observation, status = table.find("Observation id"), table.need(*_STATUS)
     own = told.get("observation id") or source.stem()
     recording = [value.strip() for value in table.columns[observation]] if observation else [own] * len(table)

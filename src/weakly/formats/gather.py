@@ -16,7 +16,7 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..parallel import progress_bar
 from ..results import counted
-from ..symbols import choice
+from ..symbols import choice, plausible_length
 from . import labelstudio
 from .addresses import MOST_BYTES, fetched, listings
 from .dataset import Dataset, count_rows, table_kind
@@ -296,7 +296,12 @@ def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
 
 def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
     """The rows of one file as its format reads them; a Label Studio file as answers, if these are asked for."""
-    return labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
+    rows = labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
+    if not kind.binary:
+        source.ended([*rows.places, *rows.blank, *set().union(*rows.merged.values())])
+    for name, seconds in rows.lengths.items():
+        plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
+    return rows
 
 
 def account_of(found: Sequence[Rows]) -> dict[str, int]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
 from ..results import counted
-from ..symbols import check
+from ..symbols import LONGEST, check, plausible_length
 from .addresses import at_hand
 from .columns import roles_of
 from .names import suited
@@ -43,17 +43,18 @@ def lengths_in(source: Source) -> dict[str, float]:
     found: dict[str, float] = {}
     values = numbers(Source(source.path, on_error="collect"), lengths[1], table.lines, lengths[0])
     for name, value, text, line in zip(names, values.tolist(), lengths[1], table.lines):
-        if not (np.isfinite(value) and value > 0):
+        if not 0 < value <= LONGEST:
             source.fail(line, "duration", f"{quoted(text)} is not a length in seconds")
             continue
         if name in found and abs(found[name] - value) > 1e-6 * value:
             source.fail(line, "duration", f"{quoted(name)} has another length than before")
             continue
         found[name] = value
+    source.ended(table.lines)
     if source.problems:
-        warnings.warn(
-            f"{source.name}: {counted(len(source.problems), 'length')} left out", AssumptionWarning, stacklevel=2
-        )
+        source.note(f"{source.name}: {counted(len(source.problems), 'length')} left out")
+    for note in source.notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=2)
     return found
 
 
@@ -92,17 +93,24 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
     [[0.0, 10.0], [30.0, 40.0]]
     """
     with at_hand(path) as (file, address):
-        return _examined_in(Source(file, columns=dict(columns or {}), called=address))
+        source = Source(file, columns=dict(columns or {}), called=address)
+        found = _examined_in(source)
+        for note in source.notes:
+            warnings.warn(note, AssumptionWarning, stacklevel=2)
+        return found
 
 
 def _examined_in(source: Source) -> pd.DataFrame:
     from .tracks import read_uem, sniff_uem
 
     if sniff_uem(source):
-        data = read_uem(source).data
+        rows = read_uem(source)
+        source.ended(rows.places)
+        data = rows.data
         made = {name: data[name] for name in ("recording", "onset", "offset")}
         return pd.DataFrame({**made, "annotator": ""})
     table = Table.read(source)
+    source.ended(table.lines)
     named, people = suited(table.names, "recording"), [n for n in table.names if _is_status(table.columns[n])]
     if named and people:  # a column per annotator, as APLOSE tells how far each has come
         done = [(name, who) for who in people for name, word in zip(table.columns[named[0]], table.columns[who])
@@ -208,9 +216,9 @@ def asked_length(value: Any, on_error: str = "raise") -> float | Mapping[str, fl
         return value
     if isinstance(value, (str, os.PathLike)):
         try:
-            return float(check("recording_length", float(os.fspath(value))))
+            return plausible_length("recording_length", float(check("recording_length", float(os.fspath(value)))))
         except ValueError as error:
             if isinstance(error, InvalidInput):
                 raise
             return read_lengths(os.fspath(value), on_error="skip" if "skip" in on_error else "raise")
-    return float(check("recording_length", value))
+    return plausible_length("recording_length", float(check("recording_length", value)))

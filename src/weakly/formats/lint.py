@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ FINDINGS = (
     "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
     "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
     "unused column", "unknown columns", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula",
-    "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
+    "cut short", "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
 )  # fmt: skip
 
 
@@ -138,7 +139,11 @@ def check(
             source.on_error, source.label, name = "collect", label, source.name
             try:
                 if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
-                    lengths.update(lengths_in(Source(source.path, called=source.called)))
+                    given = Source(source.path, called=source.called)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # they are findings here
+                        lengths.update(lengths_in(given))
+                    source.signs += given.signs
                     continue
                 rows = read_one(chosen or detect(source), source)
                 if label is not None or where or annotator or merge:

@@ -87,7 +87,8 @@ def detect(source: Source) -> Format:
     item = _sniffed(source)
     if item is None:
         reason = _reason(source)
-        item = _sniffed(source) if source.head[0].lstrip().startswith("#") and source.uncomment() else None
+        commented = source.head and source.head[0].lstrip().startswith("#")
+        item = _sniffed(source) if commented and source.uncomment() else None
         if item is None:
             raise InvalidInput(f"{source.name}: {reason}")
     return _by_columns(item, source)

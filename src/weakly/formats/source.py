@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -126,6 +126,11 @@ class Source:
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
             raise InvalidInput(f"{self.name}, line {line}: holds NUL characters; is this a text file?")
+        if "\ufeff" in text:
+            line = text.count("\n", 0, text.index("\ufeff")) + 1
+            words = "a byte order mark inside the text is passed over; were two files joined here?"
+            self.note(f"{self.name}, line {line}: {words}", kind="encoding")
+            text = text.replace("\ufeff", "")
         return text
 
     def uncomment(self) -> bool:
@@ -143,9 +148,11 @@ class Source:
     @cached_property
     def head(self) -> list[str]:
         """The first lines that hold something, without their line ends."""
-        text = self.text[:_HEAD]
-        lines = _NEWLINE.split(text)
-        if len(self.text) > _HEAD and len(lines) > 1:
+        first = len(self.text) - len(self.text.lstrip())
+        start = max(self.text.rfind(end, 0, first) for end in "\r\n") + 1
+        start = start if first - start < _HEAD // 2 else first  # blanks alone shall not fill the head
+        lines = _NEWLINE.split(self.text[start : start + _HEAD])
+        if len(self.text) - start > _HEAD and len(lines) > 1:
             lines.pop()  # it may be cut
         return [line for line in lines if line.strip()][:60]
 
@@ -181,7 +188,7 @@ class Source:
     @cached_property
     def is_json(self) -> bool:
         """Whether the text begins like a JSON object or list."""
-        return self.text[:4096].lstrip()[:1] in ("[", "{") and self.text[:4096].lstrip()[:1] != ""
+        return bool(self.head) and self.head[0].lstrip().startswith(("[", "{"))
 
     def json(self) -> Any:
         """The JSON document of the file."""
@@ -263,11 +270,40 @@ class Source:
         for field in row:
             if "\n" in field or "\r" in field:
                 inside = _NEWLINE.split(field)[1:]
-                if width > 1 and any(part.count(delimiter) >= width - 1 for part in inside):
+                joined = width > 2 and field.count(delimiter) >= (width - 1) * len(inside)
+                if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
                     raise InvalidInput(
                         f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with "
                         "whole rows inside; a stray quote?"
                     )
+
+    def ended(self, lines: Iterable[int | str]) -> None:
+        """Note a last line, one of those that were read, that has no end and whose last field looks cut.
+
+        It is shorter than all others of its column (of numbers: has fewer decimals), or the beginning of one of them.
+        """
+        text = self.text
+        if not text.strip() or text.endswith(("\n", "\r")) or self.is_json:
+            return
+        every = _NEWLINE.split(text)
+        used = {line for line in lines if isinstance(line, int)}
+        if len(every) not in used or every[-1].rstrip().endswith('"'):
+            return
+        sign = self.delimiter if self.delimiter in every[-1] else None
+        last, *others = (every[k - 1].rsplit(sign, 1)[-1].strip() for k in sorted(used, reverse=True))
+        if last in others:
+            return
+        try:
+            float(last), [float(other) for other in others]
+            decimals = [len(each.partition(".")[2]) for each in (last, *others)]
+            same = len({len(other) for other in others}) == 1 and len(last) < len(others[0])
+            cut = len(others) > 1 and (same or decimals[0] < min(decimals[1:]))
+        except ValueError:
+            begins = last and any(other.startswith(last) for other in others)
+            cut = begins or (len(others) > 1 and len(last) < min(map(len, others)))
+        if cut:
+            words = f"the last line has no end and its last field {quoted(last)} looks cut; is the file whole?"
+            self.note(f"{self.at(len(every))}: {words}", kind="cut short")
 
     def rows(
         self, delimiter: str, *, quotes: bool = True, skipspace: bool = False

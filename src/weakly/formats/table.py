@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput
+from ..results import counted
 from .source import Source, column_of, quoted
 from .times import MISSING, numbers
 
@@ -133,7 +134,6 @@ class Table:
         self.lines = lines
         self.columns: dict[str, Any] = {}
         self.twice: list[str] = []  # names of columns that stand twice with different content
-        self.short: set[int] = set()  # rows that were cut short, by their position
         for name, values in zip(names, columns):
             if name in self.columns and name and values != self.columns[name]:
                 self.twice.append(name)
@@ -153,29 +153,54 @@ class Table:
             if names is not None:
                 return cls(source, names, whole, range(1, len(whole[0]) + 1))
             first = [column[0].strip() for column in whole]
-            return cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
-        columns: list[list[str]] | None = [[] for _ in names] if names is not None else None
-        lines: list[int] = []
-        short: set[int] = set()
-        total = 0
-        for rows, places in source.chunks(delimiter, quotes=quotes):
-            if names is None or columns is None:
+            made = cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
+            return made._without(made._named_again())
+        return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
+
+    @classmethod
+    def of(cls, source: Source, names: list[str] | None, chunks: Iterable[tuple[list[list[str]], list[int]]]) -> Table:
+        """The table of rows and their lines, some at a time; its first row names the columns unless names are given."""
+        named, columns, lines, total = names is None, [[] for _ in names or ()], list[int](), 0
+        short: dict[int, int] = {}  # the fields of rows that have too few, by their position
+        for rows, places in chunks:
+            if names is None:
                 if not rows:
                     break
                 names, rows, places = [_unquoted(name) for name in rows[0]], rows[1:], places[1:]
                 columns = [[] for _ in names]
             total += len(rows)
             if not set(map(len, rows)) <= {len(names)}:
-                rows, places = even_rows(source, rows, places, len(names), short, len(lines))
+                rows, places = _even_rows(source, rows, places, len(names), short, len(lines))
             lines += places
             for column, values in zip(columns, zip(*rows)):
                 column.extend(values)
-        if names is None or columns is None:
+        if names is None:
             raise InvalidInput(f"{source.name}: is empty; a table needs a line that names its columns")
         source.n_rows = total
-        table = cls(source, names, columns, lines)
-        table.short = short
-        return table
+        padded = any(not value.strip() for i, value in enumerate(columns[-1]) if i not in short) if short else False
+        broken = short_rows(source, short, lines, len(names), padded=padded)
+        made = cls(source, names, columns, lines)
+        return made._without(broken | (made._named_again() if named else set()))
+
+    def _named_again(self) -> set[int]:
+        """The rows that repeat the names of the columns, which are broken: two files were joined."""
+        columns = list(self.columns.items())
+        if not columns or columns[0][0] not in columns[0][1]:
+            return set()
+        again = {
+            i for i, value in enumerate(columns[0][1])
+            if value == columns[0][0] and all(values[i].strip() == name for name, values in columns)
+        }  # fmt: skip
+        for i in sorted(again):
+            self.source.fail(self.lines[i], "", "repeats the names of the columns; were two files joined here?")
+        return again
+
+    def _without(self, broken: set[int]) -> Table:
+        if broken:
+            kept = [i for i in range(len(self)) if i not in broken]
+            self.columns = {name: [values[i] for i in kept] for name, values in self.columns.items()}
+            self.lines = [self.lines[i] for i in kept]
+        return self
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -205,11 +230,6 @@ class Table:
             values = self.columns[label]
             for i in np.flatnonzero(none).tolist():
                 none[i] = str(values[i]).strip().lower() in MISSING
-        for i in self.short & set(np.flatnonzero(none).tolist()):
-            words = "is cut short, or has another separator; an empty recording has empty fields behind its name"
-            self.source.fail(self.lines[i], "", words)
-            none[i] = False
-            onset[i] = np.inf  # a broken row, not an empty recording
         found: NDArray[np.bool_] = none
         return found
 
@@ -231,8 +251,8 @@ def _unquoted(name: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def even_rows(
-    source: Source, rows: list[list[str]], lines: list[int], width: int, short: set[int], first: int
+def _even_rows(
+    source: Source, rows: list[list[str]], lines: list[int], width: int, short: dict[int, int], first: int
 ) -> tuple[list[list[str]], list[int]]:
     """Rows of one width: missing fields at the end are empty and remembered, too many are a broken row."""
     even: list[list[str]] = []
@@ -242,10 +262,30 @@ def even_rows(
             source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
             continue
         if len(row) < width:
-            short.add(first + len(even))
+            short[first + len(even)] = len(row)
         even.append((row + [""] * width)[:width])
         kept.append(line)
     return even, kept
+
+
+def short_rows(
+    source: Source, short: Mapping[int, int], lines: Sequence[int | str], width: int, *, padded: bool
+) -> set[int]:
+    """Which rows with too few fields are broken: all, unless many are so and those that are whole never end with an
+    empty field (``padded``). Such a file leaves out what is empty at the end, which is said."""
+    habit = len(short) > max(2, 0.1 * len(lines)) and not padded
+    ended = source.text.endswith(("\n", "\r"))
+    broken = {i for i, n in short.items() if not habit or n < 2 or (i == len(lines) - 1 and not ended)}
+    for i in sorted(broken):
+        told = f"{counted(short[i], 'field')} where there are {width} columns; an empty field keeps its separator"
+        source.fail(lines[i], "", f"is cut short, or has another separator: {told}")
+    rest = sorted(short.keys() - broken)
+    if rest:
+        words = (
+            f"{counted(len(rest), 'row')} with fewer than {width} fields; those missing at the end are taken as empty"
+        )
+        source.note(f"{source.at(lines[rest[0]])}: the first of {words}", kind="cut short")
+    return broken
 
 
 def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:

@@ -7,7 +7,7 @@ or ``unsure`` behind, before or in place of the question mark; a label that cann
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..events import Answers, Events
 from .output import answer_losses, count, exact, inexact, losses, per_recording, plain_fields, save, texts_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows
+from .table import Rows, short_rows
 from .times import duration, ending, is_number, numbers
 from .vocabulary import UNREADABLE, answer_of, split_answer
 
@@ -43,6 +43,12 @@ class _Lines:
 
     def numbers(self, k: int, name: str) -> Any:
         return numbers(self.source, self.columns[k], self.places, name)
+
+    def short(self, widths: Sequence[int]) -> list[int]:
+        """The lines that are broken, because they hold fewer fields than the others do."""
+        most = max(widths, default=0)
+        fewer = {i: n for i, n in enumerate(widths) if n < most}
+        return sorted(short_rows(self.source, fewer, self.places, most, padded=False))
 
 
 def _words(source: Source, comment: str = "\0") -> Iterator[tuple[int, list[str]]]:
@@ -67,6 +73,7 @@ def read(source: Source) -> Rows:
     """The labels of one track; the file's name stands for the recording."""
     found = _Lines(source, 4)
     bands: dict[int, tuple[str, str]] = {}
+    widths: list[int] = []
     n = 0
     for line, text in source.lines():
         fields = text.split("\t")
@@ -83,11 +90,14 @@ def read(source: Source) -> Rows:
             continue
         more = [*fields, "", ""][2:4]
         found.add(line, fields[0], fields[1], more[0] if len(fields) > 2 else source.label or "event", more[1])
+        widths.append(len(fields))
     source.n_rows = n
+    onset = found.numbers(0, "start")
+    onset[found.short(widths)] = np.inf
     recording, label, places = source.stem(*_ENDING), found.columns[2], found.places
     data: dict[str, Any] = {
         "recording": [recording] * len(places),
-        "onset": found.numbers(0, "start"),
+        "onset": onset,
         "offset": found.numbers(1, "end"),
         "label": label,
     }
@@ -309,9 +319,10 @@ def read_listed(source: Source) -> Rows:
     source.n_rows = n
     name = re.sub(r"[_-](val|validation|test|testing|train|training)$", "", source.path.stem)
     told = any(found.columns[3])
+    onset = found.numbers(1, "start")
+    onset[found.short([3 + bool(text) for text in found.columns[3]])] = np.inf
     label = found.columns[3] if told else [source.label or name] * len(found.places)
-    data = {"recording": found.columns[0], "onset": found.numbers(1, "start"), "offset": found.numbers(2, "end"),
-            "label": label}  # fmt: skip
+    data = {"recording": found.columns[0], "onset": onset, "offset": found.numbers(2, "end"), "label": label}
     n, k = len(set(data["recording"])), len(set(label))
     which = "the words behind ##" if told else "the file's name"
     return (
@@ -337,6 +348,7 @@ def read_rttm(source: Source) -> Rows:
     """The turns; lines of other types hold no turns and are passed over."""
     found = _Lines(source, 5)
     others: set[int | str] = set()
+    widths: list[int] = []
     for line, fields in _words(source, ";;"):
         if fields[0] in _OTHERS:
             others.add(line)
@@ -346,7 +358,9 @@ def read_rttm(source: Source) -> Rows:
         else:
             score = "" if len(fields) < 9 or fields[8] == "<NA>" else fields[8]
             found.add(line, fields[1], fields[3], fields[4], fields[7], score)
+            widths.append(len(fields))
     onset = found.numbers(1, "onset")
+    onset[found.short(widths)] = np.inf
     end = ending(onset, found.numbers(2, "duration"))
     data: dict[str, Any] = {"recording": found.columns[0], "onset": onset, "offset": end, "label": found.columns[3]}
     if any(found.columns[4]):
