@@ -19,7 +19,7 @@ import weakly as wk
 from weakly.adaptive import Method, store
 from weakly.adaptive.answers import collect
 from weakly.adaptive.campaign import Campaign
-from weakly.adaptive.store import Answer, Store
+from weakly.adaptive.store import Answer, Store, StoreTrouble
 from weakly.audio import soundscape
 from weakly.errors import InvalidInput
 
@@ -289,7 +289,7 @@ def test_versions_of_the_store(tmp_path, monkeypatch):
     assert ran == [1, 2]
     monkeypatch.setattr(store, "VERSION", now + 1)
     with pytest.raises(
-        InvalidInput, match=f"a store of version {now + 2}, and this weakly knows versions 1 to {now + 1}"
+        StoreTrouble, match=f"a store of version {now + 2}, and this weakly knows versions 1 to {now + 1}"
     ):
         Campaign.open(tmp_path / "t")
 

@@ -33,6 +33,7 @@ from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 import weakly as wk
+from weakly.adaptive.store import StoreTrouble
 from weakly.audio import duration, read_clip, soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
@@ -489,7 +490,7 @@ class TestSafety:
     def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
         opened(recordings, tmp_path / "c")
         (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
-        with pytest.raises(InvalidInput, match="cannot be read"):
+        with pytest.raises(StoreTrouble, match="cannot be read"):
             opened(recordings, tmp_path / "c")
 
 
@@ -1026,7 +1027,7 @@ def test_the_store_is_not_made_anew_under_a_running_server(recordings, tmp_path)
     made = opened(recordings, tmp_path / "c")
     query = made.session.ask("ana")[0].query
     (tmp_path / "c" / "campaign.db").unlink()
-    with pytest.raises(InvalidInput, match="cannot be read or written"):
+    with pytest.raises(StoreTrouble, match="cannot be read or written"):
         made.session.tell("ana", query=query, present=1.0, id="an-answer")
 
 
