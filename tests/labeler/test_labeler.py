@@ -6,14 +6,11 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
-import socket
 import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.error
@@ -29,7 +26,7 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 from starlette.testclient import TestClient
 
 import weakly as wk
@@ -91,44 +88,15 @@ def rows(labeling, table):
         return [dict(row) for row in db.execute(text(f"select * from {table} order by number")).mappings()]
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    """The address of a PostgreSQL server that runs for these tests alone."""
-    found = [shutil.which("initdb"), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), reverse=True)]
-    initdb = next((path for path in found if path), None)
-    if initdb is None:
-        pytest.skip("needs PostgreSQL: apt-get install postgresql")
-    binaries = Path(initdb).resolve().parent
-    folder = Path(tempfile.mkdtemp(prefix="weakly-postgres-"))
-    user = {"user": "postgres"} if os.getuid() == 0 else {}  # it refuses to run as root
-    if user:
-        shutil.chown(folder, "postgres")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
-    subprocess.run([binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "weakly"], **quiet)
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-w", "-o", options, "start"], **quiet)
-    try:
-        yield f"postgresql://weakly@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"], **quiet)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request):
     """An empty store: a file in the campaign's folder, or a server."""
     if request.param == "sqlite":
         yield None
         return
-    address = request.getfixturevalue("postgres")
-    engine = create_engine(address.replace("://", "+psycopg://"))
-    with engine.begin() as db:
-        db.execute(text("drop schema public cascade"))
-        db.execute(text("create schema public"))
-    engine.dispose()
-    yield address
+    server = request.getfixturevalue("postgres")
+    server.clear()
+    yield server.address
     while _OPENED:
         _OPENED.pop().session.store.close()
 

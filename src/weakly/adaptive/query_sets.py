@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from ..symbols import check, choice, whole
+from ..symbols import check, choice, positive, whole
 from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_signal
 from .boundary import Boundary
 from .changepoint import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
@@ -29,6 +29,11 @@ COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", 
 SECONDS_PER_ANSWER = 3.0
 #: Seconds of the shortest segment that a person is asked about, unless told.
 SHORTEST = 0.3
+#: Segments of one recording beyond which a number is taken for a slip, or for damage.
+MOST_SEGMENTS = 10_000_000
+_WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
+_NUMBERS = ("segment_length", "hop", "threshold", "penalty", "shortest", "n_events", "query_cost_share", "tolerance",
+            "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
 
 
 def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
@@ -216,9 +221,11 @@ def queries(
         raise InvalidInput(f"method must be one of {', '.join(METHODS)} or a weakly.adaptive.Method, got {method!r}")
     name = method.name if isinstance(method, Method) else choice("method", method, tuple(METHODS))
     labels = [label] if isinstance(label, str) else list(label)
+    if not labels or not all(isinstance(one, str) for one in labels):
+        raise InvalidInput(f"label must be a name or several, got {label!r}")
     for what, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
         if value is not None:
-            whole(what, value)
+            whole(what, value, most=MOST_SEGMENTS)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
     if batch is not None and (name != "change-point" or queries_per_recording is None):
@@ -266,7 +273,23 @@ def queries(
 
 def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
     """The method by its name, with its parameters checked; nothing is computed yet."""
-    return METHODS[method](parameters, recordings)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in _WHOLE:
+        if name in given:
+            whole(name, given[name], most=MOST_SEGMENTS)
+    for name in _NUMBERS:
+        if name in given:
+            positive(name, given[name], zero=True)
+    for number in given.get("windows", ()):
+        positive("windows", number)
+    longest = max((one.length for one in recordings), default=0.0)
+    for name in ("segment_length", "hop"):
+        if name in given and longest > MOST_SEGMENTS * given[name]:
+            raise InvalidInput(
+                f"{name} must leave at most {MOST_SEGMENTS:,} segments of a recording, got {given[name]!r} for "
+                f"{longest:g} s"
+            )
+    return METHODS[choice("method", method, tuple(METHODS))](parameters, recordings)
 
 
 def _fixed(p: Mapping[str, Any], recordings: list[Recording]) -> Method:

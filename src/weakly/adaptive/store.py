@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,6 +139,7 @@ class Store:
                 self._engine = create_engine(url.set(query={**patience, **url.query}), hide_parameters=True)
             except (SQLAlchemyError, ImportError) as error:
                 raise InvalidInput(f"{self.name}: no such database can be opened: {error}") from error
+            weakref.finalize(self, self._engine.dispose)  # the connections that it keeps open
         if self._engine.dialect.name == "sqlite":
             _sqlite(self._engine, self)
 
@@ -291,15 +293,22 @@ class Store:
             )) for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after
         }  # fmt: skip
 
-    def setting(self, name: str, value: Any, *, anew: bool = False) -> Any:
-        """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case."""
+    def setting(self, name: str, value: Any = None, *, anew: bool = False) -> Any:
+        """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case.
+
+        Without a value nothing is changed, and None says that there is none.
+        """
         with self.begin() as connection:
             if anew:
                 connection.execute(SETTINGS.delete().where(SETTINGS.c.name == name))
             found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
             if found is not None:
-                return json.loads(found)
-            connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
+                try:
+                    return json.loads(found)
+                except (TypeError, ValueError, RecursionError) as error:
+                    raise StoreTrouble(f"{self.name}: the campaign's store is damaged: setting {name}") from error
+            if value is not None:
+                connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
             return value
 
     def check(self, before: State, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
@@ -395,8 +404,8 @@ def _address(text: str) -> URL:
         url = None
     if url is None or rest.count("@") > 1:
         raise InvalidInput(
-            "database must be an address such as postgresql://user:password@host:5432/name, and this one is none; signs "
-            "such as @ : / within the password are written as %40 %3A %2F"
+            "database must be an address such as postgresql://user:password@host:5432/name, and this one is none; "
+            "signs such as @ : / within the password are written as %40 %3A %2F"
         ) from None
     if url.get_backend_name() == "sqlite" and url.database:
         url = url.set(database=str(Path(url.database).absolute()))
@@ -405,7 +414,8 @@ def _address(text: str) -> URL:
 
 def _without_secrets(url: URL) -> str:
     secrets = [name for name in url.query if "password" in name or "secret" in name]
-    return str(url.set(password=None).difference_update_query(secrets)).replace("+psycopg:", ":", 1)
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return str(bare.difference_update_query(secrets)).replace("+psycopg:", ":", 1)
 
 
 def _reason(error: SQLAlchemyError) -> str:

@@ -141,7 +141,7 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     """What the campaign of this folder was labelled with, but for what is said anew; other settings are refused."""
     from ..adaptive.campaign import Campaign
 
-    campaign = Campaign.open(folder)
+    campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
     settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "tolerance", "sample_rate")
     campaign.check({word: said[word] for word in settings if word in said} | (
