@@ -199,8 +199,8 @@ def damaged(data, chance):
 
 #: What somebody, or a bad disk, might leave in a cell or in a setting.
 NASTY = (
-    None, 0, -1, 1, 3, 0.5, True, 1e308, 1e-300, 10**30, float("nan"), float("inf"), "", "x", "nan", "0", "a\0b", "\n\n",
-    "x" * 5000, "\u202e", [], {}, ["x"], [[]], {"x": 1}, [1e308], "../../x", "postgresql://x:y@/z",
+    None, 0, -1, 1, 3, 0.5, True, 1e308, 1e-300, 10**30, float("nan"), float("inf"), "", "x", "nan", "0", "\n\n",
+    "a\0b", "x" * 5000, "\u202e", [], {}, ["x"], [[]], {"x": 1}, [1e308], "../../x", "postgresql://x:y@/z",
 )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """One campaign, one store: nothing that a person typed is lost, whatever is run twice, at once, killed or damaged."""
 
+import contextlib
 import os
 import runpy
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -292,6 +294,35 @@ def test_versions_of_the_store(tmp_path, monkeypatch):
         StoreTrouble, match=f"a store of version {now + 2}, and this weakly knows versions 1 to {now + 1}"
     ):
         Campaign.open(tmp_path / "t")
+
+
+def test_every_connection_is_closed(tmp_path, monkeypatch):
+    """Also those of a store that is locked, damaged or gone; Python 3.13 warns of any other."""
+    left, real = set(), sqlite3.connect
+
+    class Connection(sqlite3.Connection):
+        def __init__(self, *args, **how):
+            super().__init__(*args, **how)
+            left.add(self)
+
+        def close(self):
+            super().close()
+            left.discard(self)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "factory": Connection, "timeout": 0.1}))
+    wk.queries({"a": 10.0}, segment_length=5).write(tmp_path / "t")
+    own, path = Campaign.open(tmp_path / "t").store, tmp_path / "t" / "campaign.db"
+    own.is_busy = True
+    own.news({"queries": -1})
+    with contextlib.closing(real(path, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        with pytest.raises(StoreTrouble, match="locked"):
+            own.state()
+    for data in (None, b"no database at all" * 500):
+        path.unlink() if data is None else path.write_bytes(data)
+        with pytest.raises(StoreTrouble, match="cannot be read or written"):
+            own.state()
+    assert left == set()
 
 
 @posix
