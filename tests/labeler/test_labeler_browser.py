@@ -117,6 +117,13 @@ class Desk:
         for kind, points in (("touchStart", [at]), ("touchEnd", [])):
             self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
+    def fetched(self, path):
+        """The status and the body of an answer of the server to this page."""
+        script = """const [path, done] = arguments;
+            const headers = { Authorization: `Bearer ${sessionStorage.getItem('token')}` };
+            fetch(`api/1/${path}`, { headers }).then(async (said) => done([said.status, await said.json()]));"""
+        return self.browser.execute_async_script(script, path)
+
     def saved(self):
         return self.text("saved") == "saved"
 
@@ -398,7 +405,7 @@ def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recording
     desk.press("a")
     desk.waits()
     assert not desk.store.exists()  # no new one, in which nothing would be
-    assert desk.browser.execute_script("return fetch('api/1/ask').then((response) => response.status)") == 503
+    assert desk.fetched("ask")[0] == 503
     away.rename(desk.store)
     desk.until(desk.saved)
     assert [row["present"] for row in desk.held()] == [1, 0]
@@ -477,13 +484,12 @@ def test_an_answer_that_can_never_be_stored_is_said_not_to_be(label, recordings,
     assert desk.held() == []
     assert desk.answered() == 0
     # The same from a page that was closed before it could send: what belongs to another campaign is left alone.
-    mine, other = desk.browser.execute_async_script("""const done = arguments[0];
-        fetch('api/1/me').then((response) => response.json()).then((me) => {
-            const keys = [me.campaign, 'another'].map((name) => `weakly ${JSON.stringify([name, me.annotator])} 1 x`);
-            const body = { query: 'gone', present: 1, id: 'an-old-answer' };
-            for (const key of keys) localStorage.setItem(key, JSON.stringify({ path: 'tell', body }));
-            done(keys);
-        });""")
+    me = desk.fetched("me")[1]
+    mine, other = (f"weakly {json.dumps([name, me['annotator']], separators=(',', ':'))} 1 x"
+                   for name in (me["campaign"], "another"))  # fmt: skip
+    old = json.dumps({"path": "tell", "body": {"query": "gone", "present": 1, "id": "an-old-answer"}})
+    for key in (mine, other):
+        desk.browser.execute_script("localStorage.setItem(...arguments)", key, old)
     desk.browser.refresh()
     desk.until(lambda: "Not saved: query: there is no query 'gone'" in desk.text("problem"))
     assert desk.text("saved") == "not saved"

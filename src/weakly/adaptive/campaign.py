@@ -26,6 +26,7 @@ from ..files import atomic_write, inputs_kept, refuse_input
 from ..formats import write
 from ..intervals import merge
 from ..results import to_json
+from ..symbols import positive
 from .answers import Collected, Returned, collect, read_returned
 from .base import Method, Recording, with_signal
 from .export import Exporter, text_of
@@ -63,9 +64,16 @@ class Campaign:
         state = _brought_over(folder, store)
         if "method" not in state.settings:
             raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
-        asked = state.settings.get("parameters", {}).get("label")
+        asked, signal = state.settings.get("parameters", {}).get("label"), state.settings.get("signal") or {}
         if not (isinstance(asked, list) and asked and all(isinstance(name, str) for name in asked)):
             raise InvalidInput(f"{folder}: the campaign's settings hold the label {shortened(asked)}: damaged?")
+        features, *numbers = (signal.get(name) for name in _SIGNAL)
+        place = features.get("path") if isinstance(features, dict) else features
+        if not isinstance(place, (str, type(None))) or "\0" in (place or ""):
+            raise InvalidInput(f"{folder}: the campaign's settings hold the features {shortened(features)}: damaged?")
+        for name, number in zip(_SIGNAL[1:], numbers):
+            if number is not None:
+                positive(name, number)
         return cls(folder, store, state, method)
 
     @classmethod

@@ -235,7 +235,7 @@ def queries(
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
     parameters: dict[str, Any] = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
-        "budget": budget, "batch": batch, "windows": [float(x) for x in windows], "search": search,
+        "budget": budget, "batch": batch, "windows": list(_spans(windows)), "search": search,
         "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
         "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
         "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
@@ -280,8 +280,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     for name in _NUMBERS:
         if name in given:
             positive(name, given[name], zero=True)
-    for number in given.get("windows", ()):
-        positive("windows", number)
+    _spans(given.get("windows", ()))
     longest = max((one.length for one in recordings), default=0.0)
     for name in ("segment_length", "hop"):
         if name in given and longest > MOST_SEGMENTS * given[name]:
@@ -309,7 +308,7 @@ def _overlapping(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 def _change_point(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     how = ChangePoint(
         n_queries=p.get("queries_per_recording"),
-        windows=tuple(p.get("windows") or WINDOWS),
+        windows=_spans(p.get("windows") or WINDOWS),
         search=p.get("search") or "peaks",
         penalty=p.get("penalty"),
         threshold=p.get("threshold"),
@@ -369,6 +368,12 @@ METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "boundary": _boundary,
     "information": _information,
 }
+
+
+def _spans(windows: Any) -> tuple[float, ...]:
+    return tuple(
+        positive("windows", one) for one in (windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows])
+    )
 
 
 def _needed(p: Mapping[str, Any], method: str) -> float:

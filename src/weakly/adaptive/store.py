@@ -79,7 +79,7 @@ EXPORTS = Table("exports", _META, Column("file", String, primary_key=True), Colu
 #: What settings are, where they are there; ``database`` is the address of the store that holds everything else.
 _KINDS: dict[str, Any] = {
     "method": str, "parameters": dict, "signal": (dict, type(None)), "tool": dict, "label": dict, "campaign": str,
-    "database": str,
+    "database": str, "secret": str,
 }  # fmt: skip
 
 _UNDONE = select(ACTIONS.c.detail).where(ACTIONS.c.kind == "undo", ACTIONS.c.detail.is_not(None))
@@ -163,7 +163,7 @@ class Store:
             yield
         except (DataError, IntegrityError) as error:  # of this one change: it will not be taken later either
             raise InvalidInput(f"{self.name}: the database refuses this: {_reason(error)}") from error
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeDecodeError) as error:
             reason = _reason(error)
             if "password" in reason:
                 reason += "; a password comes from PGPASSWORD, from ~/.pgpass or with --database"
@@ -418,7 +418,7 @@ def _without_secrets(url: URL) -> str:
     return str(bare.difference_update_query(secrets)).replace("+psycopg:", ":", 1)
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: Exception) -> str:
     return str(getattr(error, "orig", None) or error).partition("\n")[0]
 
 

@@ -46,8 +46,11 @@ _EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and
 _OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
 _NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
 #: What a campaign remembers, so that its folder alone goes on with it.
-_KEPT = ("annotator", "annotators", "votes", "in_order", "event_length", "event_rate", "presence_criterion", "target",
-         "per_second", "per_query", "currency", "events")  # fmt: skip
+_KEPT: dict[str, Any] = {
+    "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
+    "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
+    "per_query": (int, float), "currency": str, "events": str,
+}  # fmt: skip
 
 
 @app.command("label", help=_HELP)
@@ -140,6 +143,7 @@ def label(
 def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     """What the campaign of this folder was labelled with, but for what is said anew; other settings are refused."""
     from ..adaptive.campaign import Campaign
+    from ..adaptive.store import shortened
 
     campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
@@ -148,6 +152,11 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
         {"label": _labels(said["name"])} if "name" in said else {}
     ))  # fmt: skip
     found = {word: value for word, value in campaign.store.setting("label", {}).items() if word not in said}
+    for word, value in found.items():
+        if word not in _KEPT or not isinstance(value, (_KEPT[word], type(context.params[word]))):
+            raise InvalidInput(
+                f"{folder}: remembers {word} {shortened(value)}: damaged? say --{word.replace('_', '-')}"
+            )
     if found.get("events") is not None:
         found["events"] = Path(found["events"])
     return found
