@@ -1035,6 +1035,19 @@ class TestTrouble:
         fresh = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.5)
         assert made.session.ask("ana", most=99) == fresh.session.ask("ana", most=99)
 
+    def test_a_store_that_goes_during_the_commit(self, recordings, tmp_path, monkeypatch):
+        """An answer that went into a file that was deleted meanwhile is not said to be kept."""
+        made = opened(recordings, tmp_path / "c")
+        page, real = web(made), made.session.store.tell
+
+        def deleted(*told):
+            (tmp_path / "c" / "campaign.db").unlink()
+            return real(*told)
+
+        query = first(page)
+        monkeypatch.setattr(made.session.store, "tell", deleted)
+        assert tell(page, query, 1).status_code == 503
+
     def test_an_older_store_in_its_place_is_noticed(self, recordings, tmp_path):
         made = opened(recordings, tmp_path / "c")
         page, store = web(made), tmp_path / "c" / "campaign.db"

@@ -64,16 +64,7 @@ class Campaign:
         state = _brought_over(folder, store)
         if "method" not in state.settings:
             raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
-        asked, signal = state.settings.get("parameters", {}).get("label"), state.settings.get("signal") or {}
-        if not (isinstance(asked, list) and asked and all(isinstance(name, str) for name in asked)):
-            raise InvalidInput(f"{folder}: the campaign's settings hold the label {shortened(asked)}: damaged?")
-        features, *numbers = (signal.get(name) for name in _SIGNAL)
-        place = features.get("path") if isinstance(features, dict) else features
-        if not isinstance(place, (str, type(None))) or "\0" in (place or ""):
-            raise InvalidInput(f"{folder}: the campaign's settings hold the features {shortened(features)}: damaged?")
-        for name, number in zip(_SIGNAL[1:], numbers):
-            if number is not None:
-                positive(name, number)
+        _check(folder, state.settings)
         return cls(folder, store, state, method)
 
     @classmethod
@@ -103,6 +94,7 @@ class Campaign:
         settings |= {"signal": signal, "tool": dict(tool)}
         store.check(before, settings, known)
         if "method" in before.settings:
+            _check(folder, before.settings)
             cls(folder, store, before).take_typed()
         state = store.add(settings, known, queries.frame[list(COLUMNS)])
         if (store.address or "").startswith("postgresql"):
@@ -362,6 +354,25 @@ def _store_of(folder: Path, database: str | None) -> Store:
             "another folder"
         )
     return store
+
+
+def _check(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that no command has written; the parameters are checked by whoever makes the method."""
+    label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
+    features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
+    place = features.get("path") if isinstance(features, dict) else features
+    kinds = {"to": str, "url_prefix": str, "cut": bool}
+    rules = {
+        "label": (label, isinstance(label, list) and label and all(isinstance(name, str) for name in label)),
+        "features": (features, place is None or (isinstance(place, str) and "\0" not in place)),
+        "tool": (tool, all(name in kinds and isinstance(value, kinds[name]) for name, value in tool.items())),
+    }
+    for name, (value, is_right) in rules.items():
+        if not is_right:
+            raise InvalidInput(f"{folder}: the campaign's settings hold the {name} {shortened(value)}: damaged?")
+    for name, number in (("feature_hop", hop), ("sample_rate", rate)):
+        if number is not None:
+            positive(name, number)
 
 
 def _brought_over(folder: Path, store: Store) -> State:

@@ -175,6 +175,8 @@ class Store:
         with self._told(), self._engine.begin() as connection:
             self._ready(connection)
             yield connection
+        if self.file is not None and not self.file.exists():  # then the commit went into a file that nobody can open
+            raise StoreTrouble(f"{self.name}: the campaign's store is gone")
         self._is_made = True
 
     def _ready(self, connection: Connection) -> None:

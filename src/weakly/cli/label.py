@@ -45,6 +45,7 @@ _RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files,
 _EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and --measure; any format weakly reads.")
 _OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
 _NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
+_DATABASE = "Another store, postgresql://...; the folder remembers it but for the password (PGPASSWORD, ~/.pgpass)."
 #: What a campaign remembers, so that its folder alone goes on with it.
 _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
@@ -100,7 +101,7 @@ def label(
     per_query: float = typer.Option(None, "--per-query", help="Price of an answer."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     out: Path = _OUT,
-    database: str = typer.Option(None, "--database", metavar="URL", help="Another store, postgresql://..."),
+    database: str = typer.Option(None, "--database", metavar="URL", help=_DATABASE),
     export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; others need --annotators."),
     port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),

@@ -485,7 +485,7 @@ try {
   if (me.annotator === null) {
     $("help").hidden = true;
     await owner();
-    setInterval(() => owner().catch(complain), 5000);
+    setInterval(() => owner().then(() => { $("problem").hidden = true; }, complain), 5000);
   } else {
     const refused = await deliverUnsent();
     await show(await patiently("ask"));
