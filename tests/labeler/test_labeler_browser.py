@@ -464,7 +464,7 @@ def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
     desk.waits()
     desk.browser.get("about:blank")
     label(*words, port=port)
-    desk.open(here)
+    desk.open(here, new_tab=True)
     desk.until(lambda: desk.answered() == 2)
     assert [row["present"] for row in desk.held()] == [1, 0]
     desk.browser.get_log("browser")

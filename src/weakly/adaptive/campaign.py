@@ -64,7 +64,7 @@ class Campaign:
         state = _brought_over(folder, store)
         if "method" not in state.settings:
             raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
-        _check(folder, state.settings)
+        _check(folder, state)
         return cls(folder, store, state, method)
 
     @classmethod
@@ -94,7 +94,7 @@ class Campaign:
         settings |= {"signal": signal, "tool": dict(tool)}
         store.check(before, settings, known)
         if "method" in before.settings:
-            _check(folder, before.settings)
+            _check(folder, before)
             cls(folder, store, before).take_typed()
         state = store.add(settings, known, queries.frame[list(COLUMNS)])
         if (store.address or "").startswith("postgresql"):
@@ -356,8 +356,14 @@ def _store_of(folder: Path, database: str | None) -> Store:
     return store
 
 
-def _check(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that no command has written; the parameters are checked by whoever makes the method."""
+def _check(folder: Path, state: State) -> None:
+    """Refuse what no command has written; the parameters are checked by whoever makes the method."""
+    settings = state.settings
+    missing = sorted(set(state.queries["recording"]) - state.recordings.keys())
+    if missing:
+        raise InvalidInput(
+            f"{folder}: the campaign asks about {shortened(missing[0])}, which it does not hold: damaged?"
+        )
     label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
     features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
     place = features.get("path") if isinstance(features, dict) else features
