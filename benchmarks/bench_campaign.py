@@ -6,6 +6,7 @@ smaller ones of the same functions.
 
 import contextlib
 import io
+import json
 import os
 import random
 import shutil
@@ -156,8 +157,6 @@ def folders(folder):
 
 def older(tasks):
     """Turn a campaign into one of version 0.1.0: the settings in campaign.json, the answers in answers.csv."""
-    import json
-
     campaign = Campaign.open(tasks)
     settings = {
         "method": "bisection", "parameters": {"segment_length": 2.0, "label": ["dog"]}, "to": "csv",
@@ -198,6 +197,142 @@ def damaged(data, chance):
     return b"" if chance.random() < 0.2 else data.decode("latin-1").encode("utf-16")
 
 
+#: What somebody, or a bad disk, might leave in a cell or in a setting.
+NASTY = (
+    None, 0, -1, 1, 3, 0.5, True, 1e308, 1e-300, 10**30, float("nan"), float("inf"), "", "x", "nan", "0", "\n\n",
+    "a\0b", "x" * 5000, "\u202e", [], {}, ["x"], [[]], {"x": 1}, [1e308], "../../x", "postgresql://x:y@/z",
+)  # fmt: skip
+
+
+def altered(value, chance):
+    """A value of a setting with one thing in it changed, left out, renamed or doubled."""
+    if isinstance(value, (dict, list)) and value and chance.random() < 0.9:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key, made = chance.choice(keys), dict(value) if isinstance(value, dict) else list(value)
+        kind = chance.random()
+        if kind < 0.15:
+            del made[key]
+        elif kind < 0.25 and isinstance(made, dict):
+            made[chance.choice(["x", "own", "batch", key + "x"])] = made.pop(key)
+        else:
+            made[key] = altered(value[key], chance)
+        return made
+    return chance.choice(NASTY)
+
+
+def altered_row(path, chance):
+    """Change one cell, setting or row of a campaign's store past weakly; what was done."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        settings = chance.random() < 0.5
+        table = "settings" if settings else chance.choice(["recordings", "queries", "answers", "actions", "exports"])
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        rows = [row[0] for row in database.execute(f"SELECT rowid FROM {table}")]
+        if not rows:
+            return f"{table} is empty"
+        row, kind = chance.choice(rows), chance.random()
+        where = f"FROM {table}" + ("" if chance.random() < 0.3 else f" WHERE rowid = {row}")
+        if kind < 0.15:
+            database.execute(f"DELETE {where}")
+            return f"DELETE {where}"
+        if settings and kind < 0.9:
+            name, text = database.execute(f"SELECT name, value FROM settings WHERE rowid = {row}").fetchone()
+            value = altered(json.loads(text), chance)
+            text = json.dumps(value) if chance.random() < 0.95 else json.dumps(value)[:-1]
+            database.execute("UPDATE settings SET value = ? WHERE name = ?", (text, name))
+            return f"{name} = {text[:200]}"
+        column, value = chance.choice(columns), chance.choice([*NASTY, b"\xff\xfe", b"x"])
+        if isinstance(value, (list, dict)) or (isinstance(value, int) and abs(value) > 2**62):
+            value = str(value)
+        with contextlib.suppress(sqlite3.IntegrityError):
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = {row}", (value,))
+        return f"{table}.{column} of row {row} = {value!r:.200}"
+
+
+def labelled(folder):
+    """Campaigns of ``weakly label`` by several methods, with answers, calibration items and a measurement."""
+    from weakly.audio import soundscape
+
+    sounds = folder / "sounds"
+    sounds.mkdir()
+    for k in range(2):
+        scene = soundscape(6, n_events=2, event_length=0.8, rng=k)
+        scene.write(sounds / f"r{k}.wav")
+    ways = {
+        "l-fixed": ["--segment-length", "2", "--votes", "2", "--annotators", "ana,ben", "--event-length", "0.8"],
+        "l-count": ["--queries-per-recording", "3"], "l-windows": ["--segment-length", "1", "--hop", "0.5"],
+        "l-bisection": ["--method", "bisection", "--segment-length", "1"],
+        "l-boundary": ["--method", "boundary", "--target", "n_queries<=5"],
+        "l-change": ["--method", "change-point", "--queries-per-recording", "3"],
+        "l-information": ["--event-length", "0.8", "--presence-criterion", "0.5", "--target", "wrong_time<=1"],
+    }  # fmt: skip
+    made = {}
+    for name, words in ways.items():
+        tasks = folder / name
+        code, notes, trace = command("label", sounds, "--label", "owl", *words, "--out", tasks, "--export")
+        assert code == 0, notes + trace
+        queries = Campaign.open(tasks).queries["query"]
+        command("answers", export(folder / "e.csv", queries[:2], "ana"), "--queries", tasks)
+        made[name] = tasks
+    return made
+
+
+def contained(*arguments, seconds=60):
+    """What :func:`command` says, from a process of its own that may neither run for ever nor take all memory."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        import resource
+
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # which ends it: nobody handles SIGALRM
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(command(*arguments), pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return tuple(json.loads(said)) if said else (status, f"ended with {status}", "hang" if status == -14 else "died")
+
+
+def trouble(code, notes, trace):
+    """What is wrong with the end of a command, or nothing: done, or refused in one line."""
+    said = [line for line in notes.splitlines() if not line.startswith("weakly: note: ")]
+    if trace:
+        return "hang" if trace == "hang" else "traceback"
+    if code not in (0, 2):
+        return f"exit {code}"
+    return f"{len(said)} lines" if code == 2 and (len(said) != 1 or not said[0].startswith("weakly: ")) else None
+
+
+def mangled_rows(folder, *, count=3000, seed=0, made=None):
+    """The troubles that so many campaigns gave of which one row or some bytes were changed; and the exit codes."""
+    chance, troubles, codes = random.Random(seed), [], {0: 0, 2: 0}
+    made = made or labelled(folder)
+    brought = next(iter(made.values())).parent / "e.csv"
+    for k in range(count):
+        tool, tasks = chance.choice(list(made)), folder / "trial"
+        shutil.rmtree(tasks, ignore_errors=True)
+        shutil.copytree(made[tool], tasks)
+        store = tasks / "campaign.db"
+        if chance.random() < 0.8:
+            how = altered_row(store, chance)
+        else:
+            store.write_bytes(damaged(store.read_bytes(), chance))
+            how = "bytes"
+        arguments = chance.choice([
+            ("label", tasks, "--export"), ("label", tasks, "--export"), ("queries", "--resume", tasks, "--to", "csv"),
+            ("answers", brought, "--queries", tasks, "--out", tasks / "out"),
+        ])  # fmt: skip
+        code, notes, trace = contained(*arguments)
+        codes[code] = codes.get(code, 0) + 1
+        if found := trouble(code, notes, trace):
+            troubles.append((k, tool, arguments[0], how, found, trace or notes))
+    return troubles, codes
+
+
 def mangled(folder, *, count=3000, seed=0):
     """The tracebacks and losses that so many damaged campaigns gave."""
     chance, troubles, codes = random.Random(seed), [], {0: 0, 2: 0}
@@ -222,9 +357,8 @@ def mangled(folder, *, count=3000, seed=0):
             code, notes, trace = command(*arguments)
             answers.append(code)
             codes[code] = codes.get(code, 0) + 1
-            said = [line for line in notes.splitlines() if line.startswith("weakly: ") and "note:" not in line]
-            if trace or code not in (0, 2) or (code == 2 and len(said) != 1):
-                troubles.append((k, tool, path.name, "traceback" if trace else f"exit {code}", trace or notes))
+            if found := trouble(code, notes, trace):
+                troubles.append((k, tool, path.name, found, trace or notes))
         typed = path.name not in ("campaign.db", "answers.csv") and path.suffix != ".json"
         if path.name == "campaign.db":
             lost = answers == [2, 2] and before != path.read_bytes() and len(before) > 0
@@ -251,6 +385,12 @@ def run():
             print(*trouble, sep=" | ", file=sys.stderr)
         yield {"what": "campaign: tracebacks or losses in 3,000 damaged campaigns", "measured": str(len(troubles)),
                "target": "0", "met": not troubles, "how": f"{codes[0]} went on, {codes[2]} refused"}  # fmt: skip
+        troubles, codes = mangled_rows(_fresh(folder / "rows"))
+        for found in troubles[:5]:
+            print(*found, sep=" | ", file=sys.stderr)
+        yield {"what": "campaign: tracebacks, hangs or several lines in 3,000 campaigns with a changed row or bytes",
+               "measured": str(len(troubles)), "target": "0", "met": not troubles,
+               "how": f"{codes[0]} went on, {codes[2]} refused"}  # fmt: skip
 
 
 def _fresh(folder):

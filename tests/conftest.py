@@ -1,7 +1,11 @@
 """What all tests share: where the real data is, and that nothing is skipped quietly in CI."""
 
+import contextlib
 import os
 import shutil
+import socket
+import subprocess
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -97,3 +101,68 @@ def browser(tmp_path_factory):
     made.downloads = downloads
     yield made
     made.quit()
+
+
+class Postgres:
+    """A PostgreSQL server of these tests alone, which asks for a password and can be stopped and started again."""
+
+    PASSWORD = "s3cr3t-pass"
+
+    def __init__(self, binaries):
+        self.folder = Path(tempfile.mkdtemp(prefix="weakly-postgres-"))
+        user = {"user": "postgres"} if os.getuid() == 0 else {}  # it refuses to run as root
+        (self.folder / "password").write_text(self.PASSWORD)
+        if user:
+            shutil.chown(self.folder, "postgres")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self._binaries = binaries
+        self._how = {
+            "check": True,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+            "cwd": self.folder,
+            **user,
+        }
+        first = ["-A", "scram-sha-256", "-U", "weakly", "--pwfile", self.folder / "password"]
+        subprocess.run([binaries / "initdb", "-D", self.folder / "data", *first], **self._how)
+
+    @property
+    def address(self):
+        return f"postgresql://weakly:{self.PASSWORD}@127.0.0.1:{self.port}/postgres"
+
+    def _control(self, *words):
+        subprocess.run([self._binaries / "pg_ctl", "-D", self.folder / "data", "-w", *words], **self._how)
+
+    def start(self):
+        self._control("-o", f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1", "start")
+
+    def stop(self):
+        self._control("-m", "immediate", "stop")
+
+    def rows(self, words):
+        """What a statement finds, past the package."""
+        import psycopg
+
+        with psycopg.connect(self.address, autocommit=True) as database:
+            found = database.execute(words)
+            return found.fetchall() if found.description else []
+
+    def clear(self):
+        self.rows("drop schema public cascade; create schema public")
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    found = [shutil.which("initdb"), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), reverse=True)]
+    initdb = next((path for path in found if path), None)
+    if initdb is None:
+        pytest.skip("needs PostgreSQL: apt-get install postgresql")
+    server = Postgres(Path(initdb).resolve().parent)
+    server.start()
+    try:
+        yield server
+    finally:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)

@@ -6,16 +6,16 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
-import socket
 import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+import traceback
 import urllib.error
 import warnings
 import zlib
@@ -29,10 +29,11 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 from starlette.testclient import TestClient
 
 import weakly as wk
+from weakly.adaptive.store import Store, StoreTrouble
 from weakly.audio import duration, read_clip, soundscape
 from weakly.errors import InvalidInput
 from weakly.labeler import Card, Client, Posterior, media
@@ -90,44 +91,15 @@ def rows(labeling, table):
         return [dict(row) for row in db.execute(text(f"select * from {table} order by number")).mappings()]
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    """The address of a PostgreSQL server that runs for these tests alone."""
-    found = [shutil.which("initdb"), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), reverse=True)]
-    initdb = next((path for path in found if path), None)
-    if initdb is None:
-        pytest.skip("needs PostgreSQL: apt-get install postgresql")
-    binaries = Path(initdb).resolve().parent
-    folder = Path(tempfile.mkdtemp(prefix="weakly-postgres-"))
-    user = {"user": "postgres"} if os.getuid() == 0 else {}  # it refuses to run as root
-    if user:
-        shutil.chown(folder, "postgres")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
-    subprocess.run([binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "weakly"], **quiet)
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-w", "-o", options, "start"], **quiet)
-    try:
-        yield f"postgresql://weakly@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run([binaries / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"], **quiet)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request):
     """An empty store: a file in the campaign's folder, or a server."""
     if request.param == "sqlite":
         yield None
         return
-    address = request.getfixturevalue("postgres")
-    engine = create_engine(address.replace("://", "+psycopg://"))
-    with engine.begin() as db:
-        db.execute(text("drop schema public cascade"))
-        db.execute(text("create schema public"))
-    engine.dispose()
-    yield address
+    server = request.getfixturevalue("postgres")
+    server.clear()
+    yield server.address
     while _OPENED:
         _OPENED.pop().session.store.close()
 
@@ -489,7 +461,7 @@ class TestSafety:
     def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
         opened(recordings, tmp_path / "c")
         (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
-        with pytest.raises(InvalidInput, match="cannot be read"):
+        with pytest.raises(StoreTrouble, match="cannot be read"):
             opened(recordings, tmp_path / "c")
 
 
@@ -1022,12 +994,235 @@ class TestLive:
         assert means[0.2] < 0.4 < 0.6 < means[0.8]
 
 
-def test_the_store_is_not_made_anew_under_a_running_server(recordings, tmp_path):
-    made = opened(recordings, tmp_path / "c")
-    query = made.session.ask("ana")[0].query
-    (tmp_path / "c" / "campaign.db").unlink()
-    with pytest.raises(InvalidInput, match="cannot be read or written"):
-        made.session.tell("ana", query=query, present=1.0, id="an-answer")
+class TestTrouble:
+    """A store that fails: nothing is said to be kept that is not, and whatever is sent again is kept."""
+
+    @pytest.mark.parametrize("trouble", ["moved", "full", "locked", "damaged", "newer"])
+    def test_it_is_503_and_the_same_answer_is_kept_later(self, recordings, tmp_path, monkeypatch, trouble):
+        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.5)
+        page, store = web(made), tmp_path / "c" / "campaign.db"
+        query = first(page)
+        with contextlib.ExitStack() as until:
+            if trouble in ("moved", "damaged"):
+                away = store.rename(tmp_path / "away.db")
+                until.callback(lambda: away.rename(store))
+                if trouble == "damaged":
+                    store.write_bytes(b"no database at all")
+            elif trouble == "full":
+                limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+                until.callback(resource.setrlimit, resource.RLIMIT_FSIZE, limit)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+            else:
+                other = until.enter_context(contextlib.closing(sqlite3.connect(store, isolation_level=None)))
+                if trouble == "locked":
+                    real = sqlite3.connect
+                    patch = until.enter_context(monkeypatch.context())
+                    patch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "timeout": 0.1}))
+                    other.execute("begin exclusive")
+                else:
+                    other.execute("update settings set value = '99' where name = 'schema_version'")
+                    until.callback(other.execute, "update settings set value = '2' where name = 'schema_version'")
+            asked = [tell(page, query, 1), page.post("/api/1/bookmark", json={"query": query, "id": "y" * 9})]
+            if trouble != "full":  # which can still be read
+                asked += [page.post("/api/1/undo", json={"id": "x" * 9}), *map(page.get, ("/api/1/ask", "/api/1/live"))]
+            for said in asked:
+                assert said.status_code == 503, said.text
+                assert str(store) in said.json()["message"]
+            assert page.get(f"/api/1/sound/{query}").status_code == 200  # what is known already is still there
+        assert rows(made, "answers") == []
+        assert tell(page, query, 1).json()["kept"]
+        assert [(row["query"], row["present"]) for row in rows(made, "answers")] == [(query, 1)]
+        fresh = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.5)
+        assert made.session.ask("ana", most=99) == fresh.session.ask("ana", most=99)
+
+    def test_a_store_that_goes_during_the_commit(self, recordings, tmp_path, monkeypatch):
+        """An answer that went into a file that was deleted meanwhile is not said to be kept."""
+        made = opened(recordings, tmp_path / "c")
+        page, real = web(made), made.session.store.tell
+
+        def deleted(*told):
+            (tmp_path / "c" / "campaign.db").unlink()
+            return real(*told)
+
+        query = first(page)
+        monkeypatch.setattr(made.session.store, "tell", deleted)
+        assert tell(page, query, 1).status_code == 503
+
+    def test_an_older_store_in_its_place_is_noticed(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page, store = web(made), tmp_path / "c" / "campaign.db"
+        shutil.copy(store, tmp_path / "old.db")
+        one, two = (item.query for item in made.session.ask("ana", most=2))
+        assert tell(page, one, 1).json()["kept"]
+        shutil.copy(tmp_path / "old.db", store)
+        assert tell(page, two, 0, id="y" * 12).status_code == 503
+        assert tell(page, two, 0, id="y" * 12).json()["kept"]
+        assert [row["query"] for row in rows(made, "answers")] == [two]
+
+    def test_postgresql_stops_and_starts(self, recordings, tmp_path, postgres):
+        postgres.clear()
+        made = opened(recordings, tmp_path / "c", database=postgres.address)
+        page = web(made)
+        for k in range(3):
+            query = first(page)
+            postgres.stop()
+            said = tell(page, query, 1, id=f"answer-{k}")
+            assert said.status_code == 503
+            assert postgres.PASSWORD not in said.text
+            postgres.start()
+            if k == 1:  # before anybody asks again
+                tell(page, query, 1, id=f"answer-{k}")
+            assert tell(page, query, 1, id=f"answer-{k}").json()["kept"]
+        assert len(postgres.rows("select * from answers")) == 3
+        made.session.store.close()
+
+    @pytest.mark.parametrize("context", [True, False])
+    def test_two_clients_with_one_id(self, recordings, tmp_path, database, context):
+        """Whoever uses an id twice hears of it alone; who waits at the same time does not."""
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, annotators=["ana", "ben"], database=database)
+        session, acts = made.session, [("context", "shown")] if context else []
+        one, two, three = (item.query for item in session.ask("ana", most=3))
+        told = [
+            session.offer(name, query=query, present=present, id=id, acts=acts)
+            for name, query, present, id in [
+                ("ana", one, 1.0, "the-same"), ("ben", one, 0.0, "the-same"), ("ana", two, 1.0, "the-same"),
+                ("ana", one, 1.0, "the-same"), ("ana", one, 0.0, "the-same"), ("ana", one, 0.0, "another"),
+                ("ana", "nothing", 1.0, "unknown"), ("ben", three, float("nan"), "unsure"),
+            ]
+        ]  # fmt: skip
+        said = []
+        for each in told:
+            try:
+                said.append(session.take(each))
+            except InvalidInput as error:
+                said.append(str(error).partition(":")[0])
+        assert said == [True, True, "id", True, "id", False, "query", True]
+        held = {(row["annotator"], row["query"], row["present"]) for row in rows(made, "answers")}
+        assert held == {("ana", one, 1), ("ben", one, 0), ("ben", three, None)}
+        assert len(rows(made, "actions")) == (3 if context else 0)
+
+    def test_what_is_wrong_with_one_answer_is_told_to_its_sender(self, recordings, tmp_path, monkeypatch):
+        """Whatever breaks: the others that waited at the same time are kept, and the copy follows."""
+        made = opened(recordings, tmp_path / "c", segment_length=1.0)
+        session, real = made.session, made.session.store.act
+
+        def act(connection, **action):
+            real(connection, **action | ({"query": None} if action["detail"] == "bad" else {}))
+
+        monkeypatch.setattr(session.store, "act", act)
+        queries = [item.query for item in session.ask("ana", most=4)]
+        told = [
+            session.offer("ana", query=query, present=1.0, id=f"answer-{k}", acts=[("speed", "bad" if k == 1 else "2")])
+            for k, query in enumerate(queries)
+        ]
+        with pytest.raises(InvalidInput, match="refuses this"):
+            session.take(told[1])
+        assert [session.take(told[k]) for k in (0, 2, 3)] == [True] * 3
+        assert {row["query"] for row in rows(made, "answers")} == {queries[0], *queries[2:]}
+        assert session.answers(queries[1]) == []
+
+    def test_ids_of_notes_and_undos(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        note = lambda text: page.post("/api/1/bookmark", json={"query": query, "note": text, "id": "one-name"})  # noqa: E731
+        assert [note("a").status_code, note("a").status_code, note("b").status_code] == [200, 200, 422]
+        tell(page, query, 1)
+        assert page.post("/api/1/undo", json={"id": "one-name"}).status_code == 422
+        assert [row["kind"] for row in rows(made, "actions")] == ["bookmark"]
+        for text_ in ("a\0b", "\ud800"):  # which a database cannot hold
+            body = json.dumps({"query": query, "note": text_, "id": "x" * 8})
+            assert (
+                page.post("/api/1/bookmark", content=body, headers={"Content-Type": "application/json"}).status_code
+                == 422
+            )
+
+    def test_an_answer_is_kept_though_nothing_can_be_told_of_what_comes_next(self, recordings, tmp_path, monkeypatch):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+
+        def fail(*_, **__):
+            raise InvalidInput("the next one cannot be read")
+
+        monkeypatch.setattr(made.session, "progress", fail)
+        assert tell(page, query, 1).json() == {"kept": True, "problem": "the next one cannot be read"}
+        assert len(rows(made, "answers")) == 1
+
+    def test_the_client_takes_trouble_for_a_server_that_is_away(self, recordings, tmp_path, monkeypatch):
+        def away(*_, **__):
+            raise urllib.error.HTTPError("x", 503, "", {}, io.BytesIO(b'{"message": "the store is away"}'))
+
+        monkeypatch.setattr("urllib.request.urlopen", away)
+        with pytest.raises(ConnectionError, match="the store is away"):
+            Client("http://127.0.0.1:1/").tell("x", present=True)
+
+
+class TestDatabase:
+    """A campaign in a database: no secret is told, and its folder remembers where it is."""
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "postgresql://weakly:s3cr3t-pass@127.0.0.1:1/x", "postgresql://weakly:s3cr3t-pass/x",
+            "postgresql://127.0.0.1:1/x?user=weakly&password=s3cr3t-pass", "postgres://weakly:a@s3cr3t-pass@127.0.0.1/x",
+            "postgresql://weakly:a@s3cr3t-pass/b@127.0.0.1:1/x", "postgresql://weakly:a@s3cr3t-pass?b@127.0.0.1:1/x",
+            "nothing://weakly:s3cr3t-pass@127.0.0.1/x", "mysql://weakly:s3cr3t-pass@127.0.0.1/x", "://s3cr3t-pass",
+        ],
+    )  # fmt: skip
+    def test_no_password_in_any_message_or_traceback(self, recordings, tmp_path, capsys, address):
+        with pytest.raises((InvalidInput, StoreTrouble)) as error:
+            Store(address).state()
+        assert "s3cr3t" not in "".join(traceback.format_exception(error.value))
+        assert "s3cr3t" not in repr(getattr(error.value, "__dict__", ""))
+        words = ["label", str(recordings), "--segment-length", "3", "--out", str(tmp_path / "c"), "--export"]
+        assert run([*words, "--database", address]) == 2
+        said = capsys.readouterr()
+        assert "s3cr3t" not in said.err + said.out
+        assert len(said.err.splitlines()) == 1
+
+    def test_values_stay_out_of_tracebacks(self, tmp_path):
+        store = Store(tmp_path / "x.db")
+        told = {"v": store.setting("secret", "s3cr3t-pass")}
+        with pytest.raises(InvalidInput, match="refuses this") as error, store.begin() as connection:
+            connection.execute(text("insert into settings (name, value) values ('secret', :v)"), told)
+        assert "s3cr3t" not in "".join(traceback.format_exception(error.value))
+
+    def test_the_folder_remembers_it_without_the_password(self, recordings, tmp_path, capsys, monkeypatch, postgres):
+        postgres.clear()
+        folder, words = str(tmp_path / "c"), ["--label", "owl", "--segment-length", "3"]
+        start = ["label", str(recordings), *words, "--out", folder, "--export"]
+        assert run([*start, "--database", postgres.address]) == 0
+        query = postgres.rows("select query from queries order by number")[0][0]
+        (tmp_path / "e.csv").write_text(f"query,answer\n{query},yes\n")
+        assert not any(
+            postgres.PASSWORD.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+        )
+        capsys.readouterr()
+        for again in (["label", folder, "--export"], start, ["answers", str(tmp_path / "e.csv"), "--queries", folder]):
+            assert run(again) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.startswith(f"weakly: postgresql://weakly@127.0.0.1:{postgres.port}/postgres: ")
+            assert "PGPASSWORD" in line
+        assert run(["label", folder, "--export", "--database", postgres.address]) == 0
+        monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
+        for again in (["label", folder, "--export"], start, ["answers", str(tmp_path / "e.csv"), "--queries", folder]):
+            assert run(again) == 0
+        assert len(postgres.rows("select * from answers")) == 1
+        assert run(["label", folder, "--export"]) == 0
+        assert query in (tmp_path / "c" / "labels" / "answers.csv").read_text()
+
+        # Under another name the same campaign is taken, another one is not; nor a database beside a file.
+        same = postgres.address.replace("127.0.0.1", "localhost")
+        assert run([*start, "--database", same]) == 0
+        postgres.clear()
+        capsys.readouterr()
+        assert run([*start, "--database", postgres.address]) == 2
+        assert "holds another one" in capsys.readouterr().err
+        opened(recordings, tmp_path / "d")
+        other = ["label", str(recordings), *words, "--out", str(tmp_path / "d"), "--export"]
+        assert run([*other, "--database", postgres.address]) == 2
+        assert "give another folder" in capsys.readouterr().err
 
 
 def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
@@ -1090,7 +1285,7 @@ def test_the_folder_alone_goes_on_as_it_was_told(recordings, tmp_path, capsys):
 
 def test_without_a_length_it_asks_what_tells_most(recordings, tmp_path):
     assert run(["label", str(recordings), "--label", "owl", "--out", str(tmp_path / "c"), "--export"]) == 0
-    with sqlite3.connect(tmp_path / "c" / "campaign.db") as db:
+    with contextlib.closing(sqlite3.connect(tmp_path / "c" / "campaign.db")) as db:
         assert set(db.execute("select recording, method, round from queries").fetchall()) == {
             ("night_0.wav", "information", 1), ("night_1.wav", "information", 1),
         }  # fmt: skip

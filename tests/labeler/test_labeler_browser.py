@@ -1,8 +1,10 @@
 """Labeling in a real browser: a segment sounds, a key answers, and what was pressed is what the store holds."""
 
 import base64
+import contextlib
 import json
 import re
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -32,22 +34,12 @@ def label(recordings, tmp_path):
     """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
     running = []
 
-    def start(*arguments, lines=1):
-        command = [
-            sys.executable,
-            "-m",
-            "weakly",
-            "label",
-            *arguments,
-            "--out",
-            str(tmp_path / "c"),
-            "--port",
-            "0",
-            "--no-open",
-        ]
-        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    def start(*arguments, lines=1, port="0", program=("-m", "weakly")):
+        words = ["label", *arguments, "--out", str(tmp_path / "c"), "--port", port, "--no-open"]
+        running.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
         return [running[-1].stderr.readline().strip() for _ in range(lines)]
 
+    start.running = running
     yield start
     for process in running:
         process.terminate()
@@ -125,8 +117,22 @@ class Desk:
         for kind, points in (("touchStart", [at]), ("touchEnd", [])):
             self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
+    def fetched(self, path):
+        """The status and the body of an answer of the server to this page."""
+        script = """const [path, done] = arguments;
+            const headers = { Authorization: `Bearer ${sessionStorage.getItem('token')}` };
+            fetch(`api/1/${path}`, { headers }).then(async (said) => done([said.status, await said.json()]));"""
+        return self.browser.execute_async_script(script, path)
+
+    def saved(self):
+        return self.text("saved") == "saved"
+
+    def waits(self):
+        self.until(lambda: self.text("saved") == "not saved yet, trying again…")
+
     def answered(self):
-        return int(re.match(r"\d+", self.text("progress"))[0])
+        found = re.match(r"\d+", self.text("progress"))  # nothing while the page is loading
+        return None if found is None else int(found[0])
 
     def ready(self):
         """A segment that has just begun to play, or waits for a first touch; keys that come sooner are not taken."""
@@ -142,7 +148,7 @@ class Desk:
         self.until(lambda: self.shows("finished") or (self.answered() == before + 1 and self.sound()[3] != source))
 
     def held(self, table="answers"):
-        with sqlite3.connect(self.store) as db:
+        with contextlib.closing(sqlite3.connect(self.store)) as db:
             db.row_factory = sqlite3.Row
             return [dict(row) for row in db.execute(f"select * from {table} order by number")]
 
@@ -340,6 +346,162 @@ def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_pat
     desk.until(lambda: desk.answered() == 2)
     assert [row["present"] for row in desk.held()] == [1, 0]
     desk.browser.get_log("browser")  # the browser tells of requests that found nobody
+
+
+def test_postgresql_stops_and_starts_again_while_answers_are_pressed(label, recordings, desk, postgres):
+    """What is said to be saved is in the database, whatever happens to it; a reload changes nothing."""
+    (line,) = label(
+        str(recordings), "--label", "owl", "--segment-length", "1.5", "--in-order", "--database", postgres.address
+    )
+    held = lambda: [row[0] for row in postgres.rows("select present from answers order by number")]  # noqa: E731
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.answer("p")
+    for k, key in enumerate("aup"):
+        desk.ready()
+        postgres.stop()
+        desk.press(key)
+        desk.waits()
+        assert "cannot be read or written" in desk.text("problem")
+        assert postgres.PASSWORD not in desk.browser.page_source
+        if k > 0:
+            desk.browser.refresh()
+            desk.waits()
+        if k > 1:  # and another tab, which sends the same answer
+            desk.open(address_of(line), new_tab=True)
+            desk.waits()
+        postgres.start()
+        desk.until(desk.saved)
+        assert held() == [1, 0, None, 1][: k + 2]
+        desk.until(lambda k=k: desk.answered() == k + 2)
+        assert not desk.shows("problem")
+    desk.browser.switch_to.window(desk.browser.window_handles[0])
+    desk.until(desk.saved)
+    assert desk.browser.execute_script("return localStorage.length") == 0
+    assert len(held()) == 4
+    desk.browser.get_log("browser")  # the browser tells of answers with status 503
+
+
+def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recordings, desk, tmp_path):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.ready()
+    server, unlimited = label.running[-1].pid, resource.RLIM_INFINITY
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (0, unlimited))  # the disk is full
+    desk.press("p")
+    desk.waits()
+    desk.browser.refresh()
+    desk.waits()
+    assert desk.held() == []
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1]
+
+    desk.ready()
+    away = desk.store.rename(tmp_path / "away.db")
+    desk.press("a")
+    desk.waits()
+    assert not desk.store.exists()  # no new one, in which nothing would be
+    assert desk.fetched("ask")[0] == 503
+    away.rename(desk.store)
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+
+    desk.ready()
+    with contextlib.closing(sqlite3.connect(desk.store, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        desk.press("p")
+        desk.until(lambda: desk.text("saved") == "saving…")
+        time.sleep(1)
+        assert desk.text("saved") == "saving…"
+        other.execute("rollback")
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1, 0, 1]
+    desk.browser.get_log("browser")
+
+
+_DYING = """
+import os, sys
+from weakly.cli import main
+from weakly.labeler.session import Session
+take, moment = Session.take, sys.argv.pop(1)
+def dies(self, told):
+    if moment == "committed":
+        take(self, told)
+    os._exit(9)
+Session.take = dies
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("moment", ["committed", "pressed"])
+def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
+    """Killed before or after the commit: the tab that waits and one that is opened later store the answer once."""
+    words = (str(recordings), "--label", "owl", "--segment-length", "1.5")
+    (line,) = label(*words, program=("-c", _DYING, moment))
+    here = address_of(line)
+    first = desk.open(here)
+    desk.ready()
+    desk.press("p")
+    desk.waits()
+    assert len(desk.held()) == (moment == "committed")
+    assert label.running[-1].wait() == 9
+    port = re.search(r":(\d+)/", here)[1]
+    label(*words, port=port)
+    desk.open(here, new_tab=True)
+    desk.until(lambda: desk.answered() == 1)
+    desk.browser.switch_to.window(first)
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1]
+
+    desk.ready()  # and a tab that is closed while it waits
+    label.running[-1].kill()
+    label.running[-1].wait()
+    desk.press("a")
+    desk.waits()
+    desk.browser.get("about:blank")
+    label(*words, port=port)
+    desk.open(here, new_tab=True)
+    desk.until(lambda: desk.answered() == 2)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+    desk.browser.get_log("browser")
+
+
+def test_an_answer_that_can_never_be_stored_is_said_not_to_be(label, recordings, desk):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.browser.execute_script("""const real = window.fetch;
+        window.fetch = (path, how) => real(path, how?.body?.includes('"present"')
+            ? { ...how, body: how.body.replace(/"query":"[^"]*"/, '"query":"another"') } : how);""")
+    desk.press("p")
+    desk.until(lambda: desk.text("saved") == "not saved")
+    desk.until(lambda: desk.shows("problem"))
+    assert desk.text("problem").startswith("Not saved: query: there is no query 'another'")
+    assert desk.held() == []
+    assert desk.answered() == 0
+    # The same from a page that was closed before it could send: what belongs to another campaign is left alone.
+    me = desk.fetched("me")[1]
+    mine, other = (f"weakly {json.dumps([name, me['annotator']], separators=(',', ':'))} 1 x"
+                   for name in (me["campaign"], "another"))  # fmt: skip
+    old = json.dumps({"path": "tell", "body": {"query": "gone", "present": 1, "id": "an-old-answer"}})
+    for key in (mine, other):
+        desk.browser.execute_script("localStorage.setItem(...arguments)", key, old)
+    desk.browser.refresh()
+    desk.until(lambda: "Not saved: query: there is no query 'gone'" in desk.text("problem"))
+    assert desk.text("saved") == "not saved"
+    keys = desk.browser.execute_script("return Object.keys(localStorage)")
+    assert mine not in keys
+    assert other in keys
+    desk.answer("a")  # and the page goes on
+    assert desk.saved()
+    assert not desk.shows("problem")
+    assert [row["present"] for row in desk.held()] == [0]
+    desk.browser.execute_script("localStorage.clear()")
+    desk.browser.get_log("browser")
 
 
 FILM = """const done = arguments[0], canvas = document.createElement('canvas'), paint = canvas.getContext('2d');

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import secrets
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
@@ -25,11 +26,12 @@ from ..files import atomic_write, inputs_kept, refuse_input
 from ..formats import write
 from ..intervals import merge
 from ..results import to_json
+from ..symbols import positive
 from .answers import Collected, Returned, collect, read_returned
 from .base import Method, Recording, with_signal
 from .export import Exporter, text_of
 from .query_sets import COLUMNS, METHODS, asked_so_far, make_method, queries
-from .store import NAME, Answer, State, Store, fingerprint
+from .store import NAME, Answer, State, Store, fingerprint, shortened
 
 if TYPE_CHECKING:
     from .query_sets import Queries
@@ -49,16 +51,20 @@ class Campaign:
     own: Method | None = None  # the method object, where it is not one of weakly's
 
     @classmethod
-    def open(cls, path: str | Path, *, method: Method | None = None) -> Campaign:
-        """The campaign of a folder, or of a file in it such as ``queries.csv``; a method of your own is given again."""
+    def open(cls, path: str | Path, *, method: Method | None = None, database: str | None = None) -> Campaign:
+        """The campaign of a folder, or of a file in it such as ``queries.csv``; a method of your own is given again.
+
+        ``database`` is needed where the folder's campaign is in a database that asks for a password.
+        """
         path = Path(path)
         folder = path if path.is_dir() else path.parent
         if not path.exists() or not any((folder / name).is_file() for name in (NAME, _OLD, QUERIES)):
             raise InvalidInput(f"{path}: no such file; a campaign's folder is made by weakly queries")
-        store = Store(folder / NAME)
+        store = _store_of(folder, database)
         state = _brought_over(folder, store)
         if "method" not in state.settings:
             raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
+        _check(folder, state)
         return cls(folder, store, state, method)
 
     @classmethod
@@ -68,11 +74,11 @@ class Campaign:
         """The campaign of a folder with these queries: a new one, or the one that is there with the same settings.
 
         What was typed into its files so far is taken into the store first. ``database`` is the address of another
-        store than the folder's own file, such as ``postgresql://...``.
+        store than the folder's own file, such as ``postgresql://...``; the folder remembers it, without the password.
         """
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        store = Store(database or folder / NAME)
+        store = _store_of(folder, database)
         before = _brought_over(folder, store)
         parameters = dict(queries.parameters)
         signal = {name: parameters.pop(name) for name in _SIGNAL}
@@ -88,8 +94,13 @@ class Campaign:
         settings |= {"signal": signal, "tool": dict(tool)}
         store.check(before, settings, known)
         if "method" in before.settings:
+            _check(folder, before)
             cls(folder, store, before).take_typed()
         state = store.add(settings, known, queries.frame[list(COLUMNS)])
+        if (store.address or "").startswith("postgresql"):
+            own = Store(folder / NAME)
+            own.setting("campaign", store.setting("campaign", secrets.token_hex(8)), anew=True)
+            own.setting("database", store.address, anew=True)
         return cls(folder, store, state)
 
     @property
@@ -324,6 +335,53 @@ def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
 
 
 _RENAMED = {"overlapping": "windows"}  # methods by their names up to 0.2.0
+
+
+def _store_of(folder: Path, database: str | None) -> Store:
+    """The store of a folder's campaign: its file, or the database that is given or that the file remembers."""
+    own, held = Store(folder / NAME), None
+    if (folder / NAME).is_file():
+        held = own.setting("database")
+        if database is not None and held is None and own.setting("method") is not None:
+            raise InvalidInput(
+                f"{folder}: holds a campaign in {NAME}, and --database asks for another place; give another folder"
+            )
+    if held is not None and not str(held).startswith("postgresql"):
+        raise InvalidInput(f"{own.name}: remembers {shortened(held)} as its database, which is no address: damaged?")
+    if database is None:
+        return own if held is None else Store(held)
+    store = Store(database)
+    if held not in (None, store.address) and own.setting("campaign") != store.setting("campaign"):
+        raise InvalidInput(
+            f"{folder}: belongs to the campaign in {Store(held).name}, and {store.name} holds another one; give "
+            "another folder"
+        )
+    return store
+
+
+def _check(folder: Path, state: State) -> None:
+    """Refuse what no command has written; the parameters are checked by whoever makes the method."""
+    settings = state.settings
+    missing = sorted(set(state.queries["recording"]) - state.recordings.keys())
+    if missing:
+        raise InvalidInput(
+            f"{folder}: the campaign asks about {shortened(missing[0])}, which it does not hold: damaged?"
+        )
+    label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
+    features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
+    place = features.get("path") if isinstance(features, dict) else features
+    kinds = {"to": str, "url_prefix": str, "cut": bool}
+    rules = {
+        "label": (label, isinstance(label, list) and label and all(isinstance(name, str) for name in label)),
+        "features": (features, place is None or (isinstance(place, str) and "\0" not in place)),
+        "tool": (tool, all(name in kinds and isinstance(value, kinds[name]) for name, value in tool.items())),
+    }
+    for name, (value, is_right) in rules.items():
+        if not is_right:
+            raise InvalidInput(f"{folder}: the campaign's settings hold the {name} {shortened(value)}: damaged?")
+    for name, number in (("feature_hop", hop), ("sample_rate", rate)):
+        if number is not None:
+            positive(name, number)
 
 
 def _brought_over(folder: Path, store: Store) -> State:

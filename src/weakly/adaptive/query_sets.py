@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Answers, Events
 from ..results import Result, counted, hours, plain
-from ..symbols import check, choice, whole
+from ..symbols import check, choice, positive, whole
 from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_signal
 from .boundary import Boundary
 from .changepoint import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
@@ -32,6 +32,11 @@ COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", 
 SECONDS_PER_ANSWER = 3.0
 #: Seconds of the shortest segment that a person is asked about, unless told.
 SHORTEST = 0.3
+#: Segments of one recording beyond which a number is taken for a slip, or for damage.
+MOST_SEGMENTS = 10_000_000
+_WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
+_NUMBERS = ("segment_length", "hop", "threshold", "penalty", "shortest", "n_events", "query_cost_share", "tolerance",
+            "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
 
 
 def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
@@ -224,9 +229,11 @@ def queries(
         raise InvalidInput(f"method must be one of {', '.join(METHODS)} or a weakly.adaptive.Method, got {method!r}")
     name = method.name if isinstance(method, Method) else choice("method", method, tuple(METHODS))
     labels = [label] if isinstance(label, str) else list(label)
+    if not labels or not all(isinstance(one, str) for one in labels):
+        raise InvalidInput(f"label must be a name or several, got {label!r}")
     for what, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
         if value is not None:
-            whole(what, value)
+            whole(what, value, most=MOST_SEGMENTS)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
     if batch is not None and (name != "change-point" or queries_per_recording is None):
@@ -236,7 +243,7 @@ def queries(
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
     parameters: dict[str, Any] = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
-        "budget": budget, "batch": batch, "windows": [float(x) for x in windows], "search": search,
+        "budget": budget, "batch": batch, "windows": list(_spans(windows)), "search": search,
         "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
         "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
         "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
@@ -274,7 +281,22 @@ def queries(
 
 def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
     """The method by its name, with its parameters checked; nothing is computed yet."""
-    return METHODS[method](parameters, recordings)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in _WHOLE:
+        if name in given:
+            whole(name, given[name], most=MOST_SEGMENTS)
+    for name in _NUMBERS:
+        if name in given:
+            positive(name, given[name], zero=True)
+    _spans(given.get("windows", ()))
+    longest = max((one.length for one in recordings), default=0.0)
+    for name in ("segment_length", "hop"):
+        if name in given and longest > MOST_SEGMENTS * given[name]:
+            raise InvalidInput(
+                f"{name} must leave at most {MOST_SEGMENTS:,} segments of a recording, got {given[name]!r} for "
+                f"{longest:g} s"
+            )
+    return METHODS[choice("method", method, tuple(METHODS))](parameters, recordings)
 
 
 def _fixed(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
@@ -294,7 +316,7 @@ def _windows(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
 def _change_point(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
     how = ChangePoint(
         n_queries=p.get("queries_per_recording"),
-        windows=tuple(p.get("windows") or WINDOWS),
+        windows=_spans(p.get("windows") or WINDOWS),
         search=p.get("search") or "peaks",
         penalty=p.get("penalty"),
         threshold=p.get("threshold"),
@@ -353,6 +375,12 @@ METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
     "boundary": _boundary,
     "information": _information,
 }
+
+
+def _spans(windows: Any) -> tuple[float, ...]:
+    return tuple(
+        positive("windows", one) for one in (windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows])
+    )
 
 
 def _needed(p: Mapping[str, Any], method: str) -> float:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,11 +35,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ..errors import InvalidInput, optional
+from ..errors import InvalidInput, WeaklyError, optional
 
 NAME = "campaign.db"
 VERSION = 2
@@ -74,9 +76,19 @@ ACTIONS = Table(
 #: The fingerprints of files that were written from here: what has another one was changed by somebody.
 EXPORTS = Table("exports", _META, Column("file", String, primary_key=True), Column("sha256", String, primary_key=True))
 
+#: What settings are, where they are there; ``database`` is the address of the store that holds everything else.
+_KINDS: dict[str, Any] = {
+    "method": str, "parameters": dict, "signal": (dict, type(None)), "tool": dict, "label": dict, "campaign": str,
+    "database": str, "secret": str,
+}  # fmt: skip
+
 _UNDONE = select(ACTIONS.c.detail).where(ACTIONS.c.kind == "undo", ACTIONS.c.detail.is_not(None))
 #: What takes the tables of one version to the next.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: lambda connection: ACTIONS.create(connection)}
+
+
+class StoreTrouble(WeaklyError, OSError):
+    """The store cannot be read or written now; whatever was to be stored may be brought again later."""
 
 
 @dataclass(frozen=True)
@@ -110,23 +122,24 @@ class Store:
     """The database of one campaign."""
 
     def __init__(self, place: str | Path) -> None:
-        address = str(place)
-        if address.startswith(("postgresql://", "postgres://")):
-            optional("psycopg", extra="postgres")
-            address = "postgresql+psycopg://" + address.partition("://")[2]
-        self.file = None if "://" in address else Path(place)
-        self.name = address if self.file is None else str(self.file)
-        with self._told():
-            if self.file is None:
-                self._engine = create_engine(address)
-            else:
-                self._engine = create_engine(
-                    f"sqlite:///{self.file}", poolclass=NullPool, connect_args={"timeout": 120.0}
-                )
+        url = _address(str(place)) if "://" in str(place) else None
+        self.file = Path(place) if url is None else None
+        #: The address without its password, to be remembered; and what messages call the store.
+        self.address = None if url is None else _without_secrets(url)
+        self.name = str(self.file) if url is None else _without_secrets(url.set(query={}))
         self._is_made = False  # once it was seen to be there, a store that has gone is not made anew
         #: Whether many small transactions come. SQLite then empties its journal instead of deleting the file: as safe,
         #: and on a busy disk fifty times faster; the empty file goes with the next transaction of somebody else.
         self.is_busy = False
+        if url is None:
+            self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool, hide_parameters=True)
+        else:
+            patience = {"connect_timeout": "10", "tcp_user_timeout": "30000"} if "psycopg" in url.drivername else {}
+            try:
+                self._engine = create_engine(url.set(query={**patience, **url.query}), hide_parameters=True)
+            except (SQLAlchemyError, ImportError) as error:
+                raise InvalidInput(f"{self.name}: no such database can be opened: {error}") from error
+            weakref.finalize(self, self._engine.dispose)  # the connections that it keeps open
         if self._engine.dialect.name == "sqlite":
             _sqlite(self._engine, self)
 
@@ -134,18 +147,27 @@ class Store:
         """Let go of connections that are kept open."""
         self._engine.dispose()
 
+    def _open(self) -> sqlite3.Connection:
+        """A connection to the file, which is made only if it was never there: else its answers would seem to be gone.
+
+        Whoever brings files waits long for others to end; a server says that it is busy, and is asked again.
+        """
+        assert self.file is not None
+        mode, patience = "rw" if self._is_made else "rwc", 10.0 if self.is_busy else 120.0
+        return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode={mode}", uri=True, timeout=patience)
+
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Damage and locks in one line."""
+        """Trouble of the database in one line."""
         try:
             yield
-        except (SQLAlchemyError, UnicodeDecodeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
-            raise InvalidInput(
-                f"{self.name}: the campaign's store cannot be read or written: {reason}; nothing was changed"
-            ) from error
+        except (DataError, IntegrityError) as error:  # of this one change: it will not be taken later either
+            raise InvalidInput(f"{self.name}: the database refuses this: {_reason(error)}") from error
+        except (SQLAlchemyError, UnicodeDecodeError) as error:
+            reason = _reason(error)
+            if "password" in reason:
+                reason += "; a password comes from PGPASSWORD, from ~/.pgpass or with --database"
+            raise StoreTrouble(f"{self.name}: the campaign's store cannot be read or written: {reason}") from error
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -153,6 +175,8 @@ class Store:
         with self._told(), self._engine.begin() as connection:
             self._ready(connection)
             yield connection
+        if self.file is not None and not self.file.exists():  # then the commit went into a file that nobody can open
+            raise StoreTrouble(f"{self.name}: the campaign's store is gone")
         self._is_made = True
 
     def _ready(self, connection: Connection) -> None:
@@ -164,7 +188,7 @@ class Store:
         found = connection.execute(lock).scalar()
         version = int(found) if found is not None and str(found).isdecimal() else -1
         if not 1 <= version <= VERSION:
-            raise InvalidInput(
+            raise StoreTrouble(
                 f"{self.name}: a store of version {found}, and this weakly knows versions 1 to {VERSION}"
             )
         for old in range(version, VERSION):
@@ -176,21 +200,42 @@ class Store:
         if connection is None:
             with self.begin() as own:
                 return self.state(own)
+        try:
+            return self._state(connection)
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise StoreTrouble(f"{self.name}: the campaign's store is damaged: {error}; nothing was changed") from error
+
+    def _state(self, connection: Connection) -> State:
         if self._engine.dialect.name == "sqlite":
             report = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
             if report != "ok":
-                raise InvalidInput(f"{self.name}: the campaign's store is damaged: {report}; nothing was changed")
+                raise ValueError(report)
         settings = {row.name: json.loads(row.value) for row in connection.execute(select(SETTINGS))}
+        for name, kind in _KINDS.items():
+            if name in settings and not isinstance(settings[name], kind):
+                raise ValueError(f"the setting {name} is {shortened(settings[name])}")
         recordings = {
             str(row.recording): {"seconds": float(row.seconds), "path": row.path, "relative": row.relative}
             for row in connection.execute(select(RECORDINGS))
         }
+        for name, one in recordings.items():
+            if not 0 < one["seconds"] < np.inf:
+                raise ValueError(f"recording {shortened(name)} has {one['seconds']} s")
+            for place in (one["path"], one["relative"]):
+                if place is not None and (not isinstance(place, str) or "\0" in place):
+                    raise ValueError(f"recording {shortened(name)} has the path {shortened(place)}")
         rows = connection.execute(select(QUERIES).order_by(QUERIES.c.number)).mappings().all()
         frame = pd.DataFrame(rows, columns=[column.name for column in QUERIES.columns]).drop(columns="number")
         numbers = ("onset", "offset", "event_fraction", "recording_length")
         frame = frame.astype({**dict.fromkeys(numbers, float), "round": int, "repeat": int, "calibration": bool})
-        if len(frame) and not (frame["onset"] < frame["offset"]).all():
-            raise InvalidInput(f"{self.name}: the campaign's store is damaged: a query ends before it starts")
+        for column in ("query", "recording", "label", "method"):
+            wrong = [value for value in frame[column] if not isinstance(value, str)]
+            if wrong:
+                raise ValueError(f"a query has the {column} {shortened(wrong[0])}")
+        for query, name, onset, offset in frame[["query", "recording", "onset", "offset"]].itertuples(index=False):
+            end = recordings[name]["seconds"] if name in recordings else 1e300
+            if not 0 <= onset < offset <= end * (1 + 1e-6):
+                raise ValueError(f"query {shortened(query)} lies from {onset} to {offset} s")
         answers = [
             Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
                    str(row.answered or ""), str(row.source or ""), str(row.answer))
@@ -249,15 +294,22 @@ class Store:
             )) for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after
         }  # fmt: skip
 
-    def setting(self, name: str, value: Any, *, anew: bool = False) -> Any:
-        """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case."""
+    def setting(self, name: str, value: Any = None, *, anew: bool = False) -> Any:
+        """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case.
+
+        Without a value nothing is changed, and None says that there is none.
+        """
         with self.begin() as connection:
             if anew:
                 connection.execute(SETTINGS.delete().where(SETTINGS.c.name == name))
             found = connection.execute(select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
             if found is not None:
-                return json.loads(found)
-            connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
+                try:
+                    return json.loads(found)
+                except (TypeError, ValueError, RecursionError) as error:
+                    raise StoreTrouble(f"{self.name}: the campaign's store is damaged: setting {name}") from error
+            if value is not None:
+                connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
             return value
 
     def check(self, before: State, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
@@ -341,6 +393,36 @@ class Store:
         return known
 
 
+def _address(text: str) -> URL:
+    """The parts of a database's address; what cannot be understood is not repeated, for it may hold a password."""
+    kind, _, rest = text.partition("://")
+    if kind in ("postgresql", "postgres"):
+        optional("psycopg", extra="postgres")
+        kind = "postgresql+psycopg"
+    try:
+        url = make_url(f"{kind}://{rest}")
+    except (SQLAlchemyError, ValueError):
+        url = None
+    if url is None or rest.count("@") > 1:
+        raise InvalidInput(
+            "database must be an address such as postgresql://user:password@host:5432/name, and this one is none; "
+            "signs such as @ : / within the password are written as %40 %3A %2F"
+        ) from None
+    if url.get_backend_name() == "sqlite" and url.database:
+        url = url.set(database=str(Path(url.database).absolute()))
+    return url
+
+
+def _without_secrets(url: URL) -> str:
+    secrets = [name for name in url.query if "password" in name or "secret" in name]
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return str(bare.difference_update_query(secrets)).replace("+psycopg:", ":", 1)
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).partition("\n")[0]
+
+
 def _sqlite(engine: Engine, store: Store) -> None:
     """Every transaction takes the lock when it begins, and is on the disk when it ends."""
 
@@ -391,6 +473,12 @@ def _agree(a: Any, b: Any) -> bool:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return any(a.get(name) == b.get(name) for name in ("path", "relative"))
     return bool(a == b)
+
+
+def shortened(value: Any) -> str:
+    """A value for a message, which may come from a damaged file."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _words(value: Any) -> str:

@@ -45,9 +45,13 @@ _RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files,
 _EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and --measure; any format weakly reads.")
 _OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
 _NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
+_DATABASE = "Another store, postgresql://...; the folder remembers it but for the password (PGPASSWORD, ~/.pgpass)."
 #: What a campaign remembers, so that its folder alone goes on with it.
-_KEPT = ("annotator", "annotators", "votes", "in_order", "event_length", "event_rate", "presence_criterion", "target",
-         "per_second", "per_query", "currency", "events")  # fmt: skip
+_KEPT: dict[str, Any] = {
+    "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
+    "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
+    "per_query": (int, float), "currency": str, "events": str,
+}  # fmt: skip
 
 
 @app.command("label", help=_HELP)
@@ -97,7 +101,7 @@ def label(
     per_query: float = typer.Option(None, "--per-query", help="Price of an answer."),
     currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
     out: Path = _OUT,
-    database: str = typer.Option(None, "--database", metavar="URL", help="Another store, postgresql://..."),
+    database: str = typer.Option(None, "--database", metavar="URL", help=_DATABASE),
     export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; others need --annotators."),
     port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
@@ -140,14 +144,20 @@ def label(
 def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     """What the campaign of this folder was labelled with, but for what is said anew; other settings are refused."""
     from ..adaptive.campaign import Campaign
+    from ..adaptive.store import shortened
 
-    campaign = Campaign.open(folder)
+    campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
     settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "tolerance", "sample_rate")
     campaign.check({word: said[word] for word in settings if word in said} | (
         {"label": _labels(said["name"])} if "name" in said else {}
     ))  # fmt: skip
     found = {word: value for word, value in campaign.store.setting("label", {}).items() if word not in said}
+    for word, value in found.items():
+        if word not in _KEPT or not isinstance(value, (_KEPT[word], type(context.params[word]))):
+            raise InvalidInput(
+                f"{folder}: remembers {word} {shortened(value)}: damaged? say --{word.replace('_', '-')}"
+            )
     if found.get("events") is not None:
         found["events"] = Path(found["events"])
     return found

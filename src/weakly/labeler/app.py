@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from ..adaptive.base import Recording
+from ..adaptive.store import StoreTrouble
 from ..audio import channel_names
-from ..errors import InvalidInput, optional
+from ..errors import InvalidInput, WeaklyError, optional
 from ..web.app import STATIC, add_parts, handle_errors, static_parts
 from ..web.limits import Guard, Limits
 from . import media
@@ -66,7 +67,7 @@ class Bookmark(_Told):
     """Keep a note about a segment."""
 
     query: Query
-    note: Annotated[str, Field(max_length=2000)] = ""
+    note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] = ""  # which PostgreSQL cannot hold
     id: Id
 
 
@@ -93,6 +94,12 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     )  # fmt: skip
     app.add_middleware(Guard, limits=Limits(body_kb=16), host=host, names=names)
     handle_errors(app)
+
+    @app.exception_handler(StoreTrouble)
+    async def trouble(request: Request, error: StoreTrouble) -> JSONResponse:
+        """Not the client's mistake: the same request may be sent again."""
+        return JSONResponse({"field": None, "message": str(error)}, 503, headers={"Retry-After": "1"})
+
     page = static_parts(_OWN)
     page["/"] = page.pop("/static/label.html")
     add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
@@ -170,7 +177,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
-                "measuring": labeling.measuring}  # fmt: skip
+                "measuring": labeling.measuring, "campaign": session.campaign}  # fmt: skip
 
     @app.get(f"{API}/ask")
     async def ask(who: Who) -> dict[str, Any]:
@@ -179,7 +186,11 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.post(f"{API}/tell")
     async def tell(said: Tell, who: Who) -> dict[str, Any]:
-        """Take an answer; ``kept`` is false if another one of yours to the same query is there already."""
+        """Take an answer; ``kept`` is false if another one of yours to the same query is there already.
+
+        An error with status 422 means that it is not stored and never will be, any other that it may be sent again.
+        ``problem``: the answer is stored, and what comes next could not be done; ``items`` may be missing.
+        """
         acts = [("context", "shown")] if said.context else []
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
@@ -187,10 +198,21 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
             seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
         )  # fmt: skip
-        kept, now = await in_line(lambda: (session.take(told), state(who, refresh=False)))
-        if labeling.measuring is not None and not now["items"] and labeling.export is not None:
-            await asyncio.to_thread(labeling.export)  # the card is what the measurement was for
-        return {"kept": kept} | now
+
+        def take() -> dict[str, Any]:
+            kept = session.take(told)
+            try:
+                return {"kept": kept} | state(who, refresh=False)
+            except WeaklyError as error:  # of what comes next: the answer is stored
+                return {"kept": kept, "problem": str(error)}
+
+        now = await in_line(take)
+        if labeling.measuring is not None and now.get("items") == [] and labeling.export is not None:
+            try:
+                await asyncio.to_thread(labeling.export)  # the card is what the measurement was for
+            except (WeaklyError, OSError) as error:
+                now["problem"] = str(error)
+        return now
 
     @app.post(f"{API}/undo")
     async def undo(said: Undo, who: Who) -> dict[str, Any]:
@@ -232,6 +254,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/live")
     def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
+        session.refresh(if_stale=True)
         found = None if who.annotator is None else card_of(session, who.annotator, labeling.label)
         card = None if found is None else found.to_dict()
         state = labeling.live.state(session, who.annotator, card)
@@ -242,6 +265,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
         from .team import summary
 
+        session.refresh(if_stale=True)
         return summary(session) | {"links": list(labeling.access.annotators)}
 
     @app.post(f"{API}/export")

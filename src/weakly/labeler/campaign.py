@@ -64,7 +64,7 @@ def open_campaign(
     folder = Path(out)
     given = [Path(path) for path in recordings]
     if len(given) == 1 and (given[0] / NAME).is_file():
-        campaign = Campaign.open(given[0])
+        campaign = Campaign.open(given[0], database=database)
         roots = [one.path for one in campaign.everything().values() if one.path is not None]
     else:
         found = queries(given, label=label, events=events, calibrate=calibrate, rng=seed, **how)

@@ -67,6 +67,8 @@ class Client:
                 message = json.loads(said)["message"]
             except (ValueError, KeyError, TypeError):
                 message = f"the server answered {error.code}"
-            raise InvalidInput(str(message)) from error
+            # What the server cannot do now is told as if it were away: the same answer may be sent again.
+            kind = ConnectionError if error.code >= 500 else InvalidInput
+            raise kind(str(message)) from error
         except http.client.HTTPException as error:  # killed in the middle of an answer
             raise ConnectionError(f"the server broke off: {error!r}") from error

@@ -7,6 +7,7 @@ server and a file that is brought by ``weakly answers`` all lead to the same nex
 
 from __future__ import annotations
 
+import secrets
 import statistics
 import threading
 from collections import deque
@@ -22,7 +23,7 @@ import numpy as np
 
 from ..adaptive.base import Asked, Method, Recording, verdict
 from ..adaptive.query_sets import COLUMNS, rows_of
-from ..adaptive.store import Answer, Store
+from ..adaptive.store import Answer, Store, StoreTrouble, same
 from ..errors import InvalidInput
 from ..symbols import whole
 
@@ -97,6 +98,9 @@ class More(Protocol):
     def is_for(self, item: Item, annotator: str) -> bool:
         """Whether this person may be asked."""
 
+    def forget(self) -> None:
+        """Begin anew: what was told last may never have happened."""
+
 
 class Session:
     """The campaign of a store, shared by its annotators.
@@ -120,13 +124,16 @@ class Session:
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
         store.is_busy = True
+        #: A name of the campaign that no other has, for what clients keep of it.
+        self.campaign = str(store.setting("campaign", secrets.token_hex(8)))
         self._kept = _Kept()
+        self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
         self._waiting: deque[Told] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
-        with self._changing() as connection:
-            self._extend(connection, self._kept.items)
+        with self._changing():
+            pass
 
     # What is known -----------------------------------------------------------------------------------------------
 
@@ -184,11 +191,16 @@ class Session:
         First what they took back last, then their own share in order, then what is left of the others', from its end.
         """
         with self._lock:
-            changed = self._refresh() if refresh or not self._kept.items else set()
-            if changed and self.more is not None:  # another process has told something
+            self.refresh(if_stale=not refresh)
+            return list(islice(self._open(annotator), most))
+
+    def refresh(self, *, if_stale: bool = False) -> None:
+        """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
+        with self._lock:
+            changed = self._refresh() if self._is_stale or not if_stale else set()
+            if changed and self.more is not None:
                 with self._changing() as connection:
                     self._extend(connection, changed)
-            return list(islice(self._open(annotator), most))
 
     def tell(
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
@@ -225,17 +237,29 @@ class Session:
     def _take_waiting(self) -> None:
         told = [self._waiting.popleft() for _ in range(len(self._waiting))]
         try:
+            self._take_all(told)
+        finally:
+            for one in told:
+                one.is_done = True
+
+    def _take_all(self, told: list[Told]) -> None:
+        """Take answers in one transaction; what was wrong with one of them is told to its sender alone."""
+        try:
             with self._changing() as connection:
-                new: dict[tuple[str, str], Told] = {}
+                new: dict[str, Told] = {}
+                places = set()
                 for one in told:
-                    place = (one.answer.query, one.answer.annotator)
-                    if place[0] not in self._kept.items:
-                        one.error = InvalidInput(f"query: there is no query {place[0]!r} in this campaign")
-                        continue
-                    name = self._kept.given.get(place[0], {}).get(place[1])
-                    if name is None and one.answer.id not in self._kept.answers:
-                        name = new.setdefault(place, one).answer.id
-                    one.is_kept = name == one.answer.id
+                    answer, place = one.answer, (one.answer.query, one.answer.annotator)
+                    before = new[answer.id].answer if answer.id in new else self._kept.answers.get(answer.id)
+                    if answer.query not in self._kept.items:
+                        one.error = InvalidInput(f"query: there is no query {answer.query!r} in this campaign")
+                    elif before is not None and not (
+                        before.query == answer.query and same(before.present, answer.present)
+                    ):
+                        one.error = _taken(answer.id)
+                    elif before is None and place not in places and self.answer_of(place[1], place[0]) is None:
+                        new[answer.id] = one
+                        places.add(place)
                 self.store.tell([one.answer for one in new.values()], connection)
                 for one in new.values():
                     for k, (kind, detail) in enumerate(one.acts):
@@ -243,18 +267,24 @@ class Session:
                                        annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
                                        acted=one.answer.answered)  # fmt: skip
                 self._extend(connection, self._refresh(connection, ("answers", "actions")))
+                if not new.keys() <= self._kept.answers.keys():
+                    raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
+                for one in told:  # what is said to be kept was read back from the store
+                    given = self.answer_of(one.answer.annotator, one.answer.query)
+                    one.is_kept = given is not None and given.id == one.answer.id
         except Exception as error:
-            for one in told:
-                one.error = one.error or error
-        finally:
-            for one in told:
-                one.is_done = True
+            if len(told) > 1 and not isinstance(error, StoreTrouble):
+                for one in told:
+                    self._take_all([one])
+            else:
+                for one in told:
+                    one.error = one.error or error
 
     def undo(self, annotator: str, *, id: str) -> Item | None:
         """Take back this person's last answer that counts; its query, which comes next, or None if there is none."""
         name = f"{annotator}:{id}"
         with self._changing() as connection:
-            if name in self._kept.actions:
+            if self._was_done(name, kind="undo"):
                 return self._kept.items[self._kept.actions[name].query]
             mine = [one for one in self.answers_by(annotator) if one.source == "label"]
             if not mine:
@@ -267,14 +297,21 @@ class Session:
 
     def bookmark(self, annotator: str, *, query: str, note: str, id: str) -> None:
         """Keep a note about a query."""
-        if query not in self._kept.items:
-            raise InvalidInput(f"query: there is no query {query!r} in this campaign")
-        name = f"{annotator}:{id}"
+        name, note = f"{annotator}:{id}", note[:MOST_NOTE]
         with self._changing() as connection:
-            if name not in self._kept.actions:
+            if query not in self._kept.items:
+                raise InvalidInput(f"query: there is no query {query!r} in this campaign")
+            if not self._was_done(name, kind="bookmark", query=query, detail=note):
                 self.store.act(connection, action=name, query=query, annotator=annotator, kind="bookmark",
-                               detail=note[:MOST_NOTE], acted=_now())  # fmt: skip
+                               detail=note, acted=_now())  # fmt: skip
                 self._refresh(connection)
+
+    def _was_done(self, name: str, **what: str) -> bool:
+        """Whether this was done before, under this name."""
+        before = self._kept.actions.get(name)
+        if before is not None and any(getattr(before, word) != value for word, value in what.items()):
+            raise _taken(name)
+        return before is not None
 
     def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
         """How far this person is: answered, left, minutes left at their own pace, seconds per query.
@@ -302,21 +339,26 @@ class Session:
 
     @contextmanager
     def _changing(self) -> Iterator[Any]:
-        """One transaction under the lock of the store, seen from its newest state; memory follows if it fails."""
+        """One transaction under the lock of the store, seen from its newest state."""
         with self._lock:
             try:
                 with self.store.begin() as connection:
                     self._extend(connection, self._refresh(connection))
                     yield connection
             except BaseException:
-                self._kept = _Kept()  # what the transaction had seen may never have happened
-                self._found.clear()
+                self._is_stale = True
                 raise
 
     def _refresh(self, connection: Any = None, tables: Sequence[str] = ("queries", "answers", "actions")) -> set[str]:
         """Take in what is new in these tables of the store; the queries whose answers have changed."""
-        kept = self._kept
-        news = self.store.news({name: kept.seen[name] for name in tables}, connection)
+        is_anew = self._is_stale
+        kept = _Kept() if is_anew else self._kept
+        news = self.store.news({name: kept.seen[name] for name in (kept.seen if is_anew else tables)}, connection)
+        if is_anew:
+            self._kept, self._is_stale = kept, False
+            self._found.clear()
+            if self.more is not None:
+                self.more.forget()
         for row in news.get("queries", ()):
             kept.items[row.query] = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
@@ -362,7 +404,7 @@ class Session:
                 if person in kept.given[query] or len(kept.given[query]) >= self.votes:
                     still.own.pop(query, None)
                     still.rest.pop(query, None)
-        return changed.keys() & kept.items.keys()
+        return set(kept.items) if is_anew else changed.keys() & kept.items.keys()
 
     def _extend(self, connection: Any, queries: Iterable[str]) -> None:
         """Ask what follows from new answers to these queries."""
@@ -424,6 +466,11 @@ class Following:
         """Everybody may be asked everything."""
         return True
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._wanted.clear()
+        self._marks.clear()
+
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries in the recordings of these ones."""
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
@@ -479,6 +526,13 @@ class Following:
             return Asked()
         present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
         return Asked(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
+
+
+def _taken(name: str) -> InvalidInput:
+    given = name.partition(":")[2]
+    return InvalidInput(
+        f"id: {given!r} was used for something else before; every answer or note needs an id of its own"
+    )
 
 
 def _now() -> str:

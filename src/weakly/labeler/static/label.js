@@ -3,6 +3,7 @@ import { el, percent, table, toast } from "./dom.js";
 import { Problem } from "./server.js";
 
 const API = "api/1";
+const PATIENCE = 60000; // milliseconds until what was sent is sent again
 const IDLE = 30; // seconds without a sign of life that still count as work
 const SPEEDS = [1, 1.5, 2, 0.5];
 const $ = (id) => document.getElementById(id);
@@ -23,7 +24,7 @@ const newId = () => [...crypto.getRandomValues(new Uint8Array(15))].map((byte) =
 
 async function call(path, body) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const how = body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const how = body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body), signal: AbortSignal.timeout(PATIENCE) };
   let response;
   try {
     response = await fetch(`${API}/${path}`, how);
@@ -43,32 +44,73 @@ function complain(error) {
   $("problem").hidden = false;
 }
 
-// Sending: what was answered is kept in this tab until the server has it, and sent again under the same name. --------
+// Sending: what was answered is kept in this browser, for this campaign and person, until the server has stored it;
+// it is sent again under the same name, also after a reload, by whichever tab comes first. ---------------------------
 
-const WAITING = "unsent";
-const unsent = () => JSON.parse(sessionStorage.getItem(WAITING) ?? "null");
+const shelf = () => `weakly ${JSON.stringify([me.campaign, me.annotator])} `;
+const unsent = () => Object.keys(localStorage).filter((key) => key.startsWith(shelf())).sort();
 
-async function send(path, body) {
-  sessionStorage.setItem(WAITING, JSON.stringify({ path, body }));
+function state(text) {
+  $("saved").textContent = text;
+  $("saved").classList.toggle("waiting", text.startsWith("not"));
+}
+
+/** The answer to a question that is asked until the server can tell; what it refuses is a problem at once. */
+async function patiently(path) {
   for (let wait = 0.2; ; wait = Math.min(5, 2 * wait)) {
     try {
-      const said = await json(path, body);
-      sessionStorage.removeItem(WAITING);
-      $("saved").textContent = "saved";
-      $("saved").classList.remove("waiting");
+      const said = await json(path);
       $("problem").hidden = true;
       return said;
     } catch (error) {
-      if (error.status !== 0 && error.status < 500 && error.status !== 429) {
-        sessionStorage.removeItem(WAITING);
-        throw error;
-      }
-      $("saved").textContent = "not saved yet, trying again…";
-      $("saved").classList.add("waiting");
+      if (error.status && error.status < 500 && error.status !== 429) throw error;
       complain(error);
       await pause(wait);
     }
   }
+}
+
+function send(path, body) {
+  const key = `${shelf()}${Date.now()} ${body.id}`;
+  try {
+    localStorage.setItem(key, JSON.stringify({ path, body }));
+  } catch {
+    // A browser that keeps nothing: it is sent all the same, and only a reload would lose it.
+  }
+  return deliver(key, path, body);
+}
+
+async function deliver(key, path, body) {
+  state("saving…");
+  for (let wait = 0.2; ; wait = Math.min(5, 2 * wait)) {
+    try {
+      const said = await json(path, body);
+      if (path === "tell" && typeof said.kept !== "boolean") throw new Problem(null, "The server does not say whether it has stored the answer.", 0);
+      localStorage.removeItem(key);
+      $("problem").hidden = true;
+      state(said.kept === false ? "not saved: you had answered this one already" : "saved");
+      return said;
+    } catch (error) {
+      if (error.status === 422) { // the one status that is about the answer itself: it can never be stored
+        localStorage.removeItem(key);
+        state("not saved");
+        throw new Problem(error.field, `Not saved: ${error.message}`, 422);
+      }
+      state("not saved yet, trying again…");
+      complain(error);
+      await pause(wait);
+    }
+  }
+}
+
+/** Send what earlier pages could not; what was refused, as problems. */
+async function deliverUnsent() {
+  const refused = [];
+  for (const key of unsent()) {
+    const { path, body } = JSON.parse(localStorage.getItem(key) ?? "{}"); // another tab may have sent it by now
+    if (path) await deliver(key, path, body).catch((error) => refused.push(error));
+  }
+  return refused;
 }
 
 // Loading: sound and picture of a segment, fetched before they are needed. -------------------------------------------
@@ -286,9 +328,16 @@ const answer = (present, button) => once(async () => {
   silence();
   $(button).classList.add("chosen");
   const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext };
-  const said = await send("tell", body);
+  let said;
+  try {
+    said = await send("tell", body);
+  } catch (error) {
+    await show(await patiently("ask"), `${button}, not saved. `);
+    throw error; // which says why
+  }
   if (!said.kept) toast("You had answered this one already, perhaps in another tab.");
-  await show(said, `${button}, saved. `);
+  await show(said.items ? said : await patiently("ask"), `${button}, ${said.kept ? "saved" : "not saved: answered before"}. `);
+  if (said.problem) complain(new Error(said.problem));
   if ($("measured").open || (said.has_targets && said.progress.answered % 5 === 0)) measured().catch(complain);
 });
 
@@ -324,16 +373,14 @@ function noting(open) {
   else $("question").focus();
 }
 
-$("noting").addEventListener("submit", async (event) => {
+$("noting").addEventListener("submit", (event) => {
   event.preventDefault();
-  try {
-    await json("bookmark", { query: now.item.query, note: $("note").value, id: newId() });
+  once(async () => {
+    await send("bookmark", { query: now.item.query, note: $("note").value, id: newId() });
     toast("Bookmarked.");
     $("note").value = "";
     noting(false);
-  } catch (error) {
-    complain(error);
-  }
+  });
 });
 
 function help() {
@@ -430,16 +477,17 @@ document.addEventListener("keydown", (event) => {
 
 let me = {};
 try {
-  me = await json("me");
+  me = await patiently("me");
   if (me.measuring) $("export").textContent = "Write the card";
   $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
   if (me.annotator === null) {
     $("help").hidden = true;
     await owner();
-    setInterval(() => owner().catch(complain), 5000);
+    setInterval(() => owner().then(() => { $("problem").hidden = true; }, complain), 5000);
   } else {
-    const left = unsent();
-    await show(left ? await send(left.path, left.body).catch(() => json("ask")) : await json("ask"));
+    const refused = await deliverUnsent();
+    await show(await patiently("ask"));
+    if (refused.length) complain(new Error(refused.map((error) => error.message).join(" ")));
   }
 } catch (error) {
   complain(error);
