@@ -78,7 +78,7 @@ def coverage(n: int, pilots: int, world: str = "first", seed: int = 0) -> dict[s
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
         events = wk.Events.from_frame(frame, recording_length={f"r{k}": one.recording_length for k in range(n)})
         made = wk.plan(events, presence_criterion=one.presence_criterion, methods="fixed")
-        if made.uncertainty is None or made.segment_length is None:
+        if made.segment_length is None or any(f"{word}_ci" not in (made.uncertainty or {}) for word in held):
             continue
         truth = _truth(world, made.segment_length)
         for word in held:

@@ -472,15 +472,15 @@ def false_sentences(made, kw):
     if made.reachable and made.objective == "wrong_time" and not wanted:
         finding = [each for each in doable if each.event_recall >= 0.9 - 1e-9]
         best = min((each.wrong_time for each in finding), default=math.inf)
-        gap = made.uncertainty["more"] if made.uncertainty else 0  # else the pilot cannot tell them apart
-        false("a better one refused", not gap and row.wrong_time > 1.05 * best + 1e-9)
+        unsure = made.uncertainty and not made.uncertainty["settled"]  # then the pilot cannot tell them apart
+        false("a better one refused", not unsure and row.wrong_time > 1.05 * best + 1e-9)
     if no_way := re.search(r"No way (.*?)finds 90 % of events", said):
         scope = paid if "budget" in kw and "costs at most" in no_way[1] else asked
         false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 for each in scope))
     if "best that" in said or "clearly less wrong time" in said:
         better = [each for each in doable if each.event_recall >= row.event_recall - 1e-9]
         better = [each for each in better if each.wrong_time < row.wrong_time / 1.05 - 1e-9]
-        false("best for the budget", bool(better) and not (made.uncertainty and made.uncertainty["more"]))
+        false("best for the budget", bool(better) and not (made.uncertainty and not made.uncertainty["settled"]))
     # What a pilot settles.
     if "settle the choice." in said:
         low, high = made.uncertainty.get("event_recall_ci", (1.0, 1.0))

@@ -632,8 +632,8 @@ class TestUncertainty:
         made = wk.plan([0.5, 1.0, 2.0], presence_criterion=0.3, recording_length=60, methods="fixed")
         assert not made.uncertainty["settled"]
         assert "settle the choice." not in made.answer
-        frame = pd.DataFrame({"recording": list("abcdef"), "onset": 3.3 + 1.7 * np.arange(6), "label": "x"})
-        frame["offset"] = frame["onset"] + 1.0
+        frame = pd.DataFrame({"recording": list("abcdef"), "onset": [3.3, 4.1, 6.75, 9.02, 11.6, 14.37]})
+        frame = frame.assign(offset=frame["onset"] + 1.0, label="x")
         made = wk.plan(wk.Events.from_frame(frame, recording_length=20.0), presence_criterion=0.5, methods="fixed")
         assert made.uncertainty["event_recall_ci"][0] < 0.9 < made.uncertainty["event_recall_ci"][1]
         assert made.uncertainty["words"].endswith(

@@ -236,7 +236,8 @@ def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) 
         )
     if lengths.mean > total:
         raise InvalidInput(
-            f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s"
+            f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s on "
+            f"average ({lengths.name})"
         )
     if count <= 1 and brief.event_rate is None:
         model: Model = OneEvent(lengths, total, share=count)
