@@ -333,3 +333,7 @@ def test_the_page_says_shares_as_the_command_line_does(page):
       values.map((each) => [percent(each), percent(each, true), show("event_recall", each)])))"""
     found = page.browser.execute_async_script(script, values)
     assert found == [[percent(each), percent(each, exact=True), show("event_recall", each)] for each in values]
+    numbers = [[name, each] for name in ("n_events", "wrong_time", "mimic", "f1") for each in (1, 4.15, 20.6, 0.98765)]
+    script = """const [numbers, done] = arguments;
+    import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
+    assert page.browser.execute_async_script(script, numbers) == [show(*each) for each in numbers]
