@@ -14,7 +14,7 @@ import weakly as wk
 from weakly.annotator import Annotator, PresenceRule
 from weakly.errors import AssumptionWarning, InvalidInput
 from weakly.lengths import Lengths
-from weakly.results import seconds
+from weakly.results import percent, seconds
 from weakly.simulation import World
 
 ONE = {"n_events": 1, "recording_length": 100, "segment_length": 0.8, "presence_criterion": 0.5}
@@ -358,3 +358,6 @@ def test_where_nothing_is_chosen_the_answer_is_of_all_recordings():
     assert "half" not in one.answer
     assert "half" in two.answer  # there a length is chosen, and the headline is of recordings without a say in it
     assert set(two.best()["n_recordings"]) == {20}
+    top = two.best().sort_values("overlap_accuracy").iloc[-1]
+    assert f"{seconds(top['segment_length'])} segments are best" in (title := two.plot().get_title(loc="left"))
+    assert percent(top["overlap_accuracy"]) in title

@@ -119,7 +119,10 @@ def to_json(value: Any) -> str:
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
 
 
-_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage")
+_SHARES = (
+    *("accuracy", "precision", "recall", "bound", "share", "coverage"),
+    *("f1", "kappa", "perfect", "mimic", "agreement"),
+)
 _COUNTS = ("n_", "rows", "count")
 
 

@@ -166,7 +166,8 @@ class Simulation(Rows):
         said.append(f"The standard error of accuracy is {points(found['overlap_accuracy_se'].max())}.")
         if self.several:
             said.append(
-                "The length is chosen on one half of the recordings, the numbers are of the other, rows of all."
+                "The length is chosen on one half of the recordings, and these numbers are of the other half; rows are "
+                "of all recordings."
             )
         return said
 
@@ -188,7 +189,8 @@ class Simulation(Rows):
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
         """The metric over the segment length, one line per criterion, within two standard errors."""
-        return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
+        found = self.best(metric=metric) if metric in METRICS and self.several else None
+        return plot_rows(self._frame, ax=ax, metric=metric, who=self.who, found=found)
 
     def page(self) -> Report:
         """The best segment length in words, the picture, and all rows."""

@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 import weakly as wk
-from weakly.results import show
+from weakly.results import percent, show
 
 NASTY = "<img src=x onerror=document.title='owned'>"
 
@@ -323,3 +323,17 @@ def test_the_example_in_every_tab_and_a_file_that_is_dropped(page, other):
     document.querySelector("#panel-evaluate .output").dispatchEvent(new DragEvent("drop", what))"""
     page.browser.execute_script(drop, other.read_text())
     page.until(lambda: page.words() == answer_of(other))
+
+
+def test_the_page_says_shares_as_the_command_line_does(page):
+    near = [10.0**-k for k in range(1, 9)]
+    values = [0.0, 1.0, 0.5, 0.765, 0.0996, 0.125, 1.5, 12.345, *near, *(1 - each for each in near), 0.9996, 0.996]
+    script = """const [values, done] = arguments;
+    import("/static/dom.js").then(({ percent, show }) => done(
+      values.map((each) => [percent(each), percent(each, true), show("event_recall", each)])))"""
+    found = page.browser.execute_async_script(script, values)
+    assert found == [[percent(each), percent(each, exact=True), show("event_recall", each)] for each in values]
+    numbers = [[name, each] for name in ("n_events", "wrong_time", "mimic", "f1") for each in (1, 4.15, 20.6, 0.98765)]
+    script = """const [numbers, done] = arguments;
+    import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
+    assert page.browser.execute_async_script(script, numbers) == [show(*each) for each in numbers]

@@ -237,8 +237,13 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
     return said
 
 
-def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observers) -> Axes:
-    """Lines of a metric over the segment length, with event recall dashed beside accuracy given overlap."""
+def plot_rows(
+    frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observers, found: pd.DataFrame | None = None
+) -> Axes:
+    """Lines of a metric over the segment length, with event recall dashed beside accuracy given overlap.
+
+    The title is about the best of ``found``, the rows that the answer speaks of; left out, of all rows.
+    """
     from .. import plot
 
     choice("metric", metric, (*METRICS, *_MORE))
@@ -255,7 +260,8 @@ def plot_rows(frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observe
         ax.legend(frameon=False)
     if metric in OBJECTIVES and kept["segment_length"].nunique() > 1 and kept[metric].notna().any():
         plot.log_lengths(ax)
-        top = kept.iloc[int(np.nanargmax(kept[metric].to_numpy(np.float64)))]
+        rows = kept if found is None else found
+        top = rows.iloc[int(np.nanargmax(rows[metric].to_numpy(np.float64)))]
         whose = f" ({observer_name(top)})" if len(who) > 1 else ""
         finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
         ax.set_title(f"{finding} {plain_name(metric)}", fontsize=10, loc="left")

@@ -50,7 +50,7 @@ export function show(name, value) {
   if (name === "listened" && typeof value === "number") return duration(value);
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
   if (SHARES.some((word) => name.includes(word))) return value.toFixed(kept(value, 3));
-  if (name.startsWith("n_") || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  if ((name.startsWith("n_") && Math.abs(value) >= 10) || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(3)));
 }
 
