@@ -272,6 +272,7 @@ def labelled(folder):
         assert code == 0, notes + trace
         queries = Campaign.open(tasks).queries["query"]
         command("answers", export(folder / "e.csv", queries[:2], "ana"), "--queries", tasks)
+        command("label", tasks, "--export")  # also so that what is compiled is compiled once
         made[name] = tasks
     return made
 
@@ -285,7 +286,8 @@ def contained(*arguments, seconds=60):
     if child == 0:
         import resource
 
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # which ends it: nobody handles SIGALRM
+        signal.setitimer(signal.ITIMER_REAL, 20 * seconds)  # which ends it: nobody handles SIGALRM
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # a busy machine is no hang
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         with os.fdopen(writing, "w") as pipe:
             json.dump(command(*arguments), pipe)
@@ -294,7 +296,7 @@ def contained(*arguments, seconds=60):
     with os.fdopen(reading) as pipe:
         said = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return tuple(json.loads(said)) if said else (status, f"ended with {status}", "hang" if status == -14 else "died")
+    return tuple(json.loads(said)) if said else (status, f"ended with {status}", "died" if status > -1 else "hang")
 
 
 def trouble(code, notes, trace):
