@@ -26,7 +26,8 @@ from weakly.adaptive import Fixed, Overlapping, Recording
 from weakly.annotator import Annotator, PresenceRule
 from weakly.evaluation.clips import clip_labels, compare_rules
 from weakly.events import Timelines
-from weakly.results import Result, percent
+from weakly.report import Report, Result
+from weakly.results import percent, show
 from weakly.tally import of_labels
 from weakly.windows import window_counts, window_starts
 
@@ -497,8 +498,6 @@ def test_every_result_offers_the_same(kind, tmp_path):
 def test_a_share_reads_the_same_at_every_door():
     """What is not all is nowhere 100 %, what is not nothing nowhere 0 %: in sentences, tables and on the page."""
     from weakly.labeler.card import Card
-    from weakly.report import Report
-    from weakly.results import show
 
     assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
     for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):

@@ -6,16 +6,20 @@ import io
 import math
 import os
 import re
+from abc import ABC, abstractmethod
 from html import escape
 from itertools import groupby
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .files import atomic_write
 from .plot import style
 from .results import show
 from .symbols import SYMBOLS, definition, plain_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
@@ -242,3 +246,40 @@ class Report:
         with atomic_write(path) as file:
             file.write(self.html())
         return path
+
+
+class Result(ABC):
+    """What every result offers: numbers for JSON, a table, a picture, one report; and itself in a notebook."""
+
+    if TYPE_CHECKING:  # a field of some results, and a dataclass would take it for the field's default
+
+        @property
+        def answer(self) -> str:
+            """What was found, in a few sentences."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers, for JSON."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """The rows of the result."""
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Any:
+        """The picture of the result, as matplotlib axes."""
+
+    @abstractmethod
+    def page(self) -> Report:
+        """The report before it is written."""
+
+    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
+        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
+        return self.page().write(path, command=command)
+
+    def brief(self) -> pd.DataFrame:
+        """The part of the table that people read first."""
+        return self.to_frame()
+
+    def _repr_html_(self) -> str:
+        return Report(type(self).__name__).answer(self.answer).table(self.brief(), most=20).body()

@@ -6,22 +6,14 @@ import dataclasses
 import json
 import math
 import operator
-import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .errors import InvalidInput
 from .symbols import choice
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .report import Report
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -35,47 +27,6 @@ METRICS = (
 )
 #: Those that closed forms give too, as people read them: event recall beside accuracy.
 WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
-
-
-class Result(ABC):
-    """What every result offers: numbers for JSON, a table, a picture, one report; and itself in a notebook."""
-
-    if TYPE_CHECKING:  # a field of some results, and a dataclass would take it for the field's default
-
-        @property
-        def answer(self) -> str:
-            """What was found, in a few sentences."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers, for JSON."""
-
-    @abstractmethod
-    def to_frame(self) -> pd.DataFrame:
-        """The rows of the result."""
-
-    @abstractmethod
-    def plot(self, ax: Any = None) -> Any:
-        """The picture of the result, as matplotlib axes."""
-
-    @abstractmethod
-    def page(self) -> Report:
-        """The report before it is written."""
-
-    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
-        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
-        return self.page().write(path, command=command)
-
-    def brief(self) -> pd.DataFrame:
-        """The part of the table that people read first."""
-        return self.to_frame()
-
-    def _repr_html_(self) -> str:
-        from .report import Report
-
-        table, most = self.brief(), 20
-        page = Report(type(self).__name__).answer(self.answer).table(table.head(most))
-        return (page if len(table) <= most else page.text(f"{most} of {len(table):,} rows.", small=True)).body()
 
 
 def plain(value: Any) -> Any:

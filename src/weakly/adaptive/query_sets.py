@@ -14,7 +14,8 @@ import pandas as pd
 
 from ..errors import InvalidInput
 from ..events import Answers, Events
-from ..results import Result, counted, hours, plain
+from ..report import Report, Result
+from ..results import counted, hours, plain
 from ..symbols import check, choice, positive, whole
 from .base import Asked, Labels, Method, Recording, key, recordings_of, verdict, with_events, with_signal
 from .boundary import Boundary
@@ -23,8 +24,6 @@ from .segments import Bisection, Fixed, Oracle, Overlapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ..report import Report
 
 COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
            "event_fraction", "recording_length")  # fmt: skip
@@ -133,8 +132,6 @@ class Queries(Result):
 
     def page(self) -> Report:
         """How many queries, their picture, the settings and all rows."""
-        from ..report import Report
-
         page = Report("Queries").answer(self.answer)
         page.figure(self.plot().figure, "The segments that are asked, over time.").heading("Settings")
         page.table(pd.DataFrame({"name": list(self.settings), "value": list(map(str, self.settings.values()))}))

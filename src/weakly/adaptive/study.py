@@ -20,7 +20,8 @@ from ..cost import Cost
 from ..errors import InvalidInput
 from ..formats import read
 from ..intervals import merge
-from ..results import Result, counted, plain
+from ..report import Report, Result
+from ..results import counted, plain
 from .base import Recording
 from .changepoint import ChangePoint, active_learning
 from .segments import Bisection, Fixed, Oracle, Overlapping
@@ -29,8 +30,6 @@ from .simulated import Outcome, SimulatedAnnotator, run, score
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..report import Report
 
 CURVES = ("fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle")
 
@@ -65,8 +64,6 @@ class Study(Result):
 
     def page(self) -> Report:
         """The frontiers and all rows."""
-        from ..report import Report
-
         page = Report("Adaptive queries: the study").answer(self.answer)
         return page.figure(self.figure(), "Every method over its number of queries.").table(self.frame)
 

@@ -13,8 +13,8 @@ import pandas as pd
 from .. import plot
 from ..annotator import Annotator
 from ..errors import InvalidInput
-from ..report import Report
-from ..results import METRICS, Result, holds, plain
+from ..report import Report, Result
+from ..results import METRICS, holds, plain
 from ..symbols import choice
 from .aggregation import DawidSkene, Effort
 from .agreement import Agreement

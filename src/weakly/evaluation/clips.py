@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..annotator import PRESETS, TIE, PresenceRule
 from ..errors import InvalidInput
 from ..events import Answers, Events, Timelines
-from ..report import Report
-from ..results import METRICS, Result, counted, percent, plain
+from ..report import Report, Result
+from ..results import METRICS, counted, percent, plain
 from ..symbols import check, choice, positive
 from ..windows import first_start, window_counts
 from .evaluator import evaluate

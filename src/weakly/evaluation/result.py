@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..events import Events
 from ..observer import Observers
-from ..report import Report
-from ..results import METRICS, WORDS, Result, counted, percent, plain, seconds, word
+from ..report import Report, Result
+from ..results import METRICS, WORDS, counted, percent, plain, seconds, word
 from ..symbols import choice, plain_name
 from ..tally import Tally
 

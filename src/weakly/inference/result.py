@@ -13,7 +13,8 @@ import pandas as pd
 from ..errors import InvalidInput
 from ..events import Events
 from ..intervals import duration, merge
-from ..results import Result, plain
+from ..report import Report, Result
+from ..results import plain
 from ..symbols import check, choice
 from .estimate import Fit
 from .posterior import Posterior, prepare
@@ -22,7 +23,6 @@ from .renewal import Array, Mixed, Renewal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..report import Report
     from .training import Training
 
 #: The criteria that stand for an unknown one.
@@ -411,8 +411,6 @@ class Inference(Result):
 
     def page(self) -> Report:
         """The answer in words, estimates, a timeline, every recording."""
-        from ..report import Report
-
         page = Report("From answers back to events")
         for k, text in enumerate(self.sentences()):
             page = page.answer(text) if k < len(self.parts) else page.text(text)

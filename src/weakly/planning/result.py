@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import WORDS, Result, plain
+from ..report import Report, Result
+from ..results import WORDS, plain
 from .classes import Classes
 from .decision import FOUND
 from .rows import COLUMNS, Design, Row
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..report import Report
 
 
 @dataclass(frozen=True)
