@@ -999,7 +999,8 @@ class TestTrouble:
 
     @pytest.mark.parametrize("trouble", ["moved", "full", "locked", "damaged", "newer"])
     def test_it_is_503_and_the_same_answer_is_kept_later(self, recordings, tmp_path, monkeypatch, trouble):
-        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.5)
+        how = {"method": "bisection", "segment_length": 1.5}
+        made = opened(recordings, tmp_path / "c", **how)
         page, store = web(made), tmp_path / "c" / "campaign.db"
         query = first(page)
         with contextlib.ExitStack() as until:
@@ -1032,8 +1033,30 @@ class TestTrouble:
         assert rows(made, "answers") == []
         assert tell(page, query, 1).json()["kept"]
         assert [(row["query"], row["present"]) for row in rows(made, "answers")] == [(query, 1)]
-        fresh = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.5)
+        fresh = opened(recordings, tmp_path / "c", **how)
         assert made.session.ask("ana", most=99) == fresh.session.ask("ana", most=99)
+
+    @pytest.mark.parametrize("method", ["bisection", "information"])
+    def test_what_a_failed_answer_led_to_is_not_asked(self, recordings, tmp_path, monkeypatch, method):
+        how = {"method": method, "segment_length": 1.5 if method == "bisection" else None}
+        made = opened(recordings, tmp_path / "c", **how)
+        page, real = web(made), made.session._extend
+        for k in range(6):
+            assert tell(page, first(page), k % 2, id=f"answer-{k}").json()["kept"]
+        query, held = first(page), rows(made, "queries")
+
+        def fail(connection, queries):
+            real(connection, queries)
+            if made.session.answers(query):
+                raise StoreTrouble("the commit failed")
+
+        monkeypatch.setattr(made.session, "_extend", fail)
+        assert tell(page, query, 1).status_code == 503
+        monkeypatch.setattr(made.session, "_extend", real)
+        asked = made.session.ask("ana", most=99)
+        assert rows(made, "queries") == held
+        assert asked == opened(recordings, tmp_path / "c", **how).session.ask("ana", most=99)
+        assert asked[0].query == query
 
     def test_a_store_that_goes_during_the_commit(self, recordings, tmp_path, monkeypatch):
         """An answer that went into a file that was deleted meanwhile is not said to be kept."""
@@ -1041,8 +1064,9 @@ class TestTrouble:
         page, real = web(made), made.session.store.tell
 
         def deleted(*told):
+            count = real(*told)
             (tmp_path / "c" / "campaign.db").unlink()
-            return real(*told)
+            return count
 
         query = first(page)
         monkeypatch.setattr(made.session.store, "tell", deleted)

@@ -44,9 +44,6 @@ class Measurement:
         """Each person has items of their own."""
         return item.method == _method(annotator)
 
-    def forget(self) -> None:
-        """Nothing is remembered here."""
-
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The next item of everybody who has answered their last one; none when there are enough."""
         rows: list[dict[str, Any]] = []

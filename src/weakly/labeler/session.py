@@ -98,9 +98,6 @@ class More(Protocol):
     def is_for(self, item: Item, annotator: str) -> bool:
         """Whether this person may be asked."""
 
-    def forget(self) -> None:
-        """Begin anew: what was told last may never have happened."""
-
 
 class Session:
     """The campaign of a store, shared by its annotators.
@@ -357,8 +354,6 @@ class Session:
         if is_anew:
             self._kept, self._is_stale = kept, False
             self._found.clear()
-            if self.more is not None:
-                self.more.forget()
         for row in news.get("queries", ()):
             kept.items[row.query] = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
@@ -465,11 +460,6 @@ class Following:
     def is_for(self, item: Item, annotator: str) -> bool:
         """Everybody may be asked everything."""
         return True
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._wanted.clear()
-        self._marks.clear()
 
     def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries in the recordings of these ones."""
