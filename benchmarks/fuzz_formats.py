@@ -1,8 +1,9 @@
 """Mangled files by the thousand: no traceback, no hang, and no row lost without a word.
 
 Each of the tests' sample files is cut, spliced, re-separated, re-quoted, re-encoded and shuffled; every result must be
-an ``InvalidInput`` or events whose rows add up. ``python benchmarks/fuzz_formats.py 20000`` prints what was found, and
-what became of tables whose recordings stand in a column with an unknown name: never one recording without a word.
+an ``InvalidInput`` or events whose rows add up. In tables, one row is cut, or its fields or lines are merged: none is
+read otherwise than before without a word. ``python benchmarks/fuzz_formats.py 20000`` prints what was found, and what
+became of tables whose recordings stand in a column with an unknown name: never one recording without a word.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import pandas as pd
 from weakly import InvalidInput
 from weakly.formats import check, detect, read, read_answers
 from weakly.formats.source import Source
+from weakly.formats.times import is_number
 
 SAMPLES = sorted(
     path for path in (Path(__file__).parents[1] / "tests" / "formats" / "data").rglob("*") if path.is_file()
@@ -40,7 +42,7 @@ def mangled(data: bytes, dice: random.Random) -> bytes:
     for _ in range(dice.randint(1, 4)):
         at, end = sorted((dice.randint(0, len(data)), dice.randint(0, len(data))))
         lines = data.split(b"\n")
-        how = dice.randrange(11)
+        how = dice.randrange(13)
         if how == 0:
             data = data[:end]
         elif how == 1:
@@ -66,6 +68,14 @@ def mangled(data: bytes, dice: random.Random) -> bytes:
         elif how == 9:
             other = dice.choice(SAMPLES).read_bytes()
             data = data[:at] + other[: dice.randint(0, len(other))]
+        elif how == 10:
+            k = dice.randrange(len(lines))
+            lines[k] = lines[k][: dice.randint(0, len(lines[k]))]
+            data = b"\n".join(lines)
+        elif how == 11:
+            k, sign = dice.randrange(len(lines)), dice.choice([b"\t", b",", b";", b" "])
+            lines[k] = lines[k].replace(sign, b"", dice.randint(1, 2))
+            data = b"\n".join(lines)
         else:
             bits = bytearray(data)
             for _ in range(dice.randint(1, 8)):
@@ -131,6 +141,98 @@ def run(n: int = 2000, seed: int = 0) -> dict[str, int]:
     return dict(found)
 
 
+#: Files whose lines end with words, which may be any; and those with lines that belong to the one above.
+FREE = {"charades_sta_train.txt", "Diving_val.txt", "speech.lab", "chords.lab", "htk.lab", "sleep-annot.txt",
+        "freq.txt"}  # fmt: skip
+DAMAGE = ("cut line", "cut file", "merge fields", "other separator", "join lines", "names again")
+
+
+def rows_of(path: Path) -> tuple[list[str], str, list[int]] | None:
+    """The lines of a table, what separates its fields, and which of them are rows; None of another file."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    if path.name in FREE or "\ufffd" in text or not text or text.lstrip().startswith(("[", "{", "<", "File type")):
+        return None
+    lines, sign = text.splitlines(keepends=True), Source(path).delimiter
+    sign = sign if sign in lines[-1] else " "
+    told = [k for k, line in enumerate(lines) if sign in line.strip() and line.strip(f"{sign} \r\n")]
+    rows = [k for k in told if lines[k][0] not in "#;\\" and '"' not in lines[k]]
+    rows = rows if any(map(is_number, lines[told[0]].split(sign))) else [k for k in rows if k != told[0]]
+    return (lines, sign, rows) if len(rows) > 1 else None
+
+
+def damaged(table: tuple[list[str], str, list[int]], how: str, dice: random.Random) -> str:
+    """The table with one row that lost a separator at least, or that holds those of two lines."""
+    lines, sign, rows = list(table[0]), table[1], table[2]
+    k = dice.choice(rows[:-1] if how == "join lines" else rows[1:] if how == "cut file" else rows)
+    line = lines[k].rstrip("\r\n")
+    end = lines[k][len(line) :] or "\n"
+    at = dice.choice([i for i, letter in enumerate(line) if letter == sign and line[:i].strip()] or [len(line)])
+    short = line[: dice.randint(1, at)]
+    if how == "cut line":
+        lines[k] = short + end
+    elif how == "cut file":
+        lines[k:] = [short]
+    elif how == "merge fields":
+        lines[k] = line[:at] + line[at + 1 :] + end
+    elif how == "other separator":
+        lines[k] = line[:at] + dice.choice([each for each in "\t,;|" if each != sign]) + line[at + 1 :] + end
+    elif how == "join lines":
+        lines[k] = line
+    elif not any(map(is_number, lines[0].split(sign))):
+        lines.insert(k + 1, lines[0])
+    return "".join(lines)
+
+
+def _told(path: Path) -> dict[str, tuple[Any, set[str]]]:
+    """What each door makes of a file (None where it refuses it), and what it says of it."""
+    told: dict[str, tuple[Any, set[str]]] = {}
+    for job in (read, read_answers):
+        try:
+            found: Any = job(path)
+            rows = found.to_frame().astype(str).to_numpy().tolist()
+            told[job.__name__] = ([*rows, *sorted(map(str, found.recordings.index))], set(found.notes))
+        except InvalidInput as error:
+            told[job.__name__] = (None, {str(error)})
+    told["check"] = (None, {str(item) for item in check(path).findings})
+    return told
+
+
+def silent(n: int = 2000, seed: int = 0) -> Counter[str]:
+    """What became of n tables with one damaged line: refused, said, the same as before, or read otherwise in SILENCE.
+
+    Of a cut file the lines before the cut are the same; where a reader refuses or says something, ``check`` has to.
+    """
+    dice, found, clean = random.Random(seed), Counter[str](), dict[Path, Any]()
+    tables = {path: table for path in SAMPLES if (table := rows_of(path)) is not None}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(n):
+            sample, how = dice.choice(list(tables)), dice.choice(DAMAGE)
+            path = Path(folder) / sample.parent.name / sample.name
+            path.parent.mkdir(exist_ok=True)
+            if sample not in clean:
+                path.write_bytes(sample.read_bytes())
+                clean[sample] = _told(path)
+            text = damaged(tables[sample], how, dice)
+            path.write_bytes(text.encode())
+            try:
+                told = _told(path)
+            except Exception:
+                found["traceback"] += 1
+                print(k, sample.name, how, repr(text[-300:]), traceback.format_exc()[-600:])
+                continue
+            job = "read" if clean[sample]["read"][0] is not None else "read_answers"
+            (was, had), (got, has) = clean[sample][job], told[job]
+            same = got == was or (got is not None and how == "cut file" and all(row in was for row in got))
+            fate = "refused" if got is None else "said" if has - had else "same" if same else "SILENT"
+            if fate in ("refused", "said") and not told["check"][1] - clean[sample]["check"][1]:
+                fate = "check SILENT"
+            found[fate] += 1
+            if "SILENT" in fate:
+                print(k, sample.name, how, fate, has - had, repr(text[:400]))
+    return found
+
+
 #: Names that no table of names knows, and what may stand below them.
 UNKNOWN = [
     "nest", "box", "tape", "reel", "plot_no", "camera", "hive", "tank", "visit", "Mikrofon", "unit", "bout",
@@ -187,3 +289,4 @@ if __name__ == "__main__":
     count, first = (int(sys.argv[k]) if len(sys.argv) > k else default for k, default in ((1, 2000), (2, 0)))
     print(dict(pooled(seed=first)))
     print(run(count, first))
+    print(dict(silent(count, first)))

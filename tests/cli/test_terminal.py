@@ -3,8 +3,12 @@ broken in two; in a pipe, plain text."""
 
 import contextlib
 import io
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import wave
 from itertools import pairwise
 
@@ -135,3 +139,47 @@ def test_in_a_pipe(monkeypatch, folder, name):
     assert "…" not in shown
     assert re.search(COMMANDS[name][1], shown.splitlines()[0])
     assert max(map(len, shown.splitlines())) > 80  # a sentence or a row is one line, however long
+
+
+def shell(folder, command, **environment):
+    made = subprocess.run(
+        f"exec {sys.executable} -m weakly {command}", shell=True, cwd=folder, env={**os.environ, **environment},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    return made.returncode, made.stdout, made.stderr
+
+
+@pytest.fixture
+def accented(tmp_path):
+    rows = "filename\tonset\toffset\tevent_label\nná.wav\t0\t1\tüle\nb.wav\t3\t4\tüle\n"
+    (tmp_path / "strong.tsv").write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_closed_stream_takes_nothing_and_stops_nothing(accented):
+    for ends in (">&-", "2>&-", "<&- >&- 2>&-"):
+        assert shell(accented, f"check strong.tsv {ends}")[::2] == (0, "")
+        code, out, err = shell(accented, f"check missing.tsv {ends}")
+        assert (code, out) == (2, ""), ends  # what belongs to stderr does not go to stdout instead
+        assert err in ("", "weakly: missing.tsv: there is no such file\n")
+    assert shell(accented, "convert strong.tsv out.csv >&- 2>&-")[0] == 0
+    assert (accented / "out.csv").read_text(encoding="utf-8").startswith("recording,onset,offset,label\nná.wav,0,1,üle")
+
+
+def test_letters_that_a_stream_does_not_know(accented):
+    ascii_ = {"PYTHONIOENCODING": "ascii"}
+    code, out, _ = shell(accented, "audit --strong strong.tsv", **ascii_)
+    assert code == 0
+    assert "le " in out
+    code, out, err = shell(accented, "check strong.tsv --recordings . --json", **ascii_)
+    assert (code, err) == (0, "")
+    assert "'ná.wav'" in json.loads(out)["findings"][0]["message"]
+    code, out, err = shell(accented, "plan --event-length 3 --recording-length 60 --event-rate 0.05", **ascii_)
+    assert (code, err, "\\u2013" in out) == (0, "", True)
+
+
+def test_an_environment_that_numba_refuses_is_one_line(accented):
+    command = "evaluate strong.tsv --segment-length 1 --presence-criterion 0.5"
+    code, out, err = shell(accented, command, NUMBA_NUM_THREADS="0")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "NUMBA_NUM_THREADS=0" in err

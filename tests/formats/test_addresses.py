@@ -265,7 +265,7 @@ def test_every_command_gives_the_same_through_s3(season, bucket, capsys):
         ("audit", "--strong", "{}/hive/label=owl", "--sample", "5"),
         ("infer", "{}/clips.csv", "--event-length", "1", "--presence-criterion", "0.5", "--label", "owl"),
         ("check", "{}/csv"),
-        ("convert", "{}/csv", "out.csv"),
+        ("convert", "{}/csv", "out.csv", "--force"),
     ]
     for command in commands:
         made = [_run(capsys, *(part.format(place) for part in command)) for place in (away, season)]

@@ -1,12 +1,15 @@
 """Every format reads what its tool writes, and says what it could not know."""
 
+import contextlib
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from weakly import AssumptionWarning, InvalidInput
-from weakly.formats import detect, read, read_answers, read_lengths
+from weakly.formats import FORMATS, check, detect, read, read_answers, read_examined, read_lengths
 from weakly.formats.source import Source
 
 DATA = Path(__file__).parent / "data"
@@ -405,3 +408,175 @@ def test_a_foreign_file_in_a_folder_can_be_left_out(tmp_path):
         read([tmp_path / "a.tsv", tmp_path / "lengths.csv"])
     with pytest.warns(AssumptionWarning, match="the file is left out"):
         assert len(read(tmp_path, on_error="skip")) == 1
+
+
+NAMES = "filename\tonset\toffset\tevent_label\n"
+#: name of a file, its text, and what is said of it, with the line.
+WEAK, LAST = "filename\tevent_labels\n", "the last line has no end"
+YOUTUBE, CLIPS = "# YTID, start_seconds, end_seconds, positive_labels\n", "file,start_time,end_time,annotation\n"
+CUT = {
+    "a last line that lacks a field": ("a.tsv", NAMES + "a.wav\t0\t1\towl\nb.wav\t3.723\t4.6", "line 3: is cut short"),
+    "a line that lacks a field": ("a.tsv", NAMES + "a.wav\t0\t1\nb.wav\t3\t4\towl\n", "line 2: is cut short"),
+    "a weak line without its label": ("a.tsv", WEAK + "a.wav\towl\nb.wav\n", "line 3: is cut short"),
+    "a label that was begun": ("a.tsv", NAMES + "a.wav\t0\t1\towl\nb.wav\t3\t4\tow", f"line 3: {LAST}"),
+    "a label that is gone": ("a.tsv", NAMES + "a\t0\t1\towl\nb\t3\t4\tdog\nc\t3\t4\t", f"line 4: {LAST}"),
+    "fewer decimals": ("a.csv", "label,onset,offset\nx,0,1.250\ny,2,13.500\nz,4,5.2", f"line 4: {LAST}"),
+    "fewer digits": ("a.csv", "label,onset,offset\nx,0,10\ny,2,20\nz,2,3", f"line 4: {LAST}"),
+    "words of a label": ("a.lab", "0 1 dog bark\n1 2 dog", f"line 2: {LAST}"),
+    "a line without label": ("a.txt", "0\t1\towl\n" * 70 + "2\t3\n" + "4\t5\tdog\n", "line 71: is cut short"),
+    "a turn": ("a.rttm", "SPEAKER r 1 0 1 <NA> <NA> a <NA> <NA>\nSPEAKER r 1 3 1 <NA> <NA> b\n", "line 2: is cut"),
+    "clips without labels": ("a.csv", f'{YOUTUBE}a, 0, 10, "/m/1"\nb, 0, 10\n', "line 3: has 3 fields"),
+    "clips that were counted": ("a.csv", f"# num_segs=2\n{YOUTUBE}a, 0, 1, x\n", "num_segs=2 and holds 1 segment"),
+    "names twice": ("a.tsv", WEAK + "a\towl\n" + WEAK + "b\towl\n", "line 3: repeats the names"),
+    "a mark inside": ("a.tsv", NAMES + "a\t0\t1\towl\n\ufeffb\t0\t1\towl\n", "line 3: a byte order mark inside"),
+    "two rows in a line": ("a.tsv", NAMES + "a\t0\t1\towlb\t\t\t\nc\t1\t2\towl\n", "line 2: has 7 fields"),
+    "a quote over two rows": ("a.csv", 'file,start,end,label\n"a,1,2,owl\nb",1,2,owl\nc,1,2,dog\n', "line 2: a quote"),
+    "only names, with a row": ("a.csv", "Start (s),End (s),Common name,Confidence,File0.0,3.0,owl,0.9,a\n",
+                               "the number '3.0' among the names"),
+    "an answer that is none": ("a.csv", CLIPS + "a,0,3,yes\na,3,6,no\n" * 6 + "b,0,3,yess\n",
+                               "line 14: 'yess' cannot be read as an answer"),
+    "a length with a comma": ("a.csv", 'file,start,end,label,recording_length\na,1,2,owl,60\nb,1,2,owl,"60,0"\n',
+                              "line 3: '60,0' is not a number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CUT)
+@pytest.mark.parametrize("door", [read, read_answers, check])
+def test_a_damaged_file_is_said_at_every_door(tmp_path, case, door):
+    name, text, said = CUT[case]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    words = []
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        try:
+            found = door(path)
+            words += [str(note.message) for note in notes]
+            words += [str(each) for each in found.findings] if door is check else []
+        except InvalidInput as error:
+            words.append(str(error))
+    if door is read_answers and words and "holds events with bounds" in words[0]:
+        return  # refused for what it is
+    told = re.sub(rf"{name}:(\d+): [\w ]+: ", r"line \1: ", " ".join(words))
+    assert said in re.sub(r"(line \d+)(:|,) column '\w+'", r"\1", told), words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NAMES + "a.wav\t0\t1\towl\nb.wav\t3\t4\towl",  # a whole last line without an end
+        NAMES + "a.wav\t0\t1\tdog\nb.wav\t3\t4\towl\nc.wav\t5\t6\thens",
+        NAMES + "a.wav\t0\t1\towl\nb.wav\t\t\t",  # an empty recording
+        NAMES.strip(),  # Raven and others write no end behind the names alone
+        "file,start,end,label\na,1,2.5,owl\nb,3,12.25,owl\nc,1,2,\n",
+        "label,onset,offset\nx,0,1.25\ny,2,13.5\nz,4,5.5",
+        "label,onset,offset\nx,0,1\ny,2,13\nz,4,5",
+        "0\t1\towl\n2\t3\towl",
+        "0\t1\n2\t3\n",
+        'file,start,end,label\na,1,2,"a note, of\ntwo lines"\nb,1,2,owl\n',
+    ],
+)
+def test_a_whole_file_is_read_without_a_word(tmp_path, text):
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        events = read(path, columns={"recording": "filename"} if text.startswith("filename\tonset") else None)
+    assert events.skipped == 0
+    assert check(path).findings == ()
+
+
+def test_a_file_that_leaves_out_what_is_empty_at_the_end(tmp_path):
+    """Many rows are short and none ends with an empty field: the writer's habit, which is said, and no damage."""
+    rows = [f"a,{k},{k}.5,owl" + (",loud" if k % 3 == 0 else "") for k in range(12)]
+    path = tmp_path / "a.csv"
+    path.write_text("file,start,end,label,note\n" + "\n".join(rows) + "\n")
+    with pytest.warns(AssumptionWarning, match="line 3: the first of 8 rows with fewer than 5 fields"):
+        assert len(read(path)) == 12
+    assert [found.kind for found in check(path).findings] == ["cut short"]
+    path.write_text(
+        "file,start,end,label,note\n" + "\n".join([*rows, "a,20,21,owl,"]) + "\n"
+    )  # it does keep separators
+    with pytest.raises(InvalidInput, match="line 3: is cut short"):
+        read(path)
+    with pytest.warns(AssumptionWarning, match="8 broken rows skipped"):
+        account = read(path, on_error="skip").account
+    assert [account[name] for name in ("rows", "events", "empty", "skipped", "merged")] == [13, 5, 0, 8, 0]
+
+
+def test_lengths_and_examined_stretches_that_were_cut_are_said(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("filename,duration\na.wav,10.25\nb.wav,20.50\nc.wav,3")
+    with pytest.warns(AssumptionWarning, match="line 4: the last line has no end and its last field '3' looks cut"):
+        assert read_lengths(path)["c.wav"] == 3
+    assert [found.kind for found in check(path).findings] == ["cut short"]
+    path.write_text("filename,duration\na.wav,10.25\nb.wav\n")
+    with pytest.raises(InvalidInput, match="line 3: is cut short"):
+        read_lengths(path)
+    path.write_text("filename,duration\na.wav,1e300\n")
+    with pytest.raises(InvalidInput, match="line 2, column 'duration': '1e300' is not a length"):
+        read_lengths(path)
+    path = tmp_path / "a.uem"
+    path.write_text("a 1 0 10.25\na 1 30 40.50\na 1 50 6")
+    with pytest.raises(InvalidInput, match="line 3, column 'offset': the event ends before it starts"):
+        read_examined(path)
+    path.write_text("a 1 0 10.25\na 1 30 40.50\na 1 50 60")
+    with pytest.warns(AssumptionWarning, match="line 3: the last line has no end"):
+        read_examined(path)
+
+
+@pytest.mark.parametrize("gap", ["", "\n", "\r\n"])
+def test_blanks_before_a_table_do_not_hide_it(tmp_path, gap):
+    path = tmp_path / "a.csv"
+    path.write_bytes((" " * 70_000 + gap + "filename,onset,offset,event_label\na.wav,0,1,owl\n").encode())
+    assert len(read(path)) == 1
+
+
+def test_blanks_alone_are_no_table_of_any_format(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(" " * 70_000 + "\n")
+    for kind in (None, *FORMATS):
+        with contextlib.suppress(InvalidInput), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read(path, kind)
+
+
+@pytest.fixture
+def edf(tmp_path):
+    edfio = pytest.importorskip("edfio")
+    notes = [edfio.EdfAnnotation(k, 0.5, "owl") for k in range(20)]
+    edfio.Edf([edfio.EdfSignal(np.zeros(300), sampling_frequency=10)], annotations=notes).write(tmp_path / "a.edf")
+    return tmp_path / "a.edf"
+
+
+def test_a_record_of_1e300_seconds_is_damage(edf):
+    from weakly.audio.reading import header
+    from weakly.intervals import fixed_segments
+
+    data = edf.read_bytes()
+    assert data[236:252] == b"30      1       "
+    edf.write_bytes(data[:244] + b"1e300   " + data[252:])
+    for door in (read, header):
+        with pytest.raises(InvalidInput, match="last 3e\\+301 s, more than 1e\\+09 s"):
+            door(edf)
+    assert [found.kind for found in check(edf).findings] == ["unreadable"]
+    with pytest.raises(InvalidInput, match="recording_length: is said to last 1e\\+300 s"):
+        read(DATA / "plain.csv", recording_length=1e300)
+    with pytest.raises(InvalidInput, match="cuts a recording of 1e\\+09 s into 1e\\+09 segments"):
+        fixed_segments(recording_length=1e9, segment_length=1.0)
+
+
+@quiet
+def test_a_cut_document_is_refused(tmp_path, edf):
+    """What tells its own end: JSON, XML, TextGrid, Parquet, EDF; only the blanks behind the end may be missing."""
+    from weakly import write
+
+    files = [edf, *(DATA / name for name in ("labelstudio.json", "scene.jams", "elan.eaf", "grid.TextGrid"))]
+    write(read(DATA / "dcase.tsv"), tmp_path / "a.parquet")
+    for whole in (*files, tmp_path / "a.parquet"):
+        data = whole.read_bytes()
+        path = tmp_path / f"cut{whole.suffix}"
+        for k in np.unique(np.linspace(1, len(data.rstrip()) - 1, 40).astype(int)):
+            path.write_bytes(data[:k])
+            with pytest.raises(InvalidInput):
+                read(path)

@@ -369,7 +369,7 @@ def test_commands_share_one_parser(capsys, table, tmp_path):
     assert "read: recording = file (2), label = species (3), time = start to end in seconds, annotator = rater" in err
     assert [row[3] for row in rows_of(read(out))] == ["bird", "bird"]
     code, out_text, _ = run(capsys, "check", table, "--annotator", "x")
-    assert (code, "4 rows = 3 events + 0 empty + 0 skipped + 1 merged" in out_text) == (0, True)
+    assert (code, "4 rows = 3 with events + 0 empty + 0 skipped + 1 merged" in out_text) == (0, True)
     lengths = tmp_path / "l.csv"
     lengths.write_text("file,duration\na,3\nb,4\n")
     evaluate = [

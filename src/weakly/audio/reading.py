@@ -233,6 +233,10 @@ def _edf(path: Path) -> tuple[list[Any], float]:
     """The channels of an EDF or BDF file that have the highest sample rate, and the seconds of the recording."""
     edfio = optional("edfio", extra="formats")
     held = (edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf)(path, lazy_load_data=True)
+    with open(path, "rb") as file:
+        told = int(file.read(244)[236:])  # edfio puts the number that is there in its place
+    if told > held.num_data_records:
+        raise InvalidInput(f"{path}: truncated: it holds {held.num_data_records} of its {told} data records")
     most = max(one.sampling_frequency for one in held.signals)
     seconds = plausible_length(str(path), float(held.duration))
     return [one for one in held.signals if one.sampling_frequency == most], seconds

@@ -62,7 +62,7 @@ def check(
     else:
         n = len(result.findings)
         verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
-        events, recordings_ = counted(result.n_events, "event"), counted(result.n_recordings, "recording")
+        events, recordings_ = counted(result.n_events, result.what), counted(result.n_recordings, "recording")
         say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
         for item in result.findings:
             at = "" if item.line is None else f":{item.line}"
@@ -71,8 +71,8 @@ def check(
         for file, line in result.readings:
             say(f"{file}: {line}", indent="  ")
         sums = result.account
-        told = " + ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged"))
-        say(f"{sums['rows']} rows = {told}")
+        told = " + ".join(f"{sums[name]:,} {name}" for name in ("empty", "skipped", "merged"))
+        say(f"{counted(sums['rows'], 'row')} = {sums['events']:,} with {result.what}s + {told}")
     for condition in failed:
         typer.echo(f"weakly: {condition} holds", err=True)
     unread = any(item.kind == "unreadable" for item in result.findings)

@@ -91,8 +91,7 @@ class Dataset:
             for batch in piece.to_batches(schema=table.schema, columns=wanted, **_LITTLE):
                 yield {role: _column(batch.column(name), role) for role, name in names.items()}
         except (pa.ArrowException, OSError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise InvalidInput(f"{self.files[file]}: cannot be read: {words}") from error
+            raise InvalidInput(f"{self.files[file]}: cannot be read: {_reason(error)}") from error
 
     def part(self, file: int, groups: Sequence[int], names: Collection[str]) -> bytes:
         """A file of the same kind with those rows of a file that are of these recordings: all columns, as they are."""
@@ -130,6 +129,11 @@ def count_rows(file: Any, name: str, size: int) -> int:
             return 0
     head = file.read(1 << 20) if kind else b""
     return round(head.count(b"\n") * size / len(head)) if head else 0
+
+
+def _reason(error: Exception) -> str:
+    """What pyarrow says, without what it says around it."""
+    return " ".join(str(error).split()).rpartition("Invalid: ")[2][:200]
 
 
 def _scheme(texts: Sequence[str]) -> str:
@@ -186,7 +190,7 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
         table = ds.dataset(list(dataset.files), format=form, filesystem=files, partitioning="hive")
         return table, list(table.get_fragments())
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
+        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {_reason(error)}") from error
 
 
 def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
@@ -199,7 +203,7 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
         few = {"batch_size": 1000, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
         frame = table.head(1000, **few).to_pandas()
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {' '.join(str(error).split())[:200]}") from error
+        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {_reason(error)}") from error
     source = Source(Path(dataset.files[0]), columns=dict(columns))
     cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     found = roles_of(Table(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))

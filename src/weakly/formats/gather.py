@@ -298,7 +298,8 @@ def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
     """The rows of one file as its format reads them; a Label Studio file as answers, if these are asked for."""
     rows = labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
     if not kind.binary:
-        source.ended([*rows.places, *rows.blank, *set().union(*rows.merged.values())])
+        lines = [*rows.places, *rows.blank, *set().union(*rows.merged.values())]
+        source.ended(lines, rows.data["label"])
     for name, seconds in rows.lengths.items():
         plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
     return rows

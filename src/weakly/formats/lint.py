@@ -65,7 +65,8 @@ class Check:
     n_recordings: int
     findings: tuple[Finding, ...]
     readings: tuple[tuple[str, str], ...] = ()  # file and what was taken as what
-    account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged
+    account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged, all in rows
+    what: str = "event"  # what n_events counts: "answer" where segments were asked about
 
     @property
     def clean(self) -> bool:
@@ -75,6 +76,7 @@ class Check:
     def holds(self, condition: str) -> bool:
         """Whether a condition holds of the counts: ``findings>0``, ``skipped>=10``, ``past_the_end>0``."""
         counts = {"findings": len(self.findings), "recordings": self.n_recordings, **self.account}
+        counts["events"] = self.n_events  # a row may hold several
         kinds = dict.fromkeys((kind.replace(" ", "_") for kind in FINDINGS), 0)
         for item in self.findings:
             kinds[item.kind.replace(" ", "_")] += item.n
@@ -179,7 +181,8 @@ def check(
     found.sort(key=lambda item: order.get(item.file, len(order)))
     n_events = sum(len(rows) for rows in tables)
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
-    return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables))
+    what = "answer" if tables and all(rows.weak for rows in tables) else "event"
+    return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables), what)
 
 
 def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:

@@ -343,8 +343,14 @@ def _lengths_and_idle(table: Table, roles: Roles, rows: Rows, blank: Any) -> Non
     if "recording_length" in roles.names:
         name = roles.names["recording_length"]
         values = table.columns[name]
-        plain = isinstance(values, np.ndarray) or not any(";" in value or "," in value for value in set(values))
-        known = table.numbers(name) if plain else np.full(len(table), np.nan)
+        if not isinstance(values, np.ndarray):
+            # Several media have a length each; a comma alone may be decimal.
+            several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
+            if any(several):
+                table.source.note(f"{table.source.name}: {count(sum(several), 'row')} with several lengths in "
+                                  f"{quoted(name)}, which are taken as unknown")  # fmt: skip
+                table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
+        known = table.numbers(name)
         rows.lengths = {n: float(v) for n, v in zip(recording, known) if v == v and np.isfinite(v)}
 
 

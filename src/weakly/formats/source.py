@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -39,6 +39,7 @@ KINDS = (
 )
 PARQUET = b"PAR1"
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_DOCUMENT = re.compile(r"\s*([\[{<]|File type)")  # JSON, XML, TextGrid: these tell themselves where they end
 _HEAD = 1 << 16  # characters that detection may look at
 _CHUNK = 20_000  # rows between two steps of a progress bar
 
@@ -277,13 +278,14 @@ class Source:
                         "whole rows inside; a stray quote?"
                     )
 
-    def ended(self, lines: Iterable[int | str]) -> None:
+    def ended(self, lines: Sequence[int | str], labels: Sequence[str] = ()) -> None:
         """Note a last line, one of those that were read, that has no end and whose last field looks cut.
 
         It is shorter than all others of its column (of numbers: has fewer decimals), or the beginning of one of them.
+        The labels of the first of these lines are taken whole where a line ends with its label.
         """
         text = self.text
-        if not text.strip() or text.endswith(("\n", "\r")) or self.is_json:
+        if not text.strip() or text.endswith(("\n", "\r")) or _DOCUMENT.match(text):
             return
         every = _NEWLINE.split(text)
         used = {line for line in lines if isinstance(line, int)}
@@ -291,13 +293,16 @@ class Source:
             return
         sign = self.delimiter if self.delimiter in every[-1] else None
         last, *others = (every[k - 1].rsplit(sign, 1)[-1].strip() for k in sorted(used, reverse=True))
+        named = dict(zip(lines, labels))
+        if named.get(len(every)) and every[-1].rstrip().endswith(named[len(every)]):
+            last, others = named.pop(len(every)), list(named.values())
         if last in others:
             return
         try:
             float(last), [float(other) for other in others]
             decimals = [len(each.partition(".")[2]) for each in (last, *others)]
-            same = len({len(other) for other in others}) == 1 and len(last) < len(others[0])
-            cut = len(others) > 1 and (same or decimals[0] < min(decimals[1:]))
+            alike = len({*map(len, others)}) == len({*decimals[1:]}) == 1 and len(last) < len(others[0])
+            cut = len(others) > 1 and (alike or decimals[0] < min(decimals[1:]))
         except ValueError:
             begins = last and any(other.startswith(last) for other in others)
             cut = begins or (len(others) > 1 and len(last) < min(map(len, others)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..results import counted
 from .source import Source, column_of, quoted
-from .times import MISSING, numbers
+from .times import MISSING, is_number, numbers
 
 _LEAVE = "; on_error='skip' (--on-error skip) leaves such rows out"
 #: Names that mean something in a table of events or answers.
@@ -185,7 +185,10 @@ class Table:
     def _named_again(self) -> set[int]:
         """The rows that repeat the names of the columns, which are broken: two files were joined."""
         columns = list(self.columns.items())
-        if not columns or columns[0][0] not in columns[0][1]:
+        odd = [name for name in self.names if is_number(name)]
+        if odd and not len(self):
+            raise InvalidInput(f"{self.source.name}: its only line holds the number {quoted(odd[0])} among the names")
+        if columns[0][0] not in columns[0][1]:
             return set()
         again = {
             i for i, value in enumerate(columns[0][1])
@@ -258,8 +261,8 @@ def _even_rows(
     even: list[list[str]] = []
     kept: list[int] = []
     for row, line in zip(rows, lines):
-        if len(row) > width and any(item.strip() for item in row[width:]):
-            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
+        if len(row) > width and (any(map(str.strip, row[width:])) or (width > 2 and len(row) > 2 * width - 2)):
+            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")  # or two rows in one line
             continue
         if len(row) < width:
             short[first + len(even)] = len(row)

@@ -7,6 +7,7 @@ was marked. Points have no length. The file's name stands for the recording.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -66,7 +67,27 @@ def read_textgrid(source: Source) -> Rows:
         return found, float(grid.maxTimestamp)
 
     found, length = _as_utf8(source, parse)
+    if _is_cut(source.text):
+        source.fail("the end", "", "is cut short: it holds fewer tiers or intervals than it says")
     return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
+
+
+_TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|(?<!\S)[-+]?[\d.]\S*(?!\S)')
+
+
+def _is_cut(text: str) -> bool:
+    """Whether a TextGrid holds less than it says. As in Praat, only texts and free-standing numbers are content."""
+    tokens = _TOKEN.findall(text)
+    try:
+        at = tokens.index("<exists>") + 1
+        tiers, at = int(tokens[at]), at + 1
+        for _ in range(tiers):  # class, name, two times, and how many intervals (of 3) or points (of 2)
+            at += 5 + int(tokens[at + 4]) * (3 if "Interval" in tokens[at] else 2)
+    except ValueError:  # built in a way that is not known here
+        return "<exists>" not in tokens and "<absent>" not in text
+    except IndexError:
+        return True
+    return at > len(tokens)
 
 
 def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> Rows:

@@ -7,6 +7,7 @@ Everybody who reads answers (tables, Raven, Audacity, Label Studio, campaigns) a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -73,10 +74,21 @@ def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.b
 
 
 def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
-    """Whether texts are nothing but whole answers (or empty), at least one; a clear one, if ``words`` are asked."""
-    said = {value.strip().lower() for value in set(values)} - {""}
-    clear = not words or bool(said & _CLEAR)
-    return bool(said) and clear and all(re.sub(r"\s+", "_", word) in WORDS for word in said)
+    """Whether texts are nothing but whole answers (or empty), at least one; a clear one, if ``words`` are asked.
+
+    Nine of ten are enough where both present and absent are said: the others are slips, and broken rows.
+
+    >>> is_vocabulary(["yes", "no"]), is_vocabulary(["yes", "dog"]), is_vocabulary(["yes", "no"] * 9 + ["yess"])
+    (True, False, True)
+    """
+    count = Counter(value.strip().lower() for value in values)
+    del count[""]
+    known = {word for word in count if re.sub(r"\s+", "_", word) in WORDS}
+    clear = known & _CLEAR
+    if len(known) < len(count):
+        share = sum(count[word] for word in known) / count.total()
+        return share >= 0.9 and {1.0, 0.0} <= {WORDS[word] for word in clear & WORDS.keys()}
+    return bool(known) and (not words or bool(clear))
 
 
 _NO = re.compile(
