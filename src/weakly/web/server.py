@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import secrets
+import signal
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, optional
@@ -26,12 +30,12 @@ def serve(
     """Run the page until it is interrupted; port 0 takes any free one."""
     from .app import create_app
 
-    token = None if is_loopback(host) else secrets.token_urlsafe(18)
+    token = secrets.token_hex(16)  # on this machine too, which others may have an account on
 
     def at(address: str) -> Any:
-        page = address if token is None else f"{address}?token={token}"
+        page = f"{address}#token={token}"
         print(f"weakly is at {page} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-        if token is not None:
+        if not is_loopback(host):
             print("weakly: note: other machines can reach this page; whoever has the link may ask", file=sys.stderr)
         return create_app(limits=limits, host=host, names=names, token=token), page
 
@@ -45,13 +49,18 @@ def listen(at: Callable[[str], tuple[Any, str]], *, host: str, port: int, open_b
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         raise InvalidInput(f"cannot listen on host {host}, port {port}: {error}; try another --port") from error
-    with listener:
+    with listener, tempfile.TemporaryDirectory(prefix="weakly-open-") as private:
         # Small answers must not wait for an acknowledgement that the other side delays.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shown = f"[{host}]" if ":" in host else host
         app, page = at(f"http://{shown}:{listener.getsockname()[1]}/")
         if open_browser:
-            threading.Timer(0.8, webbrowser.open, (page,)).start()
+            # The token is not among the browser's arguments, which everybody on the machine can list.
+            way = Path(private) / "open.html"
+            way.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(page)}">', encoding="utf-8")
+            threading.Timer(0.8, webbrowser.open, (way.as_uri(),)).start()
+        if threading.current_thread() is threading.main_thread():  # uvicorn ends by the signal, which must tidy up
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on", http=_impatient()
         )
