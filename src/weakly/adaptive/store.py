@@ -164,6 +164,7 @@ class Store:
             for path in self.made:
                 with suppress(OSError):  # a folder stays if somebody put something into it
                     path.rmdir() if path.is_dir() else path.unlink()
+            self.close()
             raise
 
     def _keep_private(self) -> None:

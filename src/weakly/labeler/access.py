@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ class Own:
         self.campaign = Path(campaign).resolve()
         base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.local/state"
         name = hashlib.sha256(os.fsencode(self.campaign)).hexdigest()[:32]
-        self.file = Path(base).expanduser() / "weakly" / "campaigns" / f"{name}.json"
+        self.file = Path(os.path.expanduser(base)) / "weakly" / "campaigns" / f"{name}.json"
         self._seen: Any = None
         self._tokens: dict[str, str | None] = {}
         self._places: list[str] = []
@@ -63,7 +64,7 @@ class Own:
             if seen != self._seen:
                 held = json.loads(self.file.read_text(encoding="utf-8"))
                 self._tokens, self._places, self._seen = dict(held["tokens"]), list(held["places"]), seen
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._tokens, self._places, self._seen = {}, [], None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InvalidInput(f"{self.file}: damaged ({error}); remove it, and new tokens are made") from error
@@ -83,6 +84,11 @@ class Own:
             raise InvalidInput(
                 f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of yours"
             ) from error
+
+    def forget(self) -> None:
+        """As if there had been no campaign in this folder before."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.file.unlink()
 
     def withdraw(self, name: str) -> None:
         """This name's link lets nobody in any more; a server that runs knows at once."""

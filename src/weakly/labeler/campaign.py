@@ -171,7 +171,7 @@ def _access(
         raise InvalidInput(f"{len(names)} annotators can only be told apart by their tokens")
     access = Access(own, names, team=len(names) > 1 if team is None else team)
     if campaign.store.is_new:
-        own.file.unlink(missing_ok=True)
+        own.forget()
     if not own.file.exists():
         campaign.store.made.insert(0, own.file)
     access.renew(places=[str(path.resolve()) for path in places])
