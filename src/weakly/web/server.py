@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import webbrowser
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -49,22 +50,29 @@ def listen(at: Callable[[str], tuple[Any, str]], *, host: str, port: int, open_b
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         raise InvalidInput(f"cannot listen on host {host}, port {port}: {error}; try another --port") from error
-    with listener, tempfile.TemporaryDirectory(prefix="weakly-open-") as private:
+    with listener:
         # Small answers must not wait for an acknowledgement that the other side delays.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shown = f"[{host}]" if ":" in host else host
         app, page = at(f"http://{shown}:{listener.getsockname()[1]}/")
         if open_browser:
-            # The token is not among the browser's arguments, which everybody on the machine can list.
-            way = Path(private) / "open.html"
-            way.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(page)}">', encoding="utf-8")
-            threading.Timer(0.8, webbrowser.open, (way.as_uri(),)).start()
+            threading.Thread(target=_open, args=(page,), daemon=True).start()
         if threading.current_thread() is threading.main_thread():  # uvicorn ends by the signal, which must tidy up
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on", http=_impatient()
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _open(page: str) -> None:
+    """Open a page without its token among the browser's arguments, which everybody on the machine can list."""
+    time.sleep(0.8)  # until the server listens
+    with tempfile.TemporaryDirectory(prefix="weakly-open-") as private:
+        way = Path(private) / "open.html"
+        way.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(page)}">', encoding="utf-8")
+        webbrowser.open(way.as_uri())
+        time.sleep(60)  # until the browser has read it
 
 
 def _impatient(seconds: float = 10.0, most: int = 256) -> Any:

@@ -12,6 +12,7 @@ let token = null;
 
 /** Takes the token of the link into this storage, and out of the address that people might copy. */
 export function readToken(storage) {
+  addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload()); // a new link in an old tab
   const given = /^#token=(\w+)$/.exec(location.hash)?.[1];
   if (given) {
     storage.setItem("token", given);
