@@ -518,7 +518,7 @@ class TestOwn:
         made.access.own.file.write_text("{")
         found = page.get("/api/1/ask")
         assert (found.status_code, made.access.own.file.name in found.text) == (401, False)
-        with pytest.raises(InvalidInput, match="damaged .*; remove it"):
+        with pytest.raises(InvalidInput, match=r"damaged .*; remove it"):
             opened(recordings, tmp_path / "c")
 
     def test_without_a_place_for_tokens_that_is_said_in_one_line(self, recordings, tmp_path, monkeypatch):
@@ -536,17 +536,19 @@ class TestOwn:
         assert open_campaign([tmp_path / "c"], out="").session.items  # one's own goes on by its folder alone
         theirs = tmp_path / "theirs"
         shutil.copytree(tmp_path / "c", theirs)
-        with pytest.raises(InvalidInput, match="another folder than those that you named.*name its folder too"):
+        with pytest.raises(InvalidInput, match=r"another folder than those that you named.*name its folder too"):
             open_campaign([theirs], out="")
         assert web(open_campaign([theirs, recordings], out="")).get("/api/1/ask").status_code == 200
         link = theirs / "link.wav"
         link.symlink_to(secret)
         for path in (secret, link, "/etc/passwd"):
             with contextlib.closing(sqlite3.connect(theirs / "campaign.db")) as db, db:
-                db.execute("update recordings set path = ?, relative = null where recording = 'night_0.wav'", [str(path)])
-            for given in ([theirs], [theirs, recordings]):
+                db.execute(
+                    "update recordings set path = ?, relative = null where recording = 'night_0.wav'", [str(path)]
+                )
+            for named in ([theirs], [theirs, recordings]):
                 with pytest.raises(InvalidInput, match="another folder than those that you named"):
-                    open_campaign(given, out="")
+                    open_campaign(named, out="")
             # A server that looks only when it is asked
             made = open_campaign([theirs, recordings], out="", plays=False)
             item = next(item for item in made.session.items.values() if item.recording == "night_0.wav")

@@ -238,7 +238,9 @@ def test_all_of_it_at_once(server):
 
 def left(folder):
     """What is in the folder for temporary files, but for what compiled code or a browser may put there."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if "weakly" in str(path.relative_to(folder)))
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if "weakly" in str(path.relative_to(folder))
+    )
 
 
 @contextlib.contextmanager

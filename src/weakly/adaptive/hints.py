@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,7 @@ def signal_of(recording: Recording) -> Signal:
         return NO_SIGNAL
     mark: Any = id(source)
     if isinstance(source, partial):
-        given = [part if isinstance(part, (str, Path)) else id(part) for part in source.args]
-        mark = (source.func.__name__, str(given), str(source.keywords))
+        mark = (source.func.__name__, str(source.args), str(source.keywords))
     with _lock:
         if mark in _kept:
             _kept.move_to_end(mark)
@@ -55,8 +53,7 @@ def signal_of(recording: Recording) -> Signal:
 def _size(kept: tuple[Any, Signal]) -> int:
     """Bytes of a signal and of the features that are held with it."""
     source, signal = kept
-    arrays = source.args if isinstance(source, partial) else [source.values] if isinstance(source, Features) else ()
-    return sum(int(getattr(each, "nbytes", 0)) for each in (signal.edge, signal.level, *arrays))
+    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
 
 
 def _signal(features: Features, length: float) -> Signal:

@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ..errors import InvalidInput
 from ..files import atomic_write, private_files
@@ -82,7 +81,8 @@ class Own:
                 file.write(json.dumps(held, indent=1) + "\n")
         except OSError as error:
             raise InvalidInput(
-                f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of yours"
+                f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of "
+                "yours"
             ) from error
 
     def forget(self) -> None:
@@ -109,12 +109,20 @@ class Access:
 
     def renew(self, *, all: bool = False, places: Iterable[str] = ()) -> None:
         """Make the tokens that nobody has yet, or (all) every one anew; keep the places too."""
-        made = {name: secrets.token_hex(16) for name in self._people}
-        self.own.keep(made if all else {**made, **self.own.tokens}, places)
+        made: dict[str, str | None] = {name: secrets.token_hex(16) for name in self._people}
+        self.own.keep(made if all else made | self.own.tokens, places)
+
+    def _held(self) -> dict[str, str]:
+        """The tokens that let somebody in now."""
+        try:
+            held = self.own.tokens
+        except InvalidInput:  # damaged since the start: nobody, and whoever asks is not told where the file is
+            return {}
+        return {name: token for name in self._people if (token := held.get(name))}
 
     def token(self, annotator: str | None) -> str | None:
         """The token of an annotator, or (None) of the owner; None if it was withdrawn."""
-        return self.own.tokens.get(annotator if self.is_team and annotator is not None else OWNER)
+        return self._held().get(annotator if self.is_team and annotator is not None else OWNER)
 
     def ticket(self, annotator: str, query: str) -> str:
         """What lets this person's video element, which sends no header, read the file of this one query."""
@@ -122,25 +130,20 @@ class Access:
 
     def admits(self, query: str, ticket: str) -> bool:
         """Whether the ticket is this query's, and was given to somebody who is let in."""
-        tokens = [self.own.tokens.get(name) for name in self._people]
-        return any([_same(_signed(token, query), ticket) for token in tokens if token])
+        return any(_same(_signed(token, query), ticket) for token in self._held().values())
 
     def person(self, header: str | None) -> Person | None:
         """Who sent this Authorization header; None if it lets nobody in."""
         given = bearer(header or "")
-        try:
-            held = self.own.tokens
-        except InvalidInput:  # damaged since the start; whoever asks is not told where it is
-            return None
         # All of them are compared, so that time tells nothing.
-        found = [who for name, who in self._people.items() if _same(held.get(name) or "", given)]
-        return found[0] if given and found else None
+        found = [self._people[name] for name, token in self._held().items() if _same(token, given)]
+        return found[0] if found else None
 
     def links(self, address: str) -> dict[str, str]:
         """The page of each person; what follows the # is never sent over the wire as part of an address."""
-        tokens = {name: self.own.tokens.get(name) for name in (*self.annotators, OWNER) if name in self._people}
-        links = {name: f"{address}#token={quote(token)}" for name, token in tokens.items() if token}
-        return links if self.is_team else {self.annotators[0]: links[OWNER]} if links else {}
+        held = self._held()
+        whose = {name: name for name in (*self.annotators, OWNER)} if self.is_team else {self.annotators[0]: OWNER}
+        return {name: f"{address}#token={held[key]}" for name, key in whose.items() if key in held}
 
 
 def _signed(token: str, query: str) -> str:
