@@ -25,6 +25,12 @@ FLAGS = (
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory):
+    """Tokens of the tests' campaigns are not kept with those of whoever runs them."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with other people's annotations; it is not part of the project."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -13,6 +14,18 @@ from typing import IO, Any
 from .errors import InvalidInput
 
 _inputs: ContextVar[set[str] | None] = ContextVar("inputs", default=None)
+_private = threading.RLock()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Files and folders that are made within this block are their owner's alone; one thread at a time is in it."""
+    with _private:
+        mask = os.umask(0o077)  # of the whole process, hence the lock
+        try:
+            yield
+        finally:
+            os.umask(mask)
 
 
 @contextmanager

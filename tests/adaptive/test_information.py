@@ -327,3 +327,20 @@ def test_killed_it_asks_the_same(tmp_path):
     calm, killed = (Campaign.open(tmp_path / name).queries for name in ("calm", "killed"))
     assert len(calm) == 12
     assert calm["query"].tolist() == killed["query"].tolist()
+
+
+def test_signals_in_memory_are_bounded(monkeypatch):
+    from weakly.adaptive import hints
+
+    monkeypatch.setattr(hints, "_kept", type(hints._kept)())
+    monkeypatch.setattr(hints, "_MOST", 300_000)
+    times = np.arange(0.01, 60.0, 0.02)
+    for k in range(12):
+        values = np.random.default_rng(k).random((len(times), 4)).astype(np.float32)
+        one = Recording("a", 60.0, features=Features(times, values, "log-mel"))
+        assert signal_of(one) is signal_of(one)
+        assert 0 < sum(map(hints._size, hints._kept.values())) <= 300_000
+    assert 1 < len(hints._kept) < 12
+    long = Recording("b", 600.0, features=Features(10 * times, values, "log-mel"))  # alone more than that
+    assert signal_of(long) is signal_of(long)
+    assert len(hints._kept) == 1

@@ -1,6 +1,9 @@
 """The labeling server: what is asked next, what is kept, who may ask, and what a person's card says."""
 
+import base64
 import contextlib
+import hashlib
+import hmac
 import io
 import json
 import os
@@ -17,6 +20,7 @@ import threading
 import time
 import traceback
 import urllib.error
+import urllib.request
 import warnings
 import zlib
 from pathlib import Path
@@ -29,7 +33,7 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
-from sqlalchemy import text
+from sqlalchemy import create_engine, inspect, text
 from starlette.testclient import TestClient
 
 import weakly as wk
@@ -70,8 +74,10 @@ def opened(recordings, out, **how):
     return _OPENED[-1]
 
 
-def web(labeling, token=None, base=BASE):
+def web(labeling, token=..., base=BASE):
+    """A browser with the first annotator's token, another one, or (None) none."""
     made = TestClient(create_app(labeling), base_url=base)
+    token = labeling.access.token(labeling.access.annotators[0]) if token is ... else token
     if token:
         made.headers["Authorization"] = f"Bearer {token}"
     return made
@@ -348,7 +354,7 @@ class TestTeam:
         paths = [(verb, path) for path, verbs in said.items() for verb in verbs]
         assert len(paths) >= 11
         body = {"query": query, "present": 1, "id": "x" * 9}
-        wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], made.access.token("dan"))
+        wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], "None")
         for token in wrong:
             page = TestClient(app, base_url="http://10.1.2.3:8765")
             if token is not None:
@@ -397,16 +403,197 @@ class TestTeam:
             serve(opened(recordings, tmp_path / "c"), host="0.0.0.0", open_browser=False)
 
     def test_a_team_of_one_has_a_token_too(self, recordings, tmp_path):
-        made = opened(recordings, tmp_path / "c", tokens=True)
+        made = opened(recordings, tmp_path / "c", team=True)
         assert set(made.access.links("http://h/")) == {"ana", "owner"}
-        assert web(made).get("/api/1/ask").status_code == 401
+        assert web(made, None).get("/api/1/ask").status_code == 401
         with pytest.raises(InvalidInput, match="told apart by their tokens"):
-            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], tokens=False)
+            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], team=False)
 
     @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
     def test_names_are_refused(self, recordings, tmp_path, names):
         with pytest.raises(InvalidInput, match="annotators must have different names"):
             opened(recordings, tmp_path / "c", annotators=names)
+
+
+class TestOwn:
+    """What is the owner's alone: files, tokens, and which recordings are played."""
+
+    def test_files_of_a_campaign_are_their_owners_alone(self, recordings, tmp_path):
+        mask = os.umask(0o022)
+        try:
+            made = opened(recordings, tmp_path / "new" / "c")
+            tell(web(made), first(web(made)), 1)  # leaves SQLite's journal
+            made.export()
+            neutral = open_measurement([], out=tmp_path / "m", n_items=12)
+            wk.queries([recordings], segment_length=3.0).write(tmp_path / "q")
+        finally:
+            os.umask(mask)
+        paths = [tmp_path / "new", tmp_path / "m", tmp_path / "q", made.access.own.file, neutral.access.own.file]
+        paths += [path for folder in paths[:3] for path in folder.rglob("*")]
+        assert {"campaign.db", "campaign.db-journal", "strong.tsv", "neutral_0.wav", "queries.csv"} <= {
+            path.name for path in paths
+        }
+        for path in paths:
+            assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+    @pytest.mark.parametrize(("before", "after"), [(0o644, 0o600), (0o660, 0o660)])
+    def test_older_stores_are_closed_and_those_of_a_group_stay_its_own(self, recordings, tmp_path, before, after):
+        opened(recordings, tmp_path / "c")
+        (tmp_path / "c" / "campaign.db").chmod(before)
+        opened(recordings, tmp_path / "c")
+        assert (tmp_path / "c" / "campaign.db").stat().st_mode & 0o777 == after
+
+    def test_a_stolen_folder_yields_no_token(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])
+        tokens = [made.access.token(name) for name in ("ana", "ben", None)]
+        assert len(set(tokens)) == 3
+        held = b"".join(path.read_bytes() for path in (tmp_path / "c").rglob("*") if path.is_file())
+        values = {row["value"].strip('"') for row in settings(tmp_path / "c")}
+        for word in [*values, *tokens]:
+            names = ("owner", "annotator:ana", "annotator:ben")
+            signed = [base64.b32encode(hmac.new(word.encode(), text.encode(), "sha256").digest()).decode().lower()[:32]
+                      for text in names]  # fmt: skip
+            for guess in (word, *signed, hashlib.sha256(word.encode()).hexdigest()):
+                assert guess.encode() not in held or guess in values
+                if guess not in tokens:
+                    assert web(made, guess).get("/api/1/me").status_code == 401
+        shutil.copytree(tmp_path / "c", tmp_path / "copy")
+        other = open_campaign([tmp_path / "copy", recordings], out="", annotators=["ana", "ben"])
+        assert not set(tokens) & {other.access.token(name) for name in ("ana", "ben", None)}
+        assert [web(other, token).get("/api/1/me").status_code for token in tokens] == [401] * 3
+
+    def test_tokens_are_withdrawn_one_by_one_and_made_anew(self, recordings, tmp_path, capsys):
+        """While a server runs, by another process."""
+        how = {"annotators": ["ana", "ben"]}
+        made = opened(recordings, tmp_path / "c", **how)
+        old = {name: made.access.token(name) for name in ("ana", "ben", None)}
+        status = lambda: [web(made, token).get("/api/1/me").status_code for token in old.values()]  # noqa: E731
+        assert status() == [200, 200, 200]
+        query = next(iter(made.session.items))
+        tickets = [made.access.ticket(name, query) for name in ("ana", "ben")]
+        assert run(["label", str(tmp_path / "c"), "--withdraw", "ana"]) == 0
+        assert status() == [401, 200, 200]
+        assert [made.access.admits(query, ticket) for ticket in tickets] == [False, True]
+        assert "ana" not in opened(recordings, tmp_path / "c", **how).access.links("http://h/")
+        assert status() == [401, 200, 200]  # a new start gives no token back
+        for name in ("ana", "dan"):
+            assert run(["label", str(tmp_path / "c"), "--withdraw", name]) == 2
+            assert "those who have one: owner, ben" in capsys.readouterr().err
+        opened(recordings, tmp_path / "c", **how).access.renew(all=True)
+        assert status() == [401, 401, 401]
+        assert set(made.access.links("http://h/")) == {"ana", "ben", "owner"}
+        assert web(made).get("/api/1/ask").status_code == 200
+
+    def test_a_damaged_file_of_tokens_lets_nobody_in_and_is_said(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        made.access.own.file.write_text("{")
+        found = page.get("/api/1/ask")
+        assert (found.status_code, made.access.own.file.name in found.text) == (401, False)
+        with pytest.raises(InvalidInput, match=r"damaged .*; remove it"):
+            opened(recordings, tmp_path / "c")
+
+    def test_without_a_place_for_tokens_that_is_said_in_one_line(self, recordings, tmp_path, monkeypatch):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+        with pytest.raises(InvalidInput, match="set XDG_STATE_HOME to a folder of yours"):
+            opened(recordings, tmp_path / "c")
+        assert not (tmp_path / "c").exists()
+
+    def test_a_campaign_of_somebody_else_plays_nothing_that_was_not_named(self, recordings, tmp_path):
+        secret = tmp_path / "home" / "secret.wav"
+        secret.parent.mkdir()
+        secret.write_bytes((recordings / "night_0.wav").read_bytes())
+        opened(recordings, tmp_path / "c")
+        assert open_campaign([tmp_path / "c"], out="").session.items  # one's own goes on by its folder alone
+        theirs = tmp_path / "theirs"
+        shutil.copytree(tmp_path / "c", theirs)
+        with pytest.raises(InvalidInput, match=r"another folder than those that you named.*name its folder too"):
+            open_campaign([theirs], out="")
+        assert web(open_campaign([theirs, recordings], out="")).get("/api/1/ask").status_code == 200
+        link = theirs / "link.wav"
+        link.symlink_to(secret)
+        for path in (secret, link, "/etc/passwd"):
+            with contextlib.closing(sqlite3.connect(theirs / "campaign.db")) as db, db:
+                db.execute(
+                    "update recordings set path = ?, relative = null where recording = 'night_0.wav'", [str(path)]
+                )
+            for named in ([theirs], [theirs, recordings]):
+                with pytest.raises(InvalidInput, match="another folder than those that you named"):
+                    open_campaign(named, out="")
+            # A server that looks only when it is asked
+            made = open_campaign([theirs, recordings], out="", plays=False)
+            item = next(item for item in made.session.items.values() if item.recording == "night_0.wav")
+            for what in ("sound", "picture"):
+                assert web(made).get(f"/api/1/{what}/{item.query}").status_code == 403
+
+    @pytest.mark.parametrize(
+        "words", [["--votes", "2"], ["--annotators", "a,a"], ["--target", "cost<=3"], ["--port", "taken"],
+                  ["--host", "0.0.0.0"], ["--host", "8.8.8.8", "--annotators", "a,b"], ["--method", "oracle"]]
+    )  # fmt: skip
+    def test_a_refused_command_leaves_nothing(self, recordings, tmp_path, words, database, capsys):
+        state = Path(os.environ["XDG_STATE_HOME"])
+        before = set(state.rglob("*"))
+        where = ["--segment-length", "3", "--out", str(tmp_path / "a" / "c"), "--no-open"]
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            words = [str(taken.getsockname()[1]) if word == "taken" else word for word in words]
+            more = [] if database is None else ["--database", database]
+            assert run(["label", str(recordings), *where, *words, *more]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        assert not (tmp_path / "a").exists()
+        assert {path for path in set(state.rglob("*")) - before if path.is_file()} == set()
+        if database is not None:
+            engine = create_engine(database.replace("://", "+psycopg://"))
+            assert inspect(engine).get_table_names() == []
+            engine.dispose()
+
+    def test_a_link_elsewhere_is_refused_and_then_the_rest_is_taken(self, recordings, tmp_path, capsys):
+        given, out = tmp_path / "given", tmp_path / "c"
+        given.mkdir()
+        shutil.copy(recordings / "night_0.wav", given)
+        (given / "link.wav").symlink_to(recordings / "night_1.wav")
+        command = ["label", str(given), "--segment-length", "3", "--out", str(out), "--export"]
+        assert run(command) == 2
+        assert "leads to another folder" in capsys.readouterr().err
+        assert not out.exists()
+        (given / "link.wav").unlink()
+        assert run(command) == 0
+        (given / "link.wav").symlink_to(recordings / "night_1.wav")  # into a campaign that is there
+        assert run(command) == 2
+        (given / "link.wav").unlink()
+        assert run(command) == 0
+
+    def test_a_refused_measurement_leaves_nothing(self, tmp_path):
+        with pytest.raises(InvalidInput, match="no known event"):
+            open_measurement([], out=tmp_path / "m", segment_length=55.0)
+        out = ["--measure", "--out", str(tmp_path / "m"), "--no-open"]
+        assert run(["label", *out, "--host", "8.8.8.8", "--annotators", "ana,ben"]) == 2
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_name_that_is_no_utf_8_is_skipped_with_a_note(self, recordings, tmp_path):
+        weakly = lambda *words: subprocess.run([sys.executable, "-m", "weakly", *words], capture_output=True)  # noqa: E731
+        shutil.copytree(recordings, tmp_path / "r")
+        for name in (b"\xff\xfe.wav", b"sub\xe4/night.wav"):
+            path = os.fsencode(tmp_path / "r") + b"/" + name
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(recordings / "night_0.wav", path)
+        for command in (["label", "--export"], ["queries"]):
+            out = tmp_path / command[0]
+            done = weakly(command[0], tmp_path / "r", "--segment-length", "3", "--out", out, *command[1:])
+            assert done.returncode == 0, done.stderr
+            assert b"skipped 2 of 4 recordings" in done.stderr
+            assert b"\\xff\\xfe.wav: its path is not UTF-8; rename it" in done.stderr
+            with contextlib.closing(sqlite3.connect(out / "campaign.db")) as db:
+                assert len(db.execute("select * from recordings").fetchall()) == 2
+        done = weakly("label", os.fsdecode(path), "--segment-length", "3", "--out", tmp_path / "x", "--export")
+        assert (done.returncode, b"none of the 1 recordings can be read" in done.stderr) == (2, True)
+        assert not (tmp_path / "x").exists()
+
+
+def settings(folder):
+    with contextlib.closing(sqlite3.connect(folder / "campaign.db")) as db:
+        db.row_factory = sqlite3.Row
+        return [dict(row) for row in db.execute("select * from settings")]
 
 
 @pytest.fixture(scope="module")
@@ -572,7 +759,7 @@ class TestVideo:
         assert open_campaign([folder], out=tmp_path / "i", method="information").session.ask("annotator")
         made = open_campaign([folder], out=tmp_path / "c", segment_length=3.0, annotators=["ana", "ben"])
         assert [(item.onset, item.offset) for item in made.session.items.values()] == [(0, 3), (3, 6), (6, 7.5)]
-        page, nobody = web(made, made.access.token("ana")), web(made)
+        page, nobody = web(made, made.access.token("ana")), web(made, None)
         item = page.get("/api/1/ask").json()["items"][0]
         assert item["kind"] == "video"
         assert item["with_context"] == [max(0, item["onset"] - (item["offset"] - item["onset"])),
@@ -593,8 +780,9 @@ class TestVideo:
     def test_other_recordings_are_not_served_as_files(self, recordings, tmp_path):
         made = opened(recordings, tmp_path / "c")
         query = next(iter(made.session.items))
-        assert web(made).get(f"/api/1/video/{query}").status_code == 404
-        assert web(made).get("/api/1/video/nothing").status_code == 404
+        for name in (query, "nothing"):
+            ticket = made.access.ticket("ana", name)
+            assert web(made).get(f"/api/1/video/{name}?ticket={ticket}").status_code == 404
 
     @pytest.mark.parametrize(
         "data", [b"", b"\x1aE\xdf\xa3", b"\x1aE\xdf\xa3" + bytes(200), mp4(0.0), mp4(5)[:50], bytes(99)]
@@ -811,7 +999,7 @@ class Server:
         self.mother.stdin.flush()
         self.child = int(self.mother.stdout.readline())
         first = self.mother.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", first)
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=\w+", first)
         assert found, first
         self.port = int(found[1])
         return found[0]
@@ -890,6 +1078,38 @@ def test_kill_9_loses_and_doubles_nothing(recordings, tmp_path, database):
     assert set(left) == set(made.session.items) - {query for query, _, _ in held}
     if len(held) < len(sent):
         assert left[0] == sent[-1][0]  # the same next query
+
+
+def test_another_account_of_the_machine_hears_and_changes_nothing(recordings, tmp_path):
+    """Alone, as most people run it: every address, by somebody who can reach the port and has no token."""
+    server = Server([str(recordings), "--segment-length", "6", "--out", str(tmp_path / "c")])
+    link = server.start()
+    try:
+        place, _, token = link.partition("#token=")
+        query = Client(link).ask()["items"][0]["query"]
+        with urllib.request.urlopen(f"{place}openapi.json") as said:
+            paths = [(verb, path) for path, verbs in json.load(said)["paths"].items() for verb in verbs]
+        assert len(paths) >= 11
+        body = json.dumps({"query": query, "present": 1, "id": "x" * 9}).encode()
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"weakly_token={token}"}):
+            for verb, path in paths:
+                sent = {**headers, "Content-Type": "application/json"}
+                asked = urllib.request.Request(place + path[1:].replace("{query}", query), headers=sent,
+                                               data=body if verb == "post" else None)  # fmt: skip
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(asked)
+                assert refused.value.code == 401, path
+                refused.value.close()
+        with socket.create_connection(("127.0.0.1", server.port)) as other:  # there are no sockets to listen at
+            other.sendall(f"GET /api/1/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\n"
+                          "Connection: Upgrade\r\nSec-WebSocket-Key: eDAxMjM0NTY3ODkwMTIzNA==\r\n"
+                          "Sec-WebSocket-Version: 13\r\n\r\n".encode())  # fmt: skip
+            assert int(other.recv(100).split()[1]) in (403, 404)
+        assert Client(place, token).ask()["progress"]["answered"] == 0
+        assert not (tmp_path / "c" / "labels").exists()
+    finally:
+        server.kill()
+        server.close()
 
 
 def test_the_client_says_what_the_server_says(recordings, tmp_path):

@@ -13,13 +13,13 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 @pytest.fixture(scope="module")
-def address():
-    """The address of a server that runs as people run it."""
+def link():
+    """The link of a server that runs as people run it."""
     command = [sys.executable, "-m", "weakly", "serve", "--port", "0", "--no-open"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             first = server.stderr.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+/", first)
+            found = re.search(r"http://127\.0\.0\.1:\d+/#token=\w+", first)
             assert found, first
             yield found[0]
         finally:
@@ -27,13 +27,19 @@ def address():
             assert "Traceback" not in server.stderr.read()
 
 
+@pytest.fixture(scope="module")
+def address(link):
+    """Its address; a browser that has opened the link once needs no more."""
+    return link.partition("#")[0]
+
+
 @pytest.fixture
-def page(browser, address):
+def page(browser, link, address):
     """The page, freshly opened; afterwards the console must be clean and no request may have left the machine."""
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get("about:blank")
-    browser.get(address)
+    browser.get(link)
     yield Page(browser)
     complaints = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     assert [each for each in complaints if " 422 " not in each] == []  # the browser reports refused questions, too

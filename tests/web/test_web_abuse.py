@@ -31,6 +31,7 @@ class Server:
     """A server of its own, what it logs, and the memory of all its processes over time."""
 
     port: int
+    token: str
     pid: int
     alone: float = 0.0  # seconds that a cheap question takes while nothing else is asked
     lines: list = field(default_factory=list)
@@ -41,7 +42,7 @@ class Server:
         """Seconds that another user waits for a cheap question: never more than one, on a machine that is free."""
         question = {**CHEAP, "recording_length": 100 + len(self.waited) / 16}  # no answer from memory
         began = time.monotonic()
-        status, words = asked(self.port, "/api/plan", question)
+        status, words = asked(self, "/api/plan", question)
         assert status == 200, words
         self.waited.append(time.monotonic() - began)
         return self.waited[-1]
@@ -57,7 +58,8 @@ class Server:
 def server():
     command = [sys.executable, "-m", "weakly", "serve", "--port", "0", "--no-open", "--max-seconds", "10"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        found = Server(int(re.search(r":(\d+)/", process.stderr.readline())[1]), process.pid)
+        port, token = re.search(r":(\d+)/#token=(\w+)", process.stderr.readline()).groups()
+        found = Server(int(port), token, process.pid)
         done = threading.Event()
         threading.Thread(target=lambda: found.lines.extend(process.stderr), daemon=True).start()
 
@@ -67,7 +69,7 @@ def server():
 
         watcher = threading.Thread(target=weigh)
         watcher.start()
-        asked(found.port, "/api/plan", CHEAP, seconds=120)  # loaded
+        asked(found, "/api/plan", CHEAP, seconds=120)  # loaded
         found.alone = max(found.cheap() for _ in range(5))
         yield found
         done.set()
@@ -106,20 +108,21 @@ def worked(pid):
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def asked(port, path, question, seconds=PATIENCE):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+def asked(server, path, question, seconds=PATIENCE):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=seconds)
     body = question if isinstance(question, bytes) else json.dumps(question).encode()
     with contextlib.closing(connection):
-        connection.request("POST", path, body, {"content-type": "application/json"})
+        headers = {"content-type": "application/json", "authorization": f"Bearer {server.token}"}
+        connection.request("POST", path, body, headers)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
 
-def sent(port, name, data, seconds=60.0):
+def sent(server, name, data, seconds=60.0):
     """The answer to a file."""
     head = f'--B\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
-    kind = {"content-type": "multipart/form-data; boundary=B"}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=seconds)
+    kind = {"content-type": "multipart/form-data; boundary=B", "authorization": f"Bearer {server.token}"}
     with contextlib.closing(connection):
         connection.request("POST", "/api/upload", head + data + b"\r\n--B--\r\n", kind)
         answer = connection.getresponse()
@@ -140,7 +143,7 @@ def side_by_side(*calls):
 
 def heavy(server, k):
     """The question that took 4 GB and was never stopped."""
-    return lambda: asked(server.port, "/api/plan", {**HEAVY, "recording_length": 1e6 + k}, 120)
+    return lambda: asked(server, "/api/plan", {**HEAVY, "recording_length": 1e6 + k}, 120)
 
 
 def bomb():
@@ -174,8 +177,9 @@ def half_sent(server, count):
 def begun(server, path, body, length=None):
     """A connection on which a question (of so many bytes in the end) was sent."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    head = "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    connection.sendall((head % (path, length or len(body))).encode() + body)
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {length or len(body)}\r\n\r\n"
+    connection.sendall(head.encode() + body)
     return connection
 
 
@@ -204,7 +208,7 @@ def test_a_question_ends_when_its_asker_has_left(server):
 @pytest.mark.parametrize(("name", "made"), [("a.parquet", bomb), ("a.json", empties)])
 def test_bombs_are_refused(server, name, made):
     data = made()
-    with side_by_side(lambda: sent(server.port, name, data)) as found:
+    with side_by_side(lambda: sent(server, name, data)) as found:
         server.is_well()
     ((status, words),) = found
     assert status == 422, words
@@ -224,9 +228,72 @@ def test_connections_that_say_nothing_block_nobody(server):
 def test_all_of_it_at_once(server):
     calls = [heavy(server, 10 + k) for k in range(5)]
     for name, data in (("b.parquet", bomb()), ("b.json", empties())):
-        calls.append(lambda name=name, data=data: sent(server.port, name, data))
+        calls.append(lambda name=name, data=data: sent(server, name, data))
     with half_sent(server, 1100), side_by_side(*calls) as found:
         time.sleep(1)
         server.is_well(7)
     assert {status for status, _ in found} <= {422, 429}, found
     server.is_well()
+
+
+def left(folder):
+    """What is in the folder for temporary files, but for what compiled code or a browser may put there."""
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if "weakly" in str(path.relative_to(folder))
+    )
+
+
+@contextlib.contextmanager
+def started(folder, *words):
+    """A server whose temporary files are in this folder."""
+    command = [sys.executable, "-m", "weakly", "serve", "--port", "0", "--no-open", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder}) as process:
+        try:
+            port, token = re.search(r":(\d+)/#token=(\w+)", process.stderr.readline()).groups()
+            yield Server(int(port), token, process.pid)
+        finally:
+            process.terminate()
+            assert "Traceback" not in process.stderr.read()
+
+
+def test_uploads_go_with_their_question_and_with_the_server(tmp_path):
+    data = b"filename,onset,offset,event_label\n" + b"a.wav,1.5,2.5,dog\n" * 3_000_000
+    with started(tmp_path, "--max-seconds", "2", "--max-rows", "4000000") as server:
+        until = time.monotonic() + PATIENCE
+        while sent(server, "a.csv", data[:70], 120)[0] != 200:  # until a busy machine has loaded what it needs
+            assert time.monotonic() < until
+        kept = len(left(tmp_path))
+        status, words = sent(server, "b.csv", data, 120)
+        assert (status, "was stopped" in words) == (422, True), words
+        head = b'--B\r\nContent-Disposition: form-data; name="file"; filename="c.csv"\r\n\r\n'
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as leaving:
+            body = head + data + b"\r\n--B--\r\n"
+            leaving.sendall(f"POST /api/upload HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n"
+                            f"Content-Type: multipart/form-data; boundary=B\r\nContent-Length: {len(body)}\r\n\r\n"
+                            .encode() + body)  # fmt: skip
+            time.sleep(0.5)
+        until = time.monotonic() + PATIENCE
+        while large := [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 1e6]:
+            assert time.monotonic() < until, large
+            time.sleep(0.1)
+        assert len(left(tmp_path)) <= kept  # a stopped process goes with its folder
+    assert left(tmp_path) == []
+
+
+def test_a_start_clears_what_a_killed_server_left_and_nothing_else(tmp_path):
+    (tmp_path / "weakly-serve-mine").mkdir()
+    (tmp_path / "weakly-serve-mine" / "notes.txt").write_text("of somebody who likes the name")
+    small = b"filename,onset,offset,event_label\na.wav,1,2,dog\n"
+    with started(tmp_path) as living:
+        assert sent(living, "a.csv", small, 120)[0] == 200
+        alive = {path for path in left(tmp_path) if Path(path).parent.name}
+        with started(tmp_path) as dying:
+            assert sent(dying, "a.csv", small, 120)[0] == 200
+            os.kill(dying.pid, 9)
+        assert len({path.partition("/")[0] for path in left(tmp_path)}) == 3
+        with started(tmp_path) as next_one:
+            folders = {path.partition("/")[0] for path in left(tmp_path)}
+            assert len(folders) == 3  # the living one's, the new one's, and that of somebody else
+            assert alive <= set(left(tmp_path))
+            assert asked(next_one, "/api/plan", CHEAP)[0] == 200
+    assert left(tmp_path) == ["weakly-serve-mine", "weakly-serve-mine/notes.txt"]

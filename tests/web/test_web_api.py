@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 import weakly as wk
 from weakly.errors import InvalidInput, MissingExtra
@@ -275,7 +276,10 @@ def test_the_page_names_no_other_server(web):
             assert danger not in text, (part, danger)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "0.0.0.0", "10.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "0.0.0.0", "10.0.0.1", "[::1].evil",
+             "[::1].evil:8765", "[::1]evil", "[::1]:8765.evil", "[::1", "127.0.0.1:80.evil", "localhost:evil", ""]
+)  # fmt: skip
 def test_foreign_hosts_are_refused(web, host):
     answer = web.get("/api/symbols", headers={"host": host})
     assert answer.status_code == 421
@@ -599,15 +603,22 @@ def test_work_that_dies_is_said_and_the_next_question_is_answered():
 
 def test_nobody_without_the_token_is_answered():
     with TestClient(create_app(host="0.0.0.0", token="s3cret", warm=False), base_url=HERE) as other:
-        for path in ("/", "/api/symbols", "/openapi.json", "/?token=", "/?token=s3cre", "/static/page.js?token=s3cret"):
-            assert other.get(path).status_code == 401, path
-        assert other.post("/api/plan", json=PLAIN, headers={"authorization": "Bearer wrong"}).status_code == 401
+        described = other.get("/openapi.json").json()["paths"]
+        paths = [(verb, path) for path, verbs in described.items() for verb in verbs]
+        assert len(paths) >= 13
+        wrong = ({}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer "}, {"authorization": "Basic s3cret"},
+                 {"cookie": "weakly_token=s3cret"})  # fmt: skip
+        for headers in wrong:
+            for verb, path in paths:
+                found = other.request(verb, f"{path}?token=s3cret", headers=headers)
+                assert (found.status_code, set(found.json())) == (401, {"field", "message"}), path
+        with pytest.raises(WebSocketDisconnect), other.websocket_connect("/api/events"):
+            pass
+        for path in ("/", "/static/page.js"):  # the empty page is everybody's
+            assert other.get(path).status_code == 200
         bearer = {"authorization": "Bearer s3cret"}
         assert other.get("/api/symbols", headers=bearer).status_code == 200
-        welcome = other.get("/?token=s3cret", follow_redirects=False)
-        assert (welcome.status_code, welcome.headers["location"]) == (303, "/")
-        assert "HttpOnly" in welcome.headers["set-cookie"]
-        assert other.get("/").status_code == 200  # the cookie
+        assert other.post("/api/plan", json=PLAIN, headers=bearer).status_code == 200
 
 
 def test_the_queue_has_an_end():

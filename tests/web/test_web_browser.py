@@ -2,15 +2,22 @@
 
 import contextlib
 import json
+import os
+import re
+import subprocess
+import sys
 import time
+import urllib.parse
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import weakly as wk
+from weakly.audio import soundscape
 from weakly.results import percent, show
 
 NASTY = "<img src=x onerror=document.title='owned'>"
@@ -337,3 +344,51 @@ def test_the_page_says_shares_as_the_command_line_does(page):
     script = """const [numbers, done] = arguments;
     import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
     assert page.browser.execute_async_script(script, numbers) == [show(*each) for each in numbers]
+
+
+@pytest.mark.parametrize("command", ["serve", "label"])
+def test_the_page_that_is_opened_just_works_and_shows_its_token_to_nobody(browser, tmp_path, command):
+    """What a browser is started with is listed by `ps` for every account of the machine."""
+    script, told = tmp_path / "browser", tmp_path / "told"
+    script.write_text(f'#!/bin/sh\necho "$@" > {told}.new; mv {told}.new {told}\n')
+    script.chmod(0o700)
+    soundscape(3, n_events=1, event_length=0.8, rng=0).write(tmp_path / "a.wav")
+    words = {"serve": [], "label": [str(tmp_path / "a.wav"), "--segment-length", "3", "--out", str(tmp_path / "c")]}
+    whole = [sys.executable, "-m", "weakly", command, *words[command], "--port", "0"]
+    env = {**os.environ, "BROWSER": f"{script} %s"}
+    with subprocess.Popen(whole, stderr=subprocess.PIPE, text=True, env=env) as server:
+        try:
+            link = re.search(r"http://\S+", server.stderr.readline())[0]
+            until = time.monotonic() + 60
+            while not told.exists():
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            opened = told.read_text().strip()
+            token = link.partition("#token=")[2]
+            assert token
+            assert token not in opened
+            assert Path(urllib.parse.urlparse(opened).path).parent.stat().st_mode & 0o777 == 0o700
+            browser.get(opened)
+            shown = {"serve": ".answer", "label": "#question"}[command]
+            text = lambda: browser.execute_script(  # noqa: E731
+                "return document.querySelector(arguments[0])?.textContent ?? ''", shown
+            )
+            WebDriverWait(browser, 120).until(lambda _: text() not in ("", "…"))
+            assert browser.current_url.startswith(link.partition("#")[0])
+            assert "token" not in browser.current_url
+        finally:
+            server.terminate()
+    browser.get("about:blank")
+    browser.get_log("browser")
+
+
+def test_a_page_without_its_token_says_so(browser, link, address):
+    browser.get("about:blank")
+    browser.get(address)
+    browser.execute_script("localStorage.clear()")
+    browser.get("about:blank")
+    browser.get(address)
+    WebDriverWait(browser, 60).until(lambda _: "open the link" in browser.find_element(By.ID, "panels").text)
+    browser.get(link)  # in the same tab
+    WebDriverWait(browser, 120).until(lambda _: browser.find_elements(By.ID, "tab-plan"))
+    browser.get_log("browser")

@@ -22,7 +22,7 @@ import pandas as pd
 
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
-from ..files import atomic_write, inputs_kept, refuse_input
+from ..files import atomic_write, inputs_kept, private_files, refuse_input
 from ..formats import write
 from ..intervals import merge
 from ..results import to_json
@@ -68,6 +68,7 @@ class Campaign:
         return cls(folder, store, state, method)
 
     @classmethod
+    @private_files()
     def start(
         cls, out: str | os.PathLike[str], queries: Queries, *, tool: Mapping[str, Any], database: str | None = None
     ) -> Campaign:
@@ -75,10 +76,17 @@ class Campaign:
 
         What was typed into its files so far is taken into the store first. ``database`` is the address of another
         store than the folder's own file, such as ``postgresql://...``; the folder remembers it, without the password.
+        What is refused leaves nothing behind.
         """
         folder = Path(out)
-        folder.mkdir(parents=True, exist_ok=True)
         store = _store_of(folder, database)
+        store.made = [path for path in (folder / NAME, folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        with store.or_nothing():
+            return cls._started(folder, store, queries, tool)
+
+    @classmethod
+    def _started(cls, folder: Path, store: Store, queries: Queries, tool: Mapping[str, Any]) -> Campaign:
         before = _brought_over(folder, store)
         parameters = dict(queries.parameters)
         signal = {name: parameters.pop(name) for name in _SIGNAL}
@@ -231,6 +239,7 @@ class Campaign:
             return self
         return replace(self, state=self._export_answers())
 
+    @private_files()
     def _export_answers(self) -> State:
         """Write ``answers.csv``; what somebody changed in it is taken in first. The state after."""
         path = self.folder / ANSWERS

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ..audio import write_clip
 from ..errors import InvalidInput
-from ..files import atomic_write
+from ..files import atomic_write, private_files
 from ..symbols import choice
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ class Exporter:
         return None
 
 
+@private_files()
 def write(
     queries: Queries,
     out: str | os.PathLike[str],

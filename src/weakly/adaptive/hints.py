@@ -6,6 +6,8 @@ until the answers speak for it.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from functools import partial
 from typing import Any
 
@@ -20,7 +22,9 @@ from .particles import FIRST, Signal
 
 STEP = 0.02  # seconds
 _WEIGHTS = np.linspace(0.0, 4.0, 41)
-_kept: dict[Any, tuple[Any, Signal]] = {}  # with the features, so that their id stays theirs
+_MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
+_kept: OrderedDict[Any, tuple[Any, Signal]] = OrderedDict()  # with the features, so that their id stays theirs
+_lock = threading.Lock()
 
 
 def signal_of(recording: Recording) -> Signal:
@@ -31,13 +35,25 @@ def signal_of(recording: Recording) -> Signal:
     mark: Any = id(source)
     if isinstance(source, partial):
         mark = (source.func.__name__, str(source.args), str(source.keywords))
-    if mark not in _kept:
-        try:
-            found = _signal(recording.known_features(), recording.length)
-        except MissingExtra:
-            found = NO_SIGNAL
-        _kept[mark] = (source, found)
-    return _kept[mark][1]
+    with _lock:
+        if mark in _kept:
+            _kept.move_to_end(mark)
+            return _kept[mark][1]
+    try:
+        found = _signal(recording.known_features(), recording.length)
+    except MissingExtra:
+        found = NO_SIGNAL
+    with _lock:
+        _kept[mark] = source, found
+        while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
+            _kept.popitem(last=False)
+    return found
+
+
+def _size(kept: tuple[Any, Signal]) -> int:
+    """Bytes of a signal and of the features that are held with it."""
+    source, signal = kept
+    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
 
 
 def _signal(features: Features, length: float) -> Signal:

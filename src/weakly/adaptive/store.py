@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,8 @@ class Store:
         self.address = None if url is None else _without_secrets(url)
         self.name = str(self.file) if url is None else _without_secrets(url.set(query={}))
         self._is_made = False  # once it was seen to be there, a store that has gone is not made anew
+        self.is_new = False  # whether this object made it
+        self.made: list[Path] = []  # files and folders that were made for it
         #: Whether many small transactions come. SQLite then empties its journal instead of deleting the file: as safe,
         #: and on a busy disk fifty times faster; the empty file goes with the next transaction of somebody else.
         self.is_busy = False
@@ -170,17 +173,46 @@ class Store:
             raise StoreTrouble(f"{self.name}: the campaign's store cannot be read or written: {reason}") from error
 
     @contextmanager
+    def or_nothing(self) -> Iterator[None]:
+        """If the block raises, a store that this object made goes again, with what was made for it."""
+        try:
+            yield
+        except BaseException:
+            if self.is_new and self.file is None:
+                with suppress(SQLAlchemyError):
+                    _META.drop_all(self._engine)
+            elif self.file is not None and (self.is_new or (self.file.is_file() and not self.file.stat().st_size)):
+                self.made[:0] = [self.file, self.file.with_name(f"{self.file.name}-journal")]
+            for path in self.made:
+                with suppress(OSError):  # a folder stays if somebody put something into it
+                    path.rmdir() if path.is_dir() else path.unlink()
+            self.close()
+            raise
+
+    def _keep_private(self) -> None:
+        """Nobody else reads the file, nor the journal, which takes its mode; a group that may write it keeps it."""
+        if self.file is not None and not self._is_made:
+            with suppress(OSError):  # somebody else's file; of a folder that is not there SQLite tells
+                if not self.file.exists():
+                    self.file.touch(0o600)
+                if not self.file.stat().st_mode & 0o020:
+                    os.chmod(self.file, 0o600)
+
+    @contextmanager
     def begin(self) -> Iterator[Connection]:
         """One transaction under the lock of the store: all of it happens, or nothing."""
+        self._keep_private()
         with self._told(), self._engine.begin() as connection:
-            self._ready(connection)
+            is_new = self._ready(connection)
             yield connection
         if self.file is not None and not self.file.exists():  # then the commit went into a file that nobody can open
             raise StoreTrouble(f"{self.name}: the campaign's store is gone")
-        self._is_made = True
+        self._is_made, self.is_new = True, self.is_new or is_new
 
-    def _ready(self, connection: Connection) -> None:
-        if not self._is_made and not inspect(connection).has_table("settings"):
+    def _ready(self, connection: Connection) -> bool:
+        """Bring the tables to this version; whether there were none."""
+        is_new = not self._is_made and not inspect(connection).has_table("settings")
+        if is_new:
             _META.create_all(connection)
             connection.execute(SETTINGS.insert().values(name="schema_version", value=str(VERSION)))
         # On a server this row is the lock; SQLite is locked as a whole by now, and knows no FOR UPDATE.
@@ -194,6 +226,7 @@ class Store:
         for old in range(version, VERSION):
             MIGRATIONS[old](connection)
             connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=str(old + 1)))
+        return is_new
 
     def state(self, connection: Connection | None = None) -> State:
         """Everything, as it is at this moment."""

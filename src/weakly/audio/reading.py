@@ -144,6 +144,9 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
     seconds: dict[Path, float] = {}
     skipped: dict[Path, str] = {}
     for path in map(Path, paths):
+        if not _is_text(path):
+            skipped[Path(os.fsencode(path).decode("utf-8", "backslashreplace"))] = "its path is not UTF-8; rename it"
+            continue
         try:
             seconds[path] = header(path, sample_rate=sample_rate).seconds
         except InvalidInput as error:
@@ -151,6 +154,17 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
     if skipped:
         say_skipped(skipped, len(seconds) + len(skipped))
     return Listing(seconds, skipped)
+
+
+def _is_text(path: Path) -> bool:
+    """Whether the path can be written: readers, tables and databases take no bytes that are no UTF-8."""
+    try:
+        os.path.realpath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    except ValueError:  # a zero in it, of which whoever opens it tells
+        return True
+    return True
 
 
 def say_skipped(skipped: dict[Path, str], total: int) -> None:

@@ -11,15 +11,15 @@ import typer
 
 from ..errors import InvalidInput
 from . import app
-from .common import wrote
+from .common import say, wrote
 from .queries import is_given, matching
 
 _HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team; measure how people hear.
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
 the same command again (or weakly label DIR), and it goes on where it was. The owner's button, or --export, writes
-strong and weak labels, answers and cards into DIR/labels. Only this machine can open the page, unless --annotators
-gives everybody a link.
+strong and weak labels, answers and cards into DIR/labels. The link that opens holds a token, without which nobody is
+answered; --annotators gives everybody a link. Recordings are played from the folders that you name, and no others.
 
 Examples:
 
@@ -39,9 +39,13 @@ Examples:
 
   weakly label --measure --annotators ana,ben
 
+  weakly label tasks/ recordings/
+
   weakly label tasks/ --export
 """
-_RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders, or a campaign's folder.")
+_RECORDINGS = typer.Argument(
+    None, metavar="[RECORDINGS]...", help="Audio files or folders, after a campaign's folder or without."
+)
 _EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and --measure; any format weakly reads.")
 _OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
 _NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
@@ -103,6 +107,8 @@ def label(
     out: Path = _OUT,
     database: str = typer.Option(None, "--database", metavar="URL", help=_DATABASE),
     export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
+    new_tokens: bool = typer.Option(False, "--new-tokens", help="Give everybody a new link; the old ones end."),
+    withdraw: str = typer.Option(None, "--withdraw", metavar="NAME", help="End this annotator's link, at once."),
     host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; others need --annotators."),
     port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
     browser: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
@@ -114,15 +120,20 @@ def label(
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
     from ..formats import read
+    from ..labeler.access import Own
     from ..labeler.campaign import open_measurement, serve
 
     given = matching(recordings or [])
-    folder = given[0] if len(given) == 1 and (given[0] / "campaign.db").is_file() else None
+    folder = given[0] if given and (given[0] / "campaign.db").is_file() else None
+    if withdraw is not None:
+        Own(folder or out).withdraw(withdraw)
+        say(f"the link of {withdraw} was withdrawn")
+        return
     told = SimpleNamespace(**(context.params | ({} if folder is None else _remembered(context, folder))))
     common: dict[str, Any] = {
         "out": out, "database": database, "events": None if told.events is None else read(told.events),
         "annotators": [told.annotator] if told.annotators is None else told.annotators.split(","),
-        "tokens": told.annotators is not None,
+        "team": told.annotators is not None,
     }  # fmt: skip
     if measure:
         made = open_measurement(given, label=name, segment_length=segment_length, n_items=items, **common)
@@ -131,14 +142,17 @@ def label(
     else:
         if sys.stderr.isatty():
             print("weakly: preparing the first questions; the first time this takes a moment", file=sys.stderr)
-        made = _opened(given, told, common)
-        kept = {word: getattr(told, word) for word in _KEPT}
-        made.session.store.setting("label", kept | {"events": told.events and str(told.events.resolve())}, anew=True)
-    if export:
-        assert made.export is not None
-        wrote(*made.export())
-    else:
-        serve(made, host=host, port=port, open_browser=browser, names=names)
+        made = _opened(given, told, {**common, "plays": not export})
+    with made.session.store.or_nothing():
+        if not measure:
+            kept = {word: getattr(told, word) for word in _KEPT}
+            kept["events"] = told.events and str(told.events.resolve())
+            made.session.store.setting("label", kept, anew=True)
+        if export:
+            assert made.export is not None
+            wrote(*made.export())
+        else:
+            serve(made, host=host, port=port, open_browser=browser, names=names, new_tokens=new_tokens)
 
 
 def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:

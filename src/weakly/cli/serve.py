@@ -8,8 +8,9 @@ from . import app
 
 _HELP = """Open a page with sliders and pictures for plan, evaluate, simulate and audit.
 
-It listens on this machine only, unless --host says otherwise; then the link that is printed carries a token, and
-nobody without it is answered. Nothing that you type or send leaves the server.
+It listens on this machine only, unless --host says otherwise. The link that opens and is printed carries a token:
+nobody without it is answered (scripts send Authorization: Bearer TOKEN). Nothing that you type or send leaves the
+server.
 
 Examples:
 

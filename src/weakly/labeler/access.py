@@ -1,13 +1,25 @@
-"""Who may ask: one link with a token for each annotator and one for the owner, or nobody but this machine."""
+"""Who may ask, and what is played to them: a token in the link of each person, and the places that the owner named.
+
+Both are in a file of the user's own, apart from the campaign: its folder may be copied, handed on or come from somebody
+else, so neither a token nor the path of a recording counts because it is in there.
+"""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
-from collections.abc import Sequence
+import json
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import quote
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInput
+from ..files import atomic_write, private_files
+from ..web.limits import bearer
 
 OWNER = "owner"
 
@@ -20,52 +32,123 @@ class Person:
     is_owner: bool
 
 
-class Access:
-    """The tokens of a campaign: they follow from its secret and the names, so links stay the same over restarts."""
+class Own:
+    """What a user keeps of a campaign where nobody else can read it: its tokens, and the places of its recordings."""
 
-    def __init__(self, annotators: Sequence[str], *, secret: str | None = None) -> None:
-        self.annotators, self._secret = list(annotators), secret
-        self._people: dict[str, Person] = {}
-        if secret is not None:
-            self._people = {self.token(name): Person(name, False) for name in annotators}
-            self._people[self.token(None)] = Person(None, True)
+    def __init__(self, campaign: str | Path) -> None:
+        self.campaign = Path(campaign).resolve()
+        base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.local/state"
+        name = hashlib.sha256(os.fsencode(self.campaign)).hexdigest()[:32]
+        self.file = Path(os.path.expanduser(base)) / "weakly" / "campaigns" / f"{name}.json"
+        self._seen: Any = None
+        self._tokens: dict[str, str | None] = {}
+        self._places: list[str] = []
 
     @property
-    def needs_token(self) -> bool:
-        """Whether nobody is let in without a token."""
-        return self._secret is not None
+    def tokens(self) -> dict[str, str | None]:
+        """The tokens by name, as the file has them now; None if one was withdrawn."""
+        self._look()
+        return self._tokens
 
-    def token(self, annotator: str | None) -> str:
-        """The token of an annotator, or (None) of the owner."""
-        return self._sign(OWNER if annotator is None else f"annotator:{annotator}")
+    @property
+    def places(self) -> list[str]:
+        """The folders and files of recordings that this user named."""
+        self._look()
+        return self._places
 
-    def _sign(self, text: str) -> str:
-        digest = hmac.new((self._secret or "").encode(), text.encode(), hashlib.sha256).digest()
-        return base64.b32encode(digest).decode().lower()[:32]
+    def _look(self) -> None:
+        try:
+            found = self.file.stat()
+            seen = found.st_mtime_ns, found.st_ino, found.st_size
+            if seen != self._seen:
+                held = json.loads(self.file.read_text(encoding="utf-8"))
+                self._tokens, self._places, self._seen = dict(held["tokens"]), list(held["places"]), seen
+        except (FileNotFoundError, NotADirectoryError):
+            self._tokens, self._places, self._seen = {}, [], None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(f"{self.file}: damaged ({error}); remove it, and new tokens are made") from error
 
-    def ticket(self, query: str) -> str:
-        """What lets the page's video element, which sends no header, read the file of this one query."""
-        return self._sign(f"video:{query}")
+    @private_files()
+    def keep(self, tokens: dict[str, str | None], places: Iterable[str] = ()) -> None:
+        """Write both, the places with those that are there."""
+        places = list(dict.fromkeys([*self.places, *places]))
+        if (tokens, places) == (self.tokens, self.places):
+            return
+        held = {"campaign": ascii(str(self.campaign)), "tokens": tokens, "places": places}
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self.file) as file:
+                file.write(json.dumps(held, indent=1) + "\n")
+        except OSError as error:
+            raise InvalidInput(
+                f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of "
+                "yours"
+            ) from error
+
+    def forget(self) -> None:
+        """As if there had been no campaign in this folder before."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.file.unlink()
+
+    def withdraw(self, name: str) -> None:
+        """This name's link lets nobody in any more; a server that runs knows at once."""
+        if self.tokens.get(name) is None:
+            known = ", ".join(each for each, token in self.tokens.items() if token) or "nobody"
+            raise InvalidInput(f"withdraw: {name!r} has no link to {self.campaign}; those who have one: {known}")
+        self.keep({**self.tokens, name: None})
+
+
+class Access:
+    """Who is let in by which token. Alone, one person is annotator and owner; in a team, the owner has another link."""
+
+    def __init__(self, own: Own, annotators: Sequence[str], *, team: bool) -> None:
+        self.own, self.annotators, self.is_team = own, list(annotators), team
+        self._people = {OWNER: Person(None if team else self.annotators[0], True)}
+        if team:
+            self._people |= {name: Person(name, False) for name in self.annotators}
+
+    def renew(self, *, all: bool = False, places: Iterable[str] = ()) -> None:
+        """Make the tokens that nobody has yet, or (all) every one anew; keep the places too."""
+        made: dict[str, str | None] = {name: secrets.token_hex(16) for name in self._people}
+        self.own.keep(made if all else made | self.own.tokens, places)
+
+    def _held(self) -> dict[str, str]:
+        """The tokens that let somebody in now."""
+        try:
+            held = self.own.tokens
+        except InvalidInput:  # damaged since the start: nobody, and whoever asks is not told where the file is
+            return {}
+        return {name: token for name in self._people if (token := held.get(name))}
+
+    def token(self, annotator: str | None) -> str | None:
+        """The token of an annotator, or (None) of the owner; None if it was withdrawn."""
+        return self._held().get(annotator if self.is_team and annotator is not None else OWNER)
+
+    def ticket(self, annotator: str, query: str) -> str:
+        """What lets this person's video element, which sends no header, read the file of this one query."""
+        return _signed(self.token(annotator) or secrets.token_hex(16), query)
 
     def admits(self, query: str, ticket: str) -> bool:
-        """Whether the ticket is this query's."""
-        return not self.needs_token or hmac.compare_digest(self.ticket(query).encode(), ticket.encode())
+        """Whether the ticket is this query's, and was given to somebody who is let in."""
+        return any(_same(_signed(token, query), ticket) for token in self._held().values())
 
     def person(self, header: str | None) -> Person | None:
         """Who sent this Authorization header; None if it lets nobody in."""
-        if not self.needs_token:
-            return Person(self.annotators[0], True)
-        kind, _, given = (header or "").partition(" ")
-        if kind.lower() != "bearer":
-            return None
-        found = None
-        for token, person in self._people.items():  # all of them, so that time tells nothing
-            if hmac.compare_digest(token.encode(), given.strip().encode()):
-                found = person
-        return found
+        given = bearer(header or "")
+        # All of them are compared, so that time tells nothing.
+        found = [self._people[name] for name, token in self._held().items() if _same(token, given)]
+        return found[0] if found else None
 
     def links(self, address: str) -> dict[str, str]:
         """The page of each person; what follows the # is never sent over the wire as part of an address."""
-        if not self.needs_token:
-            return {self.annotators[0]: address}
-        return {name or OWNER: f"{address}#token={quote(self.token(name))}" for name in (*self.annotators, None)}
+        held = self._held()
+        whose = {name: name for name in (*self.annotators, OWNER)} if self.is_team else {self.annotators[0]: OWNER}
+        return {name: f"{address}#token={held[key]}" for name, key in whose.items() if key in held}
+
+
+def _signed(token: str, query: str) -> str:
+    return hmac.new(token.encode(), f"video:{query}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def _same(a: str, b: str) -> bool:
+    return hmac.compare_digest(a.encode(), b.encode())

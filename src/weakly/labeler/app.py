@@ -113,7 +113,9 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     async def person(request: Request) -> Person:
         found = labeling.access.person(request.headers.get("authorization"))
         if found is None:
-            raise HTTPException(401, "this campaign needs the link with your token; ask its owner for it")
+            raise HTTPException(
+                401, "this page needs the link with your token, which weakly label printed; ask the campaign's owner"
+            )
         return found
 
     async def annotator(who: Annotated[Person, Depends(person)]) -> str:
@@ -136,7 +138,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         if labeling.measuring is not None:
             progress["left"] = max(0, labeling.measuring - progress["answered"])
             progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
-        return said | {"items": [shown(item) for item in items], "progress": progress}
+        return said | {"items": [shown(item, who) for item in items], "progress": progress}
 
     @cache
     def about(recording: str) -> dict[str, Any]:
@@ -147,10 +149,11 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return {"kind": kind, "top": media.top_of(path) if kind == "sound" else None,
                 "channels": names[: media.MOST_TRACES], "n_channels": len(names)}  # fmt: skip
 
-    def shown(item: Item) -> dict[str, Any]:
+    def shown(item: Item, who: str) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
         found = about(item.recording)
-        film = f"video/{item.query}?ticket={labeling.access.ticket(item.query)}" if found["kind"] == "video" else None
+        ticket = labeling.access.ticket(who, item.query)
+        film = f"video/{item.query}?ticket={ticket}" if found["kind"] == "video" else None
         return {
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
             "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,

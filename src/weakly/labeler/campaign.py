@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..adaptive.answers import collect
-from ..adaptive.base import recordings_of, with_events
+from ..adaptive.base import Recording, recordings_of, with_events
 from ..adaptive.campaign import Campaign
 from ..adaptive.information import Information
 from ..adaptive.query_sets import COLUMNS, Queries, queries
@@ -23,12 +22,12 @@ from ..adaptive.store import NAME
 from ..auditing import audit
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
-from ..files import atomic_write
+from ..files import atomic_write, private_files
 from ..formats import write
 from ..results import to_json
 from ..web.limits import is_loopback
 from . import media
-from .access import OWNER, Access
+from .access import OWNER, Access, Own
 from .app import Labeling, create_app
 from .learned import Learned
 from .live import Live
@@ -39,13 +38,14 @@ LABELS = "labels"  # the folder of the exports, in the campaign's folder
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 
 
+@private_files()
 def open_campaign(
     recordings: Sequence[str | Path],
     *,
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    tokens: bool | None = None,
+    team: bool | None = None,
     votes: int = 1,
     database: str | None = None,
     events: Events | None = None,
@@ -53,35 +53,57 @@ def open_campaign(
     live: Mapping[str, Any] | None = None,
     in_order: bool = False,
     seed: int = 0,
+    plays: bool = True,
     **how: Any,
 ) -> Labeling:
     """The campaign of these recordings, new or as far as it is, ready to be served.
 
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
-    already (of ``weakly queries``, say) may be given in the recordings' place. ``tokens``: whether everybody needs
-    one; left out, they do unless there is one annotator. ``live`` are the options of :class:`.live.Live`.
+    already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
+    owner has another link than the annotators; left out, if there are several. ``live`` are the options of
+    :class:`.live.Live`. ``plays``: whether the recordings are needed. What is refused leaves nothing behind.
     """
-    folder = Path(out)
     given = [Path(path) for path in recordings]
-    if len(given) == 1 and (given[0] / NAME).is_file():
+    is_campaign = bool(given) and (given[0] / NAME).is_file()
+    own = Own(given[0] if is_campaign else out)
+    folders = media.Folders([*given, *own.places])
+    if is_campaign:
         campaign = Campaign.open(given[0], database=database)
-        roots = [one.path for one in campaign.everything().values() if one.path is not None]
     else:
         found = queries(given, label=label, events=events, calibrate=calibrate, rng=seed, **how)
-        campaign, roots = Campaign.start(folder, found, tool={"to": "label"}, database=database), given
+        _refuse_others(found.recordings, folders)
+        campaign = Campaign.start(out, found, tool={"to": "label"}, database=database)
+    with campaign.store.or_nothing():
+        if plays:
+            _refuse_others(campaign.everything(), folders)
+        access = _access(own, campaign, given, annotators, team)
+        return _labeling(campaign, folders, access, votes, events, live or {}, in_order)
+
+
+def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
+    for one in known.values():
+        if one.path is not None and not folders.holds(one.path):
+            raise InvalidInput(
+                f"{one.path}: is not there, or leads to another folder than those that you named; if it is yours, name "
+                f"its folder too: {one.path.resolve().parent}"
+            )
+
+
+def _labeling(
+    campaign: Campaign,
+    folders: media.Folders,
+    access: Access,
+    votes: int,
+    events: Events | None,
+    live: Mapping[str, Any],
+    in_order: bool,
+) -> Labeling:
     method, known = campaign.method(), campaign.everything()
     if campaign.parameters.get("batch") is not None:
         raise InvalidInput(
             "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
         )
-    folders = media.Folders(roots)
-    for one in known.values():
-        if one.path is not None and not folders.holds(one.path):
-            raise InvalidInput(
-                f"{one.path}: is not there, or leads to another folder; give the folder that holds the recording itself"
-            )
-    access = _access(campaign, annotators, len(annotators) > 1 if tokens is None else tokens)
-    goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
+    goals = {goal.word: goal.value for goal in live.get("goals", ())}
     if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
         method = replace(method, wrong_time=goals["wrong_time"])
     more = Following(method, known) if method.follows_answers else None
@@ -89,20 +111,21 @@ def open_campaign(
     learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
     asked = list(campaign.parameters["label"])
     made = Labeling(
-        session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),
+        session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **live),
         sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
     )  # fmt: skip
     made.export = lambda: export(made, campaign, events)
     return made
 
 
+@private_files()
 def open_measurement(
     recordings: Sequence[str | Path],
     *,
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    tokens: bool | None = None,
+    team: bool | None = None,
     database: str | None = None,
     events: Events | None = None,
     segment_length: float | None = None,
@@ -119,26 +142,40 @@ def open_measurement(
         found = with_events(found, events, mine)  # type: ignore[arg-type]
         found = {name: one for name, one in found.items() if one.events is not None}
     else:
-        found, given = neutral(folder / "neutral"), [folder / "neutral"]
+        given = [folder / "neutral"]
+        found = neutral(given[0])
     length = usual_length(found.values()) if segment_length is None else segment_length
     parameters = {"label": [label], "segment_length": length, "n_items": n_items}
     table = pd.DataFrame(columns=list(COLUMNS))
     first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
     campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
-    access = _access(campaign, annotators, len(annotators) > 1 if tokens is None else tokens)
-    asked = Measurement(found, length, label, access.annotators, n_items)
-    session = Session(campaign.store, annotators=access.annotators, more=asked)
-    made = Labeling(session, found, media.Folders(given), access, label, Live(found), measuring=n_items)
-    made.export = lambda: _write_cards(made, folder)
+    with campaign.store.or_nothing():
+        access = _access(Own(folder), campaign, given, annotators, team)
+        asked = Measurement(found, length, label, access.annotators, n_items)
+        session = Session(campaign.store, annotators=access.annotators, more=asked)
+        made = Labeling(session, found, media.Folders(given), access, label, Live(found), measuring=n_items)
+        made.export = lambda: _write_cards(made, folder)
+        if not recordings:
+            new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
+            campaign.store.made[:0] = [*new, *given]
+            neutral(given[0], write=True)
     return made
 
 
-def _access(campaign: Campaign, annotators: Sequence[str], tokens: bool) -> Access:
-    """One person without a token on this machine, or the links of a team."""
+def _access(
+    own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool | None
+) -> Access:
+    """Who is let in: one person, or a team and its owner. A campaign that was made just now has new tokens."""
     names = _names(annotators)
-    if not tokens and len(names) > 1:
+    if team is False and len(names) > 1:
         raise InvalidInput(f"{len(names)} annotators can only be told apart by their tokens")
-    return Access(names, secret=campaign.store.setting("secret", secrets.token_hex(32)) if tokens else None)
+    access = Access(own, names, team=len(names) > 1 if team is None else team)
+    if campaign.store.is_new:
+        own.forget()
+    if not own.file.exists():
+        campaign.store.made.insert(0, own.file)
+    access.renew(places=[str(path.resolve()) for path in places])
+    return access
 
 
 def _names(given: Sequence[str]) -> list[str]:
@@ -152,6 +189,7 @@ def _names(given: Sequence[str]) -> list[str]:
     return names
 
 
+@private_files()
 def export(labeling: Labeling, campaign: Campaign, events: Events | None = None) -> list[Path]:
     """Write everything that the answers make into the campaign's folder: labels, answers, cards and the audit.
 
@@ -199,6 +237,7 @@ def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[
     return [made.report(folder / "audit.html"), path]
 
 
+@private_files()
 def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
     """One card for each person who answered items of known events: card.json, or card-NAME.json of several."""
     names = labeling.session.people
@@ -220,20 +259,28 @@ def serve(
     port: int = 8765,
     open_browser: bool = True,
     names: Iterable[str] = (),
+    new_tokens: bool = False,
 ) -> None:
-    """Serve the page until it is interrupted; on another host than this machine only with tokens."""
+    """Serve the page until it is interrupted; on another host than this machine only to a team."""
     from ..web.server import listen
 
-    if not is_loopback(host) and not labeling.access.needs_token:
+    access, store = labeling.access, labeling.session.store
+    if not is_loopback(host) and not access.is_team:
         raise InvalidInput(
-            f"host {host} lets other machines in, so everybody needs a token: name the annotators, --annotators ana,ben"
+            f"host {host} lets other machines in: name the annotators, --annotators ana,ben, so that their links are "
+            "not the owner's"
         )
 
     def at(address: str) -> tuple[Any, str]:
-        links = labeling.access.links(address)
+        store.is_new, store.made = False, []  # from here on the campaign stays
+        if new_tokens:
+            access.renew(all=True)
+        links = access.links(address)
         for name, link in links.items():
-            said = f"weakly is at {link}" if len(links) == 1 else f"{name}: {link}"
-            print(said + (" (stop with Ctrl-C)" if len(links) == 1 else ""), file=sys.stderr, flush=True)
-        return create_app(labeling, host=host, names=names), links.get(OWNER, address)
+            said = f"{name}: {link}" if access.is_team else f"weakly is at {link} (stop with Ctrl-C)"
+            print(said, file=sys.stderr, flush=True)
+        if len(links) < len(access.annotators) + access.is_team:
+            print("weakly: note: links were withdrawn; --new-tokens gives everybody a new one", file=sys.stderr)
+        return create_app(labeling, host=host, names=names), links.get(OWNER) or next(iter(links.values()), address)
 
     listen(at, host=host, port=port, open_browser=open_browser)

@@ -9,19 +9,20 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from ..errors import InvalidInput
 
 
 @dataclass(frozen=True)
 class Client:
-    """One annotator at a labeling server: its address and, where it asks for one, the token of the link.
+    """One annotator at a labeling server: the link that ``weakly label`` printed, or its address and the token.
 
     Examples
     --------
     ::
 
-        client = Client("http://127.0.0.1:8765/")
+        client = Client("http://127.0.0.1:8765/#token=...")
         while items := client.ask()["items"]:
             sound = client.sound(items[0]["query"])  # the bytes of a WAV file
             client.tell(items[0]["query"], present=detector(sound))
@@ -30,6 +31,11 @@ class Client:
     address: str
     token: str | None = None
     timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        address, _, token = self.address.partition("#token=")
+        object.__setattr__(self, "address", address)
+        object.__setattr__(self, "token", self.token or unquote(token) or None)
 
     def ask(self) -> dict[str, Any]:
         """What to answer now (the first of ``items``), what comes after it, and the progress."""

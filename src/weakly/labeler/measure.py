@@ -107,13 +107,13 @@ def usual_length(recordings: Iterable[Recording]) -> float:
     return float(np.round(max(1.0, 2 * np.quantile(lengths, 0.9)), 1)) if lengths else 2.0
 
 
-def neutral(folder: Path) -> dict[str, Recording]:
-    """The bundled set: three minutes of noise with glides, pulse trains and bands of noise, made anew if missing."""
+def neutral(folder: Path, *, write: bool = False) -> dict[str, Recording]:
+    """The bundled set: three minutes of noise with glides, pulse trains and bands of noise; written where missing."""
     found = {}
     for k in range(3):
         scene = soundscape(60, n_events=8, event_length=(0.4, 1.2), snr=12, least_gap=2.5, rng=180 + k)
         path = folder / f"neutral_{k}.wav"
-        if not path.is_file():
+        if write and not path.is_file():
             scene.write(path)
         found[path.name] = Recording(path.name, scene.seconds, path=path, events=merge(scene.events))
     return found

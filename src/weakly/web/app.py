@@ -101,12 +101,12 @@ def create_app(
     ----------
     limits : how much one request may ask for.
     host, names : where the server listens, and further names by which it may be called.
-    token : what everybody must bring along, in the link or as a bearer's; None lets everybody in.
+    token : what every question must bring along, ``Authorization: Bearer TOKEN``; None lets everybody in.
     warm : whether to compile and load what the first question needs, in the background.
     """
     limits = limits or Limits()
     kept, workers = Kept(limits.answers), Workers(limits, warm=warm)
-    shelf = Shelf(Path(workers.folder), limits)
+    shelf = Shelf(workers.folder, limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> Any:
@@ -206,11 +206,15 @@ def create_app(
         from .worker import Task
 
         key = shelf.put(data)
-        job, future = workers.start(Task(answers.received, Sent(key, name, kind, options)))
+        try:
+            job, future = workers.start(Task(answers.received, Sent(key, name, kind, options)))
+        except Busy:
+            shelf.drop(key)
+            raise
         try:
             found = await finish(job, future, request.is_disconnected)
-        except Exception:
-            shelf.drop(key)
+        except BaseException:
+            future.add_done_callback(lambda _: shelf.drop(key))  # not before: work that is being stopped may write yet
             raise
         return models.Received.model_validate_json(found)
 

@@ -17,10 +17,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..errors import WeaklyError
 from .limits import Limits
+from .uploads import server_folder
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
 SHORT = 2.0  # seconds after which a question counts as a long one
@@ -75,17 +77,18 @@ class Job:
 class Process:
     """A process that works, its pipe, and what it did last (whose results it may still hold)."""
 
-    def __init__(self, limits: Limits, folder: str, warm: bool) -> None:
+    def __init__(self, limits: Limits, folder: Path, warm: bool) -> None:
         methods = multiprocessing.get_all_start_methods()
         context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
             context.set_forkserver_preload([f"{__package__}.{'warm' if warm else 'worker'}"])
         self.pipe, theirs = context.Pipe()
+        self.folder = tempfile.mkdtemp(dir=folder)  # what the work writes on the way
         self.keys: deque[str] = deque(maxlen=16)
         self.is_ready = self.is_slow = False
         from . import worker
 
-        self.process = context.Process(target=worker.main, args=(theirs, limits, folder), daemon=True)
+        self.process = context.Process(target=worker.main, args=(theirs, limits, folder, self.folder), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -110,6 +113,12 @@ class Process:
         self.process.kill()
         self.process.join(5)
         self.pipe.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _clear(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
 
 
 class Workers:
@@ -117,8 +126,8 @@ class Workers:
 
     def __init__(self, limits: Limits, *, warm: bool = False) -> None:
         self.limits, self._warm = limits, warm
-        self.folder = tempfile.mkdtemp(prefix="weakly-")  # the files that were sent
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)  # at the end of the process at last
+        self.folder, lock = server_folder()  # the files that were sent
+        self._clear = weakref.finalize(self, _clear, self.folder, lock)  # at the end of the process at last
         self._threads: ThreadPoolExecutor | None = None
         self._waiting = 0
         self._idle: list[Process] = []
@@ -135,6 +144,7 @@ class Workers:
             each.kill()
         self._all.clear()
         self._idle.clear()
+        self._clear()
 
     def start(self, task: Any) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""

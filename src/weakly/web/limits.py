@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import ipaddress
 import json
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-COOKIE = b"weakly_token"
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -60,15 +60,24 @@ class Limits:
 
 
 def host_name(value: str) -> str:
-    """The name in a Host header, without its port and in lower case.
+    """The name in a Host header, without its port and in lower case; what is no host and port stays as it is.
 
-    >>> host_name("LocalHost:8765"), host_name("[::1]:80")
-    ('localhost', '::1')
+    >>> host_name("LocalHost:8765"), host_name("[::1]:80"), host_name("[::1].evil")
+    ('localhost', '::1', '[::1].evil')
     """
     value = value.strip().lower()
-    if value.startswith("["):
-        return value[1:].partition("]")[0]
-    return value.partition(":")[0] if value.count(":") <= 1 else value
+    found = re.fullmatch(r"\[([0-9a-f:.]+)\](?::\d+)?|([^\[\]:]*)(?::\d+)?", value)
+    return value if found is None else found[1] or found[2]
+
+
+def bearer(header: str) -> str:
+    """The token of an Authorization header; "" if it has none.
+
+    >>> bearer("Bearer abc"), bearer("Basic abc")
+    ('abc', '')
+    """
+    kind, _, token = header.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _is_address(name: str) -> bool:
@@ -91,6 +100,8 @@ def is_loopback(host: str) -> bool:
 class Guard:
     """Refuses foreign hosts, other sites' pages and bodies that are too large; signs every answer with the headers.
 
+    With a ``token``, nothing under ``/api/`` is answered without it; the page itself holds nothing of anybody's.
+
     A page elsewhere can point its own name at 127.0.0.1 and talk to this server as if it were its own (DNS
     rebinding); its requests still carry that name in the Host header, which is not one of ours.
     """
@@ -111,22 +122,16 @@ class Guard:
             site = origin.decode("latin-1").partition("://")[2]
             if site != headers.get(b"host", b"").decode("latin-1"):
                 return 403, "this server answers only its own page"
-        if self.token is not None and not self._lets_in(headers):
-            return 401, "this server asks for its token: open the link that it printed when it started"
+        given = bearer(headers.get(b"authorization", b"").decode("latin-1"))
+        is_open = self.token is None or not scope["path"].startswith("/api/")
+        if not is_open and not hmac.compare_digest(given.encode(), str(self.token).encode()):
+            return 401, "this page needs its token: open the link that weakly serve printed when it started"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
             return 400, "content-length must be a whole number"
         if int(length) > self.limits.body(scope["path"]):
             return 413, self._too_large(scope["path"])
         return None
-
-    def _lets_in(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the request carries the token, in a cookie or as a bearer's."""
-        given = [headers.get(b"authorization", b"").partition(b" ")[2].strip()]
-        for part in headers.get(b"cookie", b"").split(b";"):
-            name, _, value = part.strip().partition(b"=")
-            given += [value] if name == COOKIE else []
-        return any(hmac.compare_digest(each, (self.token or "").encode()) for each in given)
 
     def _too_large(self, path: str) -> str:
         if path == "/api/upload":
@@ -151,18 +156,6 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
 
-        if self.token is not None and scope["path"] == "/" and b"token=" in scope["query_string"]:
-            given = scope["query_string"].partition(b"token=")[2]
-            if hmac.compare_digest(given, self.token.encode()):  # the link, once: then the cookie carries it
-                cookie = COOKIE + b"=" + given + b"; HttpOnly; SameSite=Strict; Path=/"
-                start = {
-                    "type": "http.response.start",
-                    "status": 303,
-                    "headers": [(b"location", b"/"), (b"set-cookie", cookie)],
-                }
-                await signed(start)
-                await signed({"type": "http.response.body", "body": b""})
-                return
         refusal = self._refusal(scope, dict(scope["headers"]))
         if refusal is not None:
             await _refuse(signed, *refusal)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import secrets
+import signal
 import socket
 import sys
+import tempfile
 import threading
+import time
 import webbrowser
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, optional
@@ -26,12 +31,12 @@ def serve(
     """Run the page until it is interrupted; port 0 takes any free one."""
     from .app import create_app
 
-    token = None if is_loopback(host) else secrets.token_urlsafe(18)
+    token = secrets.token_hex(16)  # on this machine too, which others may have an account on
 
     def at(address: str) -> Any:
-        page = address if token is None else f"{address}?token={token}"
+        page = f"{address}#token={token}"
         print(f"weakly is at {page} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-        if token is not None:
+        if not is_loopback(host):
             print("weakly: note: other machines can reach this page; whoever has the link may ask", file=sys.stderr)
         return create_app(limits=limits, host=host, names=names, token=token), page
 
@@ -51,11 +56,23 @@ def listen(at: Callable[[str], tuple[Any, str]], *, host: str, port: int, open_b
         shown = f"[{host}]" if ":" in host else host
         app, page = at(f"http://{shown}:{listener.getsockname()[1]}/")
         if open_browser:
-            threading.Timer(0.8, webbrowser.open, (page,)).start()
+            threading.Thread(target=_open, args=(page,), daemon=True).start()
+        if threading.current_thread() is threading.main_thread():  # uvicorn ends by the signal, which must tidy up
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="on", http=_impatient()
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _open(page: str) -> None:
+    """Open a page without its token among the browser's arguments, which everybody on the machine can list."""
+    time.sleep(0.8)  # until the server listens
+    with tempfile.TemporaryDirectory(prefix="weakly-open-") as private:
+        way = Path(private) / "open.html"
+        way.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(page)}">', encoding="utf-8")
+        webbrowser.open(way.as_uri())
+        time.sleep(60)  # until the browser has read it
 
 
 def _impatient(seconds: float = 10.0, most: int = 256) -> Any:

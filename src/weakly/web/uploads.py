@@ -5,9 +5,11 @@ A file's name as the sender gave it is shown back in messages and is never part 
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import secrets
+import shutil
 import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -47,6 +49,40 @@ class Sent:
     name: str | None
     kind: str
     options: dict[str, Any]
+
+
+_PREFIX, _LOCK = "weakly-serve-", "lock"
+
+
+def server_folder() -> tuple[Path, int]:
+    """A folder for what people send, and the lock that says that its server lives; those of dead servers are removed.
+
+    The system lets go of a lock when its process ends, however that ended.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = os.open(folder / "new", os.O_CREAT | os.O_RDWR, 0o600)
+    if _is_free(lock):
+        os.rename(folder / "new", folder / _LOCK)  # nobody sees it before it is locked
+    for other in folder.parent.glob(f"{_PREFIX}*/{_LOCK}"):
+        try:
+            theirs = os.open(other, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:  # another user's, or gone by now
+            continue
+        if _is_free(theirs) and os.fstat(theirs).st_uid == os.getuid():
+            shutil.rmtree(other.parent, ignore_errors=True)
+        os.close(theirs)
+    return folder, lock
+
+
+def _is_free(lock: int) -> bool:
+    """Whether the file is locked by nobody else; from now on it is, by us. False where the system has no such locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 class Shelf:

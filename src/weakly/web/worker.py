@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 import warnings
@@ -82,12 +83,13 @@ def _follow_parent() -> None:
         os._exit(1)
 
 
-def main(pipe: Connection, limits: Limits, folder: str) -> None:
-    """Answer tasks until the other end of the pipe closes."""
+def main(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
+    """Answer tasks until the other end of the pipe closes; what is written on the way goes with the process."""
+    tempfile.tempdir = own
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
-    state = answers.State(limits, Files(Path(folder)))
+    state = answers.State(limits, Files(folder))
     pipe.send(("ready", None))
     while True:
         try:

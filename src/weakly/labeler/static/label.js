@@ -1,23 +1,13 @@
 // One segment after the other: it plays, a key answers, the next one is there already.
 import { el, percent, table, toast } from "./dom.js";
-import { Problem } from "./server.js";
+import { Problem, readToken } from "./server.js";
 
 const API = "api/1";
 const PATIENCE = 60000; // milliseconds until what was sent is sent again
 const IDLE = 30; // seconds without a sign of life that still count as work
 const SPEEDS = [1, 1.5, 2, 0.5];
 const $ = (id) => document.getElementById(id);
-const token = readToken();
-
-/** The token of the link; kept for this tab, and taken out of the address that people might copy. */
-function readToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
-  }
-  return given ?? sessionStorage.getItem("token");
-}
+const token = readToken(sessionStorage); // of this tab: several people may share a browser
 
 /** A name that no other answer has; also where the browser knows no secure context. */
 const newId = () => [...crypto.getRandomValues(new Uint8Array(15))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

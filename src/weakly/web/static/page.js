@@ -2,6 +2,7 @@
 import { el, toast, vocabulary } from "./dom.js";
 import { Panel } from "./panel.js";
 import { plan } from "./plan.js";
+import { readToken, sent } from "./server.js";
 import { audit, evaluate, simulate } from "./tools.js";
 
 const panels = [];
@@ -71,7 +72,8 @@ async function copyLink() {
 }
 
 async function start() {
-  const symbols = await (await fetch("api/symbols")).json();
+  readToken(localStorage); // for every tab, as the links that people copy hold no token
+  const symbols = await sent("api/symbols", {});
   Object.assign(vocabulary, symbols);
   const tabs = document.getElementById("tabs");
   for (const spec of [plan, evaluate, simulate, audit]) {
@@ -88,4 +90,4 @@ async function start() {
   follow();
 }
 
-start();
+start().catch((error) => document.getElementById("panels").replaceChildren(el("p", { role: "alert", text: error.message })));

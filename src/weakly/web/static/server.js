@@ -8,6 +8,20 @@ export class Problem extends Error {
   }
 }
 
+let token = null;
+
+/** Takes the token of the link into this storage, and out of the address that people might copy. */
+export function readToken(storage) {
+  addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload()); // a new link in an old tab
+  const given = /^#token=(\w+)$/.exec(location.hash)?.[1];
+  if (given) {
+    storage.setItem("token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  token = given ?? storage.getItem("token");
+  return token;
+}
+
 async function problem(response) {
   try {
     const body = await response.json();
@@ -20,8 +34,9 @@ async function problem(response) {
 /** The response, if it is a good one; a server that is away is a problem like others. */
 async function reach(path, request) {
   let response;
+  const headers = token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers;
   try {
-    response = await fetch(path, request);
+    response = await fetch(path, { ...request, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(null, "The server does not answer; is `weakly serve` still running?", 0);
@@ -30,7 +45,7 @@ async function reach(path, request) {
   return response;
 }
 
-const sent = async (path, request) => (await reach(path, request)).json();
+export const sent = async (path, request) => (await reach(path, request)).json();
 
 async function readLines(response, progress) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
