@@ -344,7 +344,7 @@ def _store_of(folder: Path, database: str | None) -> Store:
                 f"{folder}: holds a campaign in {NAME}, and --database asks for another place; give another folder"
             )
     if held is not None and not str(held).startswith("postgresql"):
-        raise InvalidInput(f"{own.name}: remembers {shortened(held)} as its database, which is no address: damaged?")
+        raise InvalidInput(f"{own.name}: the database that it remembers is no address of PostgreSQL: damaged?")
     if database is None:
         return own if held is None else Store(held)
     store = Store(database)
