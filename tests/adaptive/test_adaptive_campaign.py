@@ -362,7 +362,7 @@ def _parameter(name, value):
         ("l-fixed", "update settings set value = '[7]' where name in ('parameters', 'tool')"),
         ("l-fixed", "update settings set value = '7' where name = 'method'"),
         ("l-fixed", "update settings set value = json_set(value, '$.annotators', 7) where name = 'label'"),
-        ("l-change", "update settings set value = json_set(value, '$.features', 7) where name = 'signal'"),
+        ("l-change", "update settings set value = json_set(value, '$.features', 'x') where name = 'signal'"),
         ("l-fixed", "update recordings set seconds = 0"),
         ("l-fixed", "update recordings set seconds = 'nan'"),
         ("l-fixed", "update recordings set path = 'a' || char(0) || 'b', relative = null"),

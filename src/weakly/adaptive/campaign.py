@@ -356,7 +356,7 @@ def _store_of(folder: Path, database: str | None) -> Store:
                 f"{folder}: holds a campaign in {NAME}, and --database asks for another place; give another folder"
             )
     if held is not None and not str(held).startswith("postgresql"):
-        raise InvalidInput(f"{own.name}: remembers {shortened(held)} as its database, which is no address: damaged?")
+        raise InvalidInput(f"{own.name}: the database that it remembers is no address of PostgreSQL: damaged?")
     if database is None:
         return own if held is None else Store(held)
     store = Store(database)
@@ -378,11 +378,15 @@ def _check(folder: Path, state: State) -> None:
         )
     label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
     features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
-    place = features.get("path") if isinstance(features, dict) else features
+    places = [features.get(end) for end in ("path", "relative")] if isinstance(features, dict) else [None]
     kinds = {"to": str, "url_prefix": str, "cut": bool}
     rules = {
         "label": (label, isinstance(label, list) and label and all(isinstance(name, str) for name in label)),
-        "features": (features, place is None or (isinstance(place, str) and "\0" not in place)),
+        "features": (
+            features,
+            (isinstance(features, dict) or features in (None, "arrays"))
+            and all(place is None or (isinstance(place, str) and "\0" not in place) for place in places),
+        ),
         "tool": (tool, all(name in kinds and isinstance(value, kinds[name]) for name, value in tool.items())),
     }
     for name, (value, is_right) in rules.items():
