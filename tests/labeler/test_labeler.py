@@ -508,12 +508,15 @@ class TestOwn:
         assert open_campaign([tmp_path / "c"], out="").session.items  # one's own goes on by its folder alone
         theirs = tmp_path / "theirs"
         shutil.copytree(tmp_path / "c", theirs)
-        with pytest.raises(InvalidInput, match=r"another folder than those that you named.*name its folder too"):
+        with pytest.raises(
+            InvalidInput, match=r"another folder than those that you named.*name its own folder as well"
+        ):
             open_campaign([theirs], out="")
         assert web(open_campaign([theirs, recordings], out="")).get("/api/1/ask").status_code == 200
         link = theirs / "link.wav"
         link.symlink_to(secret)
-        for path in (secret, link, "/etc/passwd"):
+        (theirs / "loop.wav").symlink_to(theirs / "loop.wav")
+        for path in (secret, link, "/etc/passwd", theirs / "loop.wav", "a" * 5000, "a\0b"):
             with contextlib.closing(sqlite3.connect(theirs / "campaign.db")) as db, db:
                 db.execute(
                     "update recordings set path = ?, relative = null where recording = 'night_0.wav'", [str(path)]

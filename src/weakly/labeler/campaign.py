@@ -38,7 +38,6 @@ LABELS = "labels"  # the folder of the exports, in the campaign's folder
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 
 
-@private_files()
 def open_campaign(
     recordings: Sequence[str | Path],
     *,
@@ -77,7 +76,24 @@ def open_campaign(
         if plays:
             _refuse_others(campaign.everything(), folders)
         access = _access(own, campaign, given, annotators, team)
-        return _labeling(campaign, folders, access, votes, events, live or {}, in_order)
+        method, known = campaign.method(), campaign.everything()
+        if campaign.parameters.get("batch") is not None:
+            raise InvalidInput(
+                "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
+            )
+        goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
+        if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
+            method = replace(method, wrong_time=goals["wrong_time"])
+        more = Following(method, known) if method.follows_answers else None
+        session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
+        learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
+        asked = list(campaign.parameters["label"])
+        made = Labeling(
+            session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),
+            sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
+        )  # fmt: skip
+        made.export = lambda: export(made, campaign, events)
+        return made
 
 
 def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
@@ -85,40 +101,10 @@ def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> No
         if one.path is not None and not folders.holds(one.path):
             raise InvalidInput(
                 f"{one.path}: is not there, or leads to another folder than those that you named; if it is yours, name "
-                f"its folder too: {one.path.resolve().parent}"
+                "its own folder as well: weakly label ... FOLDER"
             )
 
 
-def _labeling(
-    campaign: Campaign,
-    folders: media.Folders,
-    access: Access,
-    votes: int,
-    events: Events | None,
-    live: Mapping[str, Any],
-    in_order: bool,
-) -> Labeling:
-    method, known = campaign.method(), campaign.everything()
-    if campaign.parameters.get("batch") is not None:
-        raise InvalidInput(
-            "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
-        )
-    goals = {goal.word: goal.value for goal in live.get("goals", ())}
-    if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
-        method = replace(method, wrong_time=goals["wrong_time"])
-    more = Following(method, known) if method.follows_answers else None
-    session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
-    learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
-    asked = list(campaign.parameters["label"])
-    made = Labeling(
-        session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **live),
-        sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
-    )  # fmt: skip
-    made.export = lambda: export(made, campaign, events)
-    return made
-
-
-@private_files()
 def open_measurement(
     recordings: Sequence[str | Path],
     *,
@@ -158,7 +144,8 @@ def open_measurement(
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
             campaign.store.made[:0] = [*new, *given]
-            neutral(given[0], write=True)
+            with private_files():
+                neutral(given[0], write=True)
     return made
 
 

@@ -34,8 +34,11 @@ class Folders:
 
     def holds(self, path: Path) -> bool:
         """Whether the file is there and, with all links followed, in one of the places."""
-        real = path.resolve()
-        return real.is_file() and any(real == root or root in real.parents for root in self._roots)
+        try:
+            real = path.resolve()
+            return real.is_file() and any(real == root or root in real.parents for root in self._roots)
+        except (OSError, ValueError, RuntimeError):  # a loop of links; a name that no system takes
+            return False
 
     def allowed(self, path: Path | None) -> Path:
         """The path with its links followed; whatever ends elsewhere is refused."""

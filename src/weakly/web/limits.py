@@ -26,6 +26,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+OPEN = ("/", "/plotly.js", "/openapi.json")  # what needs no token, besides /static/
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -100,7 +101,7 @@ def is_loopback(host: str) -> bool:
 class Guard:
     """Refuses foreign hosts, other sites' pages and bodies that are too large; signs every answer with the headers.
 
-    With a ``token``, nothing under ``/api/`` is answered without it; the page itself holds nothing of anybody's.
+    With a ``token``, nothing is answered without it but the page itself, which holds nothing of anybody's.
 
     A page elsewhere can point its own name at 127.0.0.1 and talk to this server as if it were its own (DNS
     rebinding); its requests still carry that name in the Host header, which is not one of ours.
@@ -123,7 +124,7 @@ class Guard:
             if site != headers.get(b"host", b"").decode("latin-1"):
                 return 403, "this server answers only its own page"
         given = bearer(headers.get(b"authorization", b"").decode("latin-1"))
-        is_open = self.token is None or not scope["path"].startswith("/api/")
+        is_open = self.token is None or scope["path"] in OPEN or scope["path"].startswith("/static/")
         if not is_open and not hmac.compare_digest(given.encode(), str(self.token).encode()):
             return 401, "this page needs its token: open the link that weakly serve printed when it started"
         length = headers.get(b"content-length", b"0")
