@@ -152,11 +152,7 @@ def agreed_lengths(found: Sequence[Rows], notes: list[str]) -> dict[str, float]:
 def name_key(name: str) -> str:
     """What stays of a recording's name without its folder, ending and the difference of space and underscore."""
     base = re.split(r"[/\\]", name)[-1]
-    return (
-        re.sub(rf"\.({_ENDINGS})$", "", base, flags=re.IGNORECASE)
-        .replace(" ", "_")
-        .strip("_")
-    )
+    return re.sub(rf"\.({_ENDINGS})$", "", base, flags=re.IGNORECASE).replace(" ", "_").strip("_")
 
 
 def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[str]) -> dict[str, float]:
