@@ -170,3 +170,11 @@ def test_of_takes_what_people_have():
     law = Lengths.fixed(1)
     assert Lengths.of(law) is law
     assert law.to_dict()["quartiles"] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("shape", "scale"), [(0.1, 3.0), (0.6, 1.0), (2.0, 0.2)])
+def test_partial_moments_of_a_lognormal_law_are_the_integrals(shape, scale):
+    law = Lengths.law(stats.lognorm(shape, scale=scale))
+    limits = np.append(0.0, law.quantile(np.array([0.001, 0.2, 0.5, 0.9, 0.999])))
+    for k, moment in enumerate(law.partial_moments(limits)):
+        assert moment == pytest.approx(law.partial(lambda d, k=k: d**k, limits), rel=1e-9, abs=1e-12)

@@ -242,7 +242,7 @@ class Annotator:
     Parameters
     ----------
     presence_criterion : a number in (0, 1], or a frozen scipy law of criteria: each annotator has their own. Who has
-        one of 0 or less always says present, who has one above 1 never does; a curve without either is :meth:`logistic`.
+        one of 0 or less always says present, who has one above 1 never does; :meth:`logistic` has neither.
     guess_rate : chance to answer present where the criterion is not met.
     lapse_rate : chance to answer absent where it is met.
     flip_rate : chance that an answer is recorded the wrong way round (class label noise, rho in the paper).

@@ -312,6 +312,16 @@ class Lengths:
         if self.values is not None and self.weights is not None:
             index = np.searchsorted(self.values, limits, side="right")
             return tuple(table[index] for table in self._prefix_moments)  # type: ignore[return-value]
+        if getattr(getattr(self.frozen, "dist", None), "name", "") == "lognorm":  # in closed form: searches ask often
+            from scipy.special import ndtr
+
+            (shape,), loc, scale = self.frozen.dist._parse_args(*self.frozen.args, **self.frozen.kwds)
+            if loc == 0:
+                with np.errstate(divide="ignore"):
+                    z = np.log(np.maximum(limits, 0.0) / scale) / shape
+                return tuple(  # type: ignore[return-value]
+                    np.asarray(scale**k * np.exp((k * shape) ** 2 / 2) * ndtr(z - k * shape)) for k in range(3)
+                )
         return (
             self.partial(np.ones_like, limits),
             self.partial(lambda d: d, limits),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -253,7 +254,11 @@ BASE = pd.DataFrame(
         ({}, {"event_rate": 0.1, "lengths": None}, "give the law of event lengths"),
         ({}, {"event_rate": 6.0}, "events per minute"),
         ({}, {"rule": "seconds:1", "presence_criterion": 0.5}, "give one of presence_criterion, rule"),
-        ({"onset": [0.0, 0.0], "offset": [3.0, 3.0]}, {"presence_criterion": 0.5}, r"owl, recording 'a': no timeline"),
+        (
+            {"onset": [0.0, 0.0], "offset": [3.0, 3.0]},
+            {"annotator": wk.Annotator()},
+            r"owl, recording 'a': no timeline .* give the annotator a guess_rate and a lapse_rate; left out, both",
+        ),
         ({}, {"step": -1.0}, "step must be > 0"),
         ({}, {"step": 100.0}, "step must be at most the shortest segment, 3 s"),
         ({}, {"unlisted": "no"}, "unlisted must be one of"),
@@ -263,6 +268,76 @@ BASE = pd.DataFrame(
 def test_what_is_refused(change, how, message):
     with pytest.raises(InvalidInput, match=message):
         wk.infer(BASE.assign(**change), **{"lengths": 1.0, "recording_length": None, **how})
+
+
+@pytest.mark.parametrize("how", [{"presence_criterion": 0.5}, {"rule": "seconds:0.5"}, {}])
+@pytest.mark.parametrize("lengths", [1.0, None])
+def test_answers_that_contradict_each_other_are_slips(how, lengths):
+    """Nested and repeated queries of which one answer is wrong, as every long session has them; and two people."""
+    spans = [(0, 16), (0, 8), (8, 16), (0, 4), (4, 8), (4, 6), (6, 8), (5, 7), (4, 8), (8, 12)]
+    said = [1, 1, 0, 0, 1, 0, 0, 1, 0, 1]
+    frame = pd.DataFrame(spans, columns=["onset", "offset"], dtype=float).assign(
+        recording="a", label="owl", present=said
+    )
+    people = pd.concat([frame.assign(annotator="x"), frame.assign(annotator="y", present=[1, *said[1:9], 0])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        for given, n in ((frame, 1), (people, 2)):
+            found = wk.infer(given, lengths=lengths, rng=0, draws=50, **how)
+            assert 0.5 < found.overall["n_events"][0] < 4
+            rates = found.estimates[found.estimates["quantity"].str.contains("guess_rate|lapse_rate")]
+            assert len(rates) == 2 * n
+            assert ((rates["value"] > 0) & (rates["value"] <= 0.4)).all()
+            assert any("slips" in text and "estimated" in text for text in found.sentences())
+            assert any("contradict each other" in note for note in found.notes) == bool(how)
+            assert len(found.sample(3, rng=0)) > 0
+
+
+def seizures(people, *, rng, length=1500.0, width=10.0):
+    """Three long events; what people with their own criteria, of the shorter of event and segment, say, with slips."""
+    events = [(200.0, 260.0), (700.0, 745.0), (1200.0, 1290.0)]
+    rows = []
+    for name, (criterion, slip) in people.items():
+        for onset in np.arange(0.0, length, width):
+            shared = max(min(b, onset + width) - max(a, onset) for a, b in events)
+            rows.append((onset, onset + width, float((shared >= criterion * width) != (rng.random() < slip)), name))
+    frame = pd.DataFrame(rows, columns=["onset", "offset", "present", "annotator"])
+    return frame.assign(recording="eeg", label="seizure")
+
+
+@pytest.mark.parametrize(
+    "people", [{"a": (0.5, 0.0)}, {"a": (0.5, 0.02)}, {"a": (0.3, 0.02), "b": (0.5, 0.02), "c": (0.8, 0.02)}]
+)
+def test_long_events_are_not_many_short_ones(people):
+    """Nothing told: three seizures of 195 s are about three, whoever answers, and intervals are no wider than that."""
+    said = seizures(people, rng=np.random.default_rng(1))
+    with pytest.warns(AssumptionWarning, match="one segment length"):
+        found = wk.infer(said, rng=0, draws=100)
+    row = found.overall.iloc[0]
+    assert row["n_events"] == pytest.approx(3, abs=0.6)
+    assert row["n_events_ci"][1] <= 6
+    assert row["event_seconds"] == pytest.approx(195, abs=30)
+    assert found.of_shorter
+    assert any("of the shorter of event and segment" in text for text in found.sentences())
+
+
+@pytest.mark.parametrize("how", [{}, {"lengths": 1.0}, {"rule": "any"}, {"lengths": 0.5, "presence_criterion": 0.5}])
+@pytest.mark.parametrize("width", [0.5, 1.0])
+def test_a_class_that_is_always_there(how, width):
+    onset = np.arange(60) * width
+    frame = pd.DataFrame({"recording": "a", "onset": onset, "offset": onset + width, "label": "rain", "present": 1.0})
+    with pytest.warns(AssumptionWarning):
+        found = wk.infer(frame, rng=0, draws=20, **how)
+    assert 0.3 * 60 * width < found.overall["event_seconds"][0] <= 60 * width
+
+
+def test_answers_about_segments_of_many_lengths_are_said_as_such():
+    onset = np.arange(12) * 5.0
+    frame = pd.DataFrame(
+        {"recording": "a", "onset": onset, "offset": onset + np.linspace(0.5, 4.9, 12), "label": "owl"}
+    )
+    found = wk.infer(frame.assign(present=[0, 1] * 6), lengths=1.0, presence_criterion=0.5, rng=0, draws=10)
+    assert found.sentences()[0].startswith("owl: 0.5 to 4.9 s clips say")
 
 
 def test_a_sliver_at_the_end_does_not_set_the_step():

@@ -1,8 +1,9 @@
 r"""Calibration: queries whose event fraction is known, spread so that the presence criterion is estimated best.
 
 An annotator says present with chance :math:`P(h) = g + (1 - g - l)\,G(h)` at event fraction h, G the logistic curve of
-:func:`weakly.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the Fisher information :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is
-the spread of fractions that makes the determinant of the summed information largest, averaged over what gamma may be.
+:func:`weakly.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the Fisher information
+:math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is the spread of fractions that makes the
+determinant of the summed information largest, averaged over what gamma may be.
 """
 
 from __future__ import annotations

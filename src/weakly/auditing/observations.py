@@ -218,11 +218,11 @@ def pair(
     """The strong annotations and the answers, brought to the same recordings and times.
 
     Recordings are matched name by name: by the same name, else by the one name that is the same without folder and
-    ending, if that is one on both sides. An answer without times is about the whole recording; so is one whose times are those in the recording's name
-    (``abc_30.000_40.000.wav`` asked about 30 to 40 s), which is a clip of ``abc`` if only that is known. A recording
-    whose length is unknown ends where
-    ``recording_length`` says, else at its last offset in either file. ``examined`` adds the recordings in which nothing
-    was found, on either side, and leaves out segments that do not lie in an examined stretch.
+    ending, if that is one on both sides. An answer without times is about the whole recording; so is one whose times
+    are those in the recording's name (``abc_30.000_40.000.wav`` asked about 30 to 40 s), which is a clip of ``abc`` if
+    only that is known. A recording whose length is unknown ends where ``recording_length`` says, else at its last
+    offset in either file. ``examined`` adds the recordings in which nothing was found, on either side, and leaves out
+    segments that do not lie in an examined stretch.
     """
     notes: list[str] = []
     listing = strong.recordings[strong.recordings["annotated"]]

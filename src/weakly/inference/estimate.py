@@ -38,6 +38,7 @@ _SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD, _RATE_SPREAD = 0.6, 0.4, 1.5, 2.0
 _VARIES, _VARIES_SPREAD, _VARIES_BOUNDS = 0.7, 1.0, (0.3, 8.0)
 _H = 1e-4
 _FAR = 6.0  # no search beyond e^6 times the start
+_BUSY = 3.0  # events that start per free step, at most: of a class that is always there nothing tells the gaps
 _DIFFER = 1.64  # standard errors of the excess from which on rates differ
 
 Slopes = dict[int, list[tuple[float, float, Array]]]  # by steps of a recording: for each parameter begin, off, events
@@ -241,13 +242,15 @@ def fit(
     times: Array,
     family: Family,
     *,
-    start: float,
+    start: float | Array,
     draws: int,
     rng: np.random.Generator,
     executor: Executor | None = None,
 ) -> Fit:
-    """The process under which the answers are most likely; ``times`` tells how many recordings share each pattern."""
-    begin = np.array([math.log(start), math.log(family.middle), math.log(_SHAPE)])[: len(family.names)]
+    """The process under which the answers are most likely; ``times`` tells how many recordings share each pattern.
+    ``start`` is a rate, or the parameters of an earlier fit."""
+    guess = [*np.log(np.atleast_1d(start)), math.log(family.middle), math.log(_SHAPE)] if np.ndim(start) == 0 else start
+    begin = np.asarray(guess, dtype=np.float64)[: len(family.names)]
     made = _fit(patterns, times, family, begin, draws=draws, rng=rng, executor=executor)
     if times.sum() < MANY or not made.excess > _DIFFER:
         return made
@@ -295,7 +298,8 @@ def _fit(
         "shape": (math.log(0.1), math.log(2.0)),
         "varies": (math.log(_VARIES_BOUNDS[0]), math.log(_VARIES_BOUNDS[1])),
     }
-    bounds = [limits.get(name, (float(b) - _FAR, float(b) + _FAR)) for name, b in zip(family.names, begin)]
+    limits["hazard"] = begin[0] - _FAR, min(begin[0] + _FAR, math.log(_BUSY / family.step))
+    bounds = [limits[name] for name in family.names]
     best = minimize(
         objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60, "ftol": 1e-10}
     )
@@ -336,7 +340,8 @@ def _moves(
     from scipy.stats import t as student
 
     values, vectors = np.linalg.eigh(curvature)
-    inverse = (vectors / np.maximum(values, 1e-3)) @ vectors.T
+    # at a limit of the search the likelihood may bend upwards: nothing is less certain than before the answers
+    inverse = (vectors / np.maximum(values, float(spreads.max()) ** -2)) @ vectors.T
     many = int(times.sum())
     if many < MANY:
         return np.asarray(rng.multivariate_normal(np.zeros(len(curvature)), inverse, draws), dtype=np.float64)

@@ -15,16 +15,18 @@ import pandas as pd
 from ..annotator import Annotator, PresenceRule
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events, Timelines
+from ..intervals import merge
 from ..lengths import Lengths
 from ..parallel import Progress, in_order, threads
 from ..symbols import check, choice
-from .estimate import Family, Fit, choose_step, fit, run_all
+from .estimate import Family, Fit, Pass, choose_step, fit, run_all
 from .hearing import Hearing
 from .posterior import Contradiction, Prepared, prepare
 from .renewal import Array, Mixed, Renewal
 from .result import CRITERIA, Heard, Inference, Part
 
 _MOST_STEPS = 4000  # of an event whose law is left out
+_TURNS = 5  # of estimates of slips and of the process in turn
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,10 @@ def infer(
     lengths : the law of event lengths, or what makes one (a number, a sample, a scipy law); strong annotations of some
         recordings (:class:`Events`) or a dictionary give each class its own. Left out, the law is estimated.
     annotator : who answered, or one for each name in the column annotator; ``presence_criterion`` or ``rule`` are short
-        for one without noise, and a rule takes the place of the annotator's criterion. All left out: the criterion is
-        estimated where the answers allow it, else it is .5, and intervals hold for .3 to .7.
+        for one without noise, and a rule takes the place of the annotator's criterion; where the answers contradict
+        each other under it, guesses and lapses of everybody are estimated, and ``notes`` say so. All left out: these
+        are estimated, and so is the criterion where the answers allow it, else it is .5, and intervals hold for .3 to
+        .7; it is a share of the event, or of the shorter of event and segment where that explains the answers better.
     event_rate : events that start per second; left out, it is estimated.
     recording_length : seconds, or by name, where the answers do not say.
     step : seconds; left out, it resolves the shortest of segment, event and rule.
@@ -99,18 +103,38 @@ def infer(
         _check_step(step, every, law, seconds)
     order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
     found: dict[float | None, dict[str, Part]] = {}
+    kind = PresenceRule.fraction
     with threads(executor) as pool:
 
-        def at(criterion: float | None) -> dict[str, Part]:
-            hearing = who if criterion is None else Annotator(presence_criterion=criterion)
-            return {
-                name: _part(part, hearing, laws[name], event_rate, step, draws, generator, pool, progress, name, order)
-                for name, part in patterns.items()
-            }
+        def part_of(name: str, hearing: Any, *, slips: bool = False) -> Part:
+            how = (laws[name], event_rate, step, draws, generator, pool, progress, name, order)
+            return _part(patterns[name], hearing, slips, *how)
 
-        best, weights, interval = (None, {}, None) if who is not None else _criterion(at, found)
-        if who is not None:
-            found[None] = at(None)
+        def at(criterion: float) -> dict[str, Part]:
+            return {name: part_of(name, Hearing.human(kind(criterion))) for name in patterns}
+
+        best: float | None = None
+        weights: dict[float, float] = {}
+        interval: tuple[float, float] | None = None
+        if who is None:
+            if any(law is None or law.longest > _shortest(patterns[name]) for name, law in laws.items()):
+                plain, kind = at(0.5), PresenceRule.shorter
+                either = at(0.5)
+                kind, found[0.5] = (
+                    (kind, either) if _total(either) > _total(plain) + 1 else (PresenceRule.fraction, plain)
+                )
+            best, weights, interval = _criterion(at, found)
+            found[best] = {name: part_of(name, Hearing.human(kind(best)), slips=True) for name in patterns}
+        else:
+            found[None] = {}
+            for name in patterns:
+                try:
+                    found[None][name] = part_of(name, who)
+                except Contradiction as error:
+                    if annotator is not None:
+                        raise InvalidInput(f"{error}; left out, both are estimated") from error
+                    found[None][name] = part_of(name, Hearing.human(*Hearing.of(who).rules), slips=True)
+                    notes.append(f"{error.plain}: guesses and lapses are allowed for and estimated")
     for name in patterns if lengths is None else ():
         widths = found[best][name].segment_lengths
         if widths[-1] < 1.5 * widths[0]:
@@ -126,7 +150,16 @@ def infer(
         "draws": draws,
     }
     others = {c: parts for c, parts in found.items() if c in CRITERIA}
-    return Inference(found[best], settings, best, weights, others, interval, tuple(notes))
+    shorter = kind == PresenceRule.shorter
+    return Inference(found[best], settings, best, weights, others, interval, tuple(notes), of_shorter=shorter)
+
+
+def _total(parts: Mapping[str, Part]) -> float:
+    return sum(part.log_likelihood for part in parts.values())
+
+
+def _shortest(patterns: Sequence[_Pattern]) -> float:
+    return float(min(np.diff(p.segments, axis=1).min() for p in patterns))
 
 
 def _law(lengths: Any, label: str, known: Mapping[str, float]) -> Lengths | None:
@@ -327,6 +360,7 @@ def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -
 def _part(
     patterns: Sequence[_Pattern],
     who: Any,
+    slips: bool,
     law: Lengths | None,
     event_rate: float | None,
     step: float,
@@ -337,30 +371,44 @@ def _part(
     name: str,
     order: Mapping[str, int],
 ) -> Part:
-    """One class: patterns prepared, process estimated, timelines drawn."""
+    """One class: patterns prepared, process estimated, timelines drawn; ``slips``: and guesses and lapses of all."""
     widths = np.concatenate([p.segments[:, 1] - p.segments[:, 0] for p in patterns])
     middle = float(np.exp(np.log(widths).mean())) / 2
     if law is None:
-        top = min(max(p.length for p in patterns), max(4 * float(widths.max()), 20 * middle))
+        painted = max(float(np.ptp(merge(p.segments[p.present == 1]), axis=1).max(initial=0.0)) for p in patterns)
+        top = min(max(p.length for p in patterns), max(4 * float(widths.max()), 20 * middle, 2 * painted))
         longest = min(_MOST_STEPS, math.ceil(top / step))
     else:
         longest = len(Renewal(law, 0.0, step).steps)
     family = Family(step, longest, law, middle)
     any_length = Lengths.sample(step * np.arange(1, longest + 1))
     base = Renewal.from_hazard(any_length if law is None else law, hazard=0.01 / step, step=step, longest=longest)
-    work = [(p, base, who, name) for p in patterns]
-    ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
     times = np.array([len(p.recordings) for p in patterns], dtype=np.float64)
-    made: Fit | None = None
-    renewal: Renewal | Mixed
-    if event_rate is None:
-        start = _start(patterns, times)
-        made = fit(ready, times, family, start=start, draws=draws, rng=rng, executor=executor)
-        renewal, found = made.renewal, made.found
-    else:
+
+    def fitted(who: Any, start: Any) -> tuple[list[Prepared], Fit | None, Renewal | Mixed, Pass]:
+        work = [(p, base, who, name) for p in patterns]
+        ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
+        if event_rate is None:
+            made = fit(ready, times, family, start=start, draws=draws, rng=rng, executor=executor)
+            return ready, made, made.renewal, made.found
         assert law is not None
         renewal = Renewal(law, event_rate, step, longest=longest)
-        found = run_all(ready, renewal, executor=executor)
+        return ready, None, renewal, run_all(ready, renewal, executor=executor)
+
+    counts: dict[str, Array] = {}
+    start: Any = _start(patterns, times)
+    if slips:
+        who = {name: who for p in patterns for name in p.annotators}
+    for turn in range(_TURNS if slips else 1):
+        ready, made, renewal, found = fitted(who, start)
+        start = start if made is None else made.theta
+        if not slips or turn == _TURNS - 1:
+            break
+        counts = _slips(patterns, times, ready, renewal, executor)
+        after = {name: one.slipping(counts[name]) for name, one in who.items()}
+        if all(abs(one.low - after[name].low) + abs(one.high - after[name].high) < 2e-3 for name, one in who.items()):
+            break
+        who = after
     seeds = rng.spawn(len(patterns))
     jobs = [(one, renewal, len(p.recordings), draws, seed) for one, p, seed in zip(ready, patterns, seeds)]
     drawn = in_order(_heard, jobs, executor=executor, progress=progress, label=f"{name}: timelines")
@@ -379,7 +427,26 @@ def _part(
                 )
             )  # fmt: skip
     heard.sort(key=lambda one: order[one.recording])  # as the answers name them
-    return Part(name, renewal, who, made, tuple(heard), float(times @ found.log_likelihood))
+    return Part(name, renewal, who, made, tuple(heard), float(times @ found.log_likelihood), counts)
+
+
+def _slips(
+    patterns: Sequence[_Pattern], times: Array, ready: Sequence[Prepared], renewal: Renewal | Mixed, executor: Executor
+) -> dict[str, Array]:
+    """Of everybody: expected guesses, answers where the rule is not satisfied, lapses, answers where it is (EM)."""
+    work = [(one, renewal, p.segments) for one, p in zip(ready, patterns)]
+    found: dict[str, Array] = {}
+    for p, many, met in zip(patterns, times, in_order(_met, work, executor=executor)):
+        yes = p.present == 1
+        table = np.stack(((1 - met) * yes, 1 - met, met * ~yes, met), axis=1) * many
+        for name, row in zip(p.annotators, table):
+            found[name] = found.get(name, 0.0) + row
+    return found
+
+
+def _met(ready: Prepared, renewal: Renewal | Mixed, segments: Array) -> Array:
+    """P(the rule is satisfied) of the segments that were asked, given all answers."""
+    return ready.posterior(renewal).satisfied(segments)
 
 
 def _start(patterns: Sequence[_Pattern], times: Array) -> float:
@@ -402,7 +469,7 @@ def _prepare(pattern: _Pattern, base: Renewal, who: Any, name: str) -> Prepared:
         )
         ready.posterior(base)  # answers that no timeline explains are told by the recording's name
     except Contradiction as error:
-        raise InvalidInput(f"{name}, recording {pattern.recordings[0]!r}: {error}") from error
+        raise error.of(f"{name}, recording {pattern.recordings[0]!r}") from error
     return ready
 
 
@@ -423,41 +490,31 @@ def _criterion(
     """The criterion to go by, how likely each of CRITERIA is, and an interval where the answers tell it: where one of
     them is likelier than the others by far, the maximum of the likelihood over all criteria, and where it falls by 1.92
     on either side. Fills ``found`` with what was worked out."""
-    failed: InvalidInput | None = None
     totals: dict[float, float] = {}
 
     def look(criterion: float) -> None:
-        nonlocal failed
-        try:
+        if criterion not in found:
             found[criterion] = at(criterion)
-            totals[criterion] = sum(part.log_likelihood for part in found[criterion].values())
-        except InvalidInput as error:
-            if not isinstance(error.__cause__, Contradiction):
-                raise
-            failed, totals[criterion] = error, -math.inf
+        totals[criterion] = _total(found[criterion])
 
     for criterion in CRITERIA:
         look(criterion)
     top = max(totals.values())
-    if not math.isfinite(top):
-        assert failed is not None
-        raise failed
     shares = {c: math.exp(v - top) for c, v in totals.items()}
     shares = {c: v / sum(shares.values()) for c, v in shares.items()}
     if max(shares.values()) <= 0.95:
-        middle = 0.5 if 0.5 in found else max(shares, key=lambda c: shares[c])
-        return middle, shares, None
+        return 0.5, shares, None
     for criterion in (0.1, 0.2, 0.4, 0.6, 0.8, 0.9):
         look(criterion)
     for _ in range(2):  # between the best and its likelier neighbour, twice
-        points = sorted(c for c in totals if math.isfinite(totals[c]))
+        points = sorted(totals)
         best = max(points, key=lambda c: totals[c])
         k = points.index(best)
         near = [points[j] for j in (k - 1, k + 1) if 0 <= j < len(points)]
         if near:
             look(round((best + max(near, key=lambda c: totals[c])) / 2, 4))
     points = sorted(totals)
-    values = np.array([totals[c] if math.isfinite(totals[c]) else -1e9 for c in points])
+    values = np.array([totals[c] for c in points])
     fine = np.linspace(0.02, 1.0, 491)
     near_top = fine[np.interp(fine, points, values) > values.max() - 1.92]
     best = points[int(values.argmax())]

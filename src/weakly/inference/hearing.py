@@ -13,6 +13,7 @@ from .renewal import Array
 
 _NODES = 9  # criteria that stand for a law of criteria
 _JOINT = 64  # sets of criteria that stand for several annotators, each with a law
+_SLIP, _WORTH, _MOST_SLIPS = 0.02, 50.0, 0.4  # how often people guess, or lapse: known as if from so many answers
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,16 @@ class Hearing:
     rules: tuple[PresenceRule, ...]
     low: float
     high: float
+
+    @classmethod
+    def human(cls, *rules: PresenceRule) -> Hearing:
+        """Somebody who goes by a rule and slips, as far as is known before they answer."""
+        return cls(rules, _SLIP, 1 - _SLIP)
+
+    def slipping(self, counts: Array) -> Hearing:
+        """The same with rates from guesses, answers where one can guess, lapses and answers where one can lapse."""
+        guess, lapse = (float((w + _SLIP * _WORTH) / (n + _WORTH)) for w, n in (counts[:2], counts[2:]))
+        return Hearing(self.rules, min(guess, _MOST_SLIPS), 1 - min(lapse, _MOST_SLIPS))
 
     @property
     def seconds(self) -> list[float]:
@@ -41,6 +52,14 @@ class Hearing:
         if isinstance(who.presence_criterion, float):
             return cls((PresenceRule.fraction(who.presence_criterion),), low, high)
         return cls(tuple(PresenceRule.fraction(float(g)) for g in _nodes(who, low, high)), low, high)
+
+
+def slip_interval(wrong: float, n: float) -> tuple[float, float]:
+    """The 95 % interval of a rate of slips."""
+    from scipy.special import betaincinv
+
+    low, high = betaincinv(wrong + _SLIP * _WORTH, n - wrong + (1 - _SLIP) * _WORTH, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _nodes(who: Annotator, low: float, high: float) -> Array:

@@ -110,12 +110,18 @@ def _bits(since: NDArray[np.int64], due: NDArray[np.int64], *, needed: NDArray[n
 class Contradiction(InvalidInput):
     """Answers that no timeline can explain; ``at`` is the second by which they cannot all be true."""
 
-    def __init__(self, at: float) -> None:
-        self.at = at
-        super().__init__(
-            f"no timeline explains these answers: those up to {at:g} s contradict each other or the law of event "
-            "lengths; give the annotator a guess_rate and a lapse_rate"
-        )
+    def __init__(self, at: float, where: str = "") -> None:
+        self.at, self.where = at, where
+        self.plain = f"{where}no timeline explains these answers: those up to {at:g} s contradict each other or the "
+        self.plain += "law of event lengths"
+        super().__init__(f"{self.plain}; give the annotator a guess_rate and a lapse_rate")
+
+    def of(self, recording: str) -> Contradiction:
+        """The same, of a recording by its name."""
+        return Contradiction(self.at, f"{recording}: ")
+
+    def __reduce__(self) -> Any:  # from another process
+        return Contradiction, (self.at, self.where)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..report import Report, Result
 from ..results import plain
 from ..symbols import check, choice
 from .estimate import Fit
+from .hearing import slip_interval
 from .posterior import Posterior, prepare
 from .renewal import Array, Mixed, Renewal
 
@@ -77,6 +78,7 @@ class Part:
     fit: Fit | None
     heard: tuple[Heard, ...]
     log_likelihood: float
+    slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
 
     @property
     def seconds(self) -> float:
@@ -85,10 +87,12 @@ class Part:
 
     @property
     def segment_lengths(self) -> Array:
-        """The different lengths of the segments that were answered; those of fewer than 5 % (cut ones) left out."""
+        """The different lengths of the segments that were answered, without 5 % (cut ones) at either end."""
         widths = np.concatenate([one.segments[:, 1] - one.segments[:, 0] for one in self.heard])
         values, counts = np.unique(np.round(widths, 6), return_counts=True)
-        return np.asarray(values[counts >= min(counts.max(), 0.05 * counts.sum())], dtype=np.float64)
+        upto = np.cumsum(counts) / counts.sum()
+        kept = (upto >= 0.05 - 1e-9) & (upto - counts / counts.sum() <= 0.95 + 1e-9)
+        return np.asarray(values[kept], dtype=np.float64)
 
     @property
     def overall(self) -> dict[str, Any]:
@@ -151,6 +155,7 @@ class Inference(Result):
     alternatives: Mapping[float, Mapping[str, Part]] | None = None
     criterion_ci: tuple[float, float] | None = None  # where the criterion was estimated
     notes: tuple[str, ...] = ()
+    of_shorter: bool = False  # whether the criterion that was left out is a share of the shorter of event and segment
 
     @property
     def criterion_known(self) -> bool:
@@ -250,6 +255,18 @@ class Inference(Result):
                 {"label": label, "quantity": "presence_criterion", "value": self.presence_criterion, "ci": ends,
                  "how": "estimated" if self.criterion_known else "assumed", "identified": self.criterion_known}
             )  # fmt: skip
+        for label, part in self.parts.items():
+            for name, counts in part.slips.items():
+                who = part.annotator[name]
+                for word, value, (wrong, n) in (
+                    ("guess_rate", who.low, counts[:2]), ("lapse_rate", 1 - who.high, counts[2:]),
+                ):  # fmt: skip
+                    ends = slip_interval(float(wrong), float(n))
+                    rows.append(
+                        {"label": label, "quantity": word if len(part.slips) == 1 else f"{word} of {name}",
+                         "value": value, "ci": (min(ends[0], value), max(ends[1], value)), "how": "estimated",
+                         "identified": ends[1] - ends[0] < 0.1}
+                    )  # fmt: skip
         return pd.DataFrame(rows)
 
     def sentences(self) -> list[str]:
@@ -290,22 +307,29 @@ class Inference(Result):
                 said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
             elif part.fit is not None and len(part.heard) > 1 and np.mean([_apart(one) for one in part.heard]) < 1.5:
                 alone.append(label)
+            for name in sorted(part.slips)[:5]:
+                one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
+                said.append(
+                    f"{label}: slips{whose} were estimated: present in {100 * one.low:.2g} % of the segments without "
+                    f"cause, absent in {100 - 100 * one.high:.2g} % of those with"
+                )
         if alone:
             said.append(
                 f"{', '.join(alone)}: with one segment per recording nothing tells whether recordings differ in their "
                 "rate; if they do, those that are present hold more events than is said here"
             )
         if self.criterion_weights:
+            of_what = " of the shorter of event and segment" if self.of_shorter else ""
             if self.criterion_ci is not None:
                 low, high = self.criterion_ci
                 said.append(
                     f"the presence criterion was left out and estimated: {self.presence_criterion:.2g} "
-                    f"({low:.2g} to {high:.2g}), if every answer goes by one criterion without noise"
+                    f"({low:.2g} to {high:.2g}){of_what}, if everybody goes by one criterion and slips are rare"
                 )
             else:
                 said.append(
-                    "the presence criterion was left out and these answers do not tell it: .5 is assumed, and the "
-                    "intervals overall hold for .3 to .7"
+                    f"the presence criterion was left out and these answers do not tell it: .5{of_what} is assumed, "
+                    "and the intervals overall hold for .3 to .7"
                 )
         return said
 

@@ -185,11 +185,11 @@ class Live:
         p = active["active"].to_numpy()
         wrong = float((np.minimum(p, 1 - p) * (active["offset"] - active["onset"]).to_numpy()).sum())
         missed, seconds = 0.0, float(overall["event_seconds"].sum())
-        for row, part in zip(overall.itertuples(), found.parts.values()):  # each class by itself
-            heard = {one.recording for one in part.heard}
+        for part in found.parts.values():  # each class by itself
+            row, heard = part.overall, {one.recording for one in part.heard}
             unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
-            share = row.event_seconds / row.recording_seconds
-            missed += row.event_rate * unheard
+            share = row["event_seconds"] / row["recording_seconds"]
+            missed += row["event_rate"] * unheard
             seconds += share * unheard
             wrong += min(share, 1 - share) * unheard
         met, drawn = _met(found, _mean(self.annotator))
