@@ -12,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import sqlite3
 import struct
 import subprocess

@@ -90,11 +90,8 @@ def _quality(audit: Audit) -> list[Finding]:
         )
     if np.isfinite(total["event_recall"]):
         lost = 1 - total["event_recall"]
-        asked = (
-            ""
-            if total["asked_share"] > 1 - 1e-9
-            else f" that were asked about ({_percent(total['asked_share'])} of all)"
-        )
+        share = total["asked_share"]
+        asked = "" if share > 1 - 1e-9 else f" that were asked about ({_percent(share)} of all)"
         words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
         words += "label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]

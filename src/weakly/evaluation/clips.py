@@ -200,8 +200,7 @@ class RuleComparison(Result):
     def page(self) -> Report:
         """The rules side by side, then what hangs on them."""
         width = self.settings["segment_length"]
-        page = Report("Rules of the tools").answer(self.answer)
-        page.text(f"Clips of {width:g} s from {self.settings['phase']:g} s.")
+        page = Report(f"Rules of the tools, clips of {width:g} s from {self.settings['phase']:g} s").answer(self.answer)
         page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
         page.table(self.table, most=2000)
         for title, table in (

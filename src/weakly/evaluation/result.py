@@ -229,10 +229,10 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
             )
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
-            kept = f"at least {percent(least['event_recall'])}" if least["event_recall"] < 1 - 1e-9 else "all"
+            fewest = f"most of its events ({word(least['label'])} the fewest, {percent(least['event_recall'])})"
             said.append(
-                f"{where} every class keeps {kept} of its events; accuracy near events is lowest "
-                f"for {word(worst['label'])} ({percent(worst['overlap_accuracy'])})."
+                f"{where} every class keeps {fewest if least['event_recall'] < 1 - 1e-9 else 'all of its events'}; "
+                f"accuracy near events is lowest for {word(worst['label'])} ({percent(worst['overlap_accuracy'])})."
             )
     return said
 
