@@ -160,7 +160,7 @@ def test_convert_columns(capsys, tmp_path):
     columns = "recording=who,onset=begin,length=dur,label=what"
     assert run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", columns)[0] == 0
     assert (tmp_path / "out.tsv").read_text() == HEAD + "a\t1.0\t1.5\tdog\n"
-    code, _, err = run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", "onset")
+    code, _, err = run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", "onset", "--force")
     assert (code, "--columns must be like onset=start" in err) == (2, True)
 
 
