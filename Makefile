@@ -10,7 +10,10 @@ LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VEN
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
 
-.PHONY: demo test lint bench docs matrix lowest clean
+# What `test` needs: the package with all that is optional, and the groups of pyproject.toml.
+NEEDED := --editable '.[all]' --group test --group lint --group docs
+
+.PHONY: demo test lint bench docs matrix resolve lowest clean
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -22,8 +25,7 @@ $(INSTALLED): pyproject.toml $(BIN)/pip
 
 $(EVERYTHING): pyproject.toml $(BIN)/pip
 	$(if $(LOWEST),$(BIN)/pip install --quiet uv && $(BIN)/python .ci/lowest.py > $(VENV)/lowest.txt)
-	$(if $(LOWEST),$(LOWER),$(BIN)/pip install --quiet) --editable '.[all]' \
-	  --group test --group lint --group docs
+	$(if $(LOWEST),$(LOWER),$(BIN)/pip install --quiet) $(NEEDED)
 	touch $@ $(INSTALLED)
 
 demo: $(INSTALLED)
@@ -33,9 +35,17 @@ test: $(EVERYTHING)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
-matrix:
+matrix: resolve
 	for python in $(MATRIX); do $(MAKE) test PYTHON=$$python VENV=.venv-$$(basename $$python) || exit 1; done
 	$(MAKE) lowest PYTHON=$(firstword $(MATRIX))
+
+# Whether the pip of a fresh environment finds versions that go together, under every Python; nothing is installed.
+resolve:
+	for python in $(MATRIX); do \
+	  $$python -m venv --clear build/resolve && build/resolve/bin/pip install --quiet --upgrade pip \
+	  && build/resolve/bin/pip install --quiet --dry-run $(NEEDED) && echo "$$python: resolved" || exit 1; \
+	done
+	rm -rf build/resolve
 
 lowest:
 	$(MAKE) test VENV=.venv-lowest LOWEST=1

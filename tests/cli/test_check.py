@@ -160,7 +160,7 @@ def test_convert_columns(capsys, tmp_path):
     columns = "recording=who,onset=begin,length=dur,label=what"
     assert run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", columns)[0] == 0
     assert (tmp_path / "out.tsv").read_text() == HEAD + "a\t1.0\t1.5\tdog\n"
-    code, _, err = run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", "onset")
+    code, _, err = run(capsys, "convert", path, tmp_path / "out.tsv", "--columns", "onset", "--force")
     assert (code, "--columns must be like onset=start" in err) == (2, True)
 
 
@@ -170,3 +170,20 @@ def test_convert_answers(capsys, tmp_path):
     assert run(capsys, "convert", path, tmp_path / "out.json", "--answers", "--label", "dog")[0] == 0
     tasks = json.loads((tmp_path / "out.json").read_text())
     assert [task["annotations"][0]["result"][0]["value"]["choices"] for task in tasks] == [["yes"], ["no"]]
+
+
+def test_events_and_rows_are_counted_as_what_they_are(tmp_path, capsys):
+    """A row may hold several events, or answers that are no events: no number is given under another's name."""
+    wide, asked = tmp_path / "wide.csv", tmp_path / "asked.csv"
+    wide.write_text("FileID,Start,End,Start.1,End.1\na,0,1,2,3\nb,0,1,,\nc,,,,\n")
+    asked.write_text("file,start_time,end_time,dog,cat\na,0,3,0,1\na,3,6,0,0\n")
+    for path, first, last in (
+        (wide, "3 events in 3 recordings, 1 file", "3 rows = 2 with events + 1 empty + 0 skipped + 0 merged"),
+        (asked, "4 answers in 1 recording, 1 file", "2 rows = 2 with answers + 0 empty + 0 skipped + 0 merged"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["check", str(path)])
+        lines = capsys.readouterr().out.splitlines()
+        assert (lines[0].partition(":")[0], lines[-1]) == (first, last)
+    assert check(wide).holds("events==3")
+    assert check(wide).holds("rows==3")

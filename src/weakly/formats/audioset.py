@@ -100,9 +100,9 @@ def read_weak(source: Source) -> Rows:
     rows.empty = [name for name, n in zip(names, times) if not n]
     rows.blank = {line for (line, parts) in kept if not parts}
     source.n_rows = len(table)
-    told = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
-    if told and int(told[1]) != len(table):
-        words = f"says num_segs={told[1]} and holds {count(len(table), 'segment')}; is it whole?"
+    due = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
+    if due and int(due[1]) != len(table):
+        words = f"says num_segs={due[1]} and holds {count(len(table), 'segment')}; is it whole?"
         source.note(f"{source.name}: {words}", kind="cut short")
     told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
     return rows.checked().say(f"{told}, time = all of the clip")

@@ -105,7 +105,8 @@ def read_edf(source: Source) -> Rows:
     items = _opened(source, "EDF+", lambda: list(signal.annotations))
     told = int(source.data[236:244])  # edfio puts the number that is there in its place
     if told > signal.num_data_records:
-        source.fail("the end", "", f"is cut short: it holds {signal.num_data_records} of its {told} data records")
+        has = signal.num_data_records
+        raise InvalidInput(f"{source.name}: is cut short: it holds {has} of its {told} data records")
     name = source.stem()
     onset = np.array([item.onset for item in items], dtype=np.float64)
     length = np.array([item.duration or 0.0 for item in items], dtype=np.float64)

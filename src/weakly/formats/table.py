@@ -160,7 +160,9 @@ class Table:
     @classmethod
     def of(cls, source: Source, names: list[str] | None, chunks: Iterable[tuple[list[list[str]], list[int]]]) -> Table:
         """The table of rows and their lines, some at a time; its first row names the columns unless names are given."""
-        named, columns, lines, total = names is None, [[] for _ in names or ()], list[int](), 0
+        columns: list[list[str]] = [[] for _ in names or ()]
+        lines: list[int] = []
+        named, total = names is None, 0
         short: dict[int, int] = {}  # the fields of rows that have too few, by their position
         for rows, places in chunks:
             if names is None:

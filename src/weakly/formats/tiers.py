@@ -68,7 +68,7 @@ def read_textgrid(source: Source) -> Rows:
 
     found, length = _as_utf8(source, parse)
     if _is_cut(source.text):
-        source.fail("the end", "", "is cut short: it holds fewer tiers or intervals than it says")
+        raise InvalidInput(f"{source.name}: is cut short: it holds fewer tiers or intervals than it says")
     return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
 
 
