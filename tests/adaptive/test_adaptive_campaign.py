@@ -382,7 +382,8 @@ def test_a_changed_row_is_refused_in_one_line(labelled, tmp_path, name, damage):
     with contextlib.closing(sqlite3.connect(tmp_path / "t" / "campaign.db")) as database, database:
         assert database.execute(damage).rowcount > 0
     said = ABUSE["contained"]("label", tmp_path / "t", "--export")
-    assert (said[0], ABUSE["trouble"](*said)) == (2, None), said
+    needs_no_recording = "path = '/x" in damage  # an export reads none: the place of one may be anything
+    assert (said[0], ABUSE["trouble"](*said)) == (0 if needs_no_recording else 2, None), said
     said = ABUSE["contained"]("queries", "--resume", tmp_path / "t", "--to", "csv")  # which may not need it
     assert ABUSE["trouble"](*said) is None, said
 
