@@ -7,15 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from weakly.adaptive import Bisection, ChangePoint, Fixed, Recording, SimulatedAnnotator, score
-from weakly.adaptive import run as labelled
-from weakly.audio import log_mel, soundscape
+from weakly.io.feature_files import log_mel
+from weakly.io.soundscape import soundscape
+from weakly.methods.base import Recording
+from weakly.methods.change_point import ChangePoint
+from weakly.methods.segments import Bisection, Fixed
+from weakly.methods.simulated import SimulatedAnnotator, score
+from weakly.methods.simulated import run as labelled
 
 _MEMORY = """
 import sys
 import numpy, soundfile
 if sys.argv[2] == "ours":
-    from weakly.audio import log_mel
+    from weakly.io.feature_files import log_mel
     log_mel(sys.argv[1])
 else:  # the usual way: the whole file, all its frames, all their spectra
     samples, rate = soundfile.read(sys.argv[1], dtype="float32")

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from weakly.auditing import criterion_from_share, estimate_criterion
-from weakly.auditing.ceiling import segment_counts
+from weakly.posterior.criterion import estimate_criterion
+from weakly.studies.audit.ceiling import segment_counts
+from weakly.studies.audit.shares import criterion_from_share
 from weakly.theory import present_share
 
 #: Who answers: what the criterion varies with, how far (sd; "two": half of them lie 0.2 below, half above the mean),

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.adaptive.campaign import Campaign
 from weakly.cli import main
+from weakly.studies.queries.campaign import Campaign
 
 
 def command(*arguments):
@@ -94,7 +94,7 @@ def killed(folder, *, kills=50, seed=0):
     chance, truth = random.Random(seed), np.array([[3.0, 4.5], [40.0, 41.0]])
     tasks, wrong, died = folder / "tasks", 0, 0
     wk.queries({"a": 64.0}, method="bisection", segment_length=0.25, n_events=2).write(tasks)
-    from weakly.adaptive import SimulatedAnnotator
+    from weakly.methods.simulated import SimulatedAnnotator
 
     def answers():
         frame = Campaign.open(tasks).queries
@@ -250,7 +250,7 @@ def altered_row(path, chance):
 
 def labelled(folder):
     """Campaigns of ``weakly label`` by several methods, with answers, calibration items and a measurement."""
-    from weakly.audio import soundscape
+    from weakly.io.soundscape import soundscape
 
     sounds = folder / "sounds"
     sounds.mkdir()

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 import weakly as wk
-from weakly.evaluation.units import score
-from weakly.events import Timelines
-from weakly.lengths import Lengths
-from weakly.observer import Observers
-from weakly.simulation import World
-from weakly.tally import MEAN, TP, Tally
-from weakly.windows import Edge, Placement
+from weakly.engine.scoring import score
+from weakly.engine.tally import MEAN, TP, Tally
+from weakly.model.answer_model import Observers
+from weakly.model.event_arrays import Timelines
+from weakly.model.lengths import Lengths
+from weakly.model.placement import Edge, Placement
+from weakly.studies.simulate.simulation import World
 
 from .prototype import grid, random_phase
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from weakly.events import Answers
-from weakly.formats import check, read, read_answers, write
+from weakly.io import check, read, read_answers, write
+from weakly.model.answers import Answers
 
 
 def _seconds(function: Callable[[], Any], repeat: int = 3) -> float:

@@ -14,9 +14,9 @@ import pandas as pd
 from scipy import optimize
 
 import weakly as wk
-from weakly.inference import Renewal, posterior
-from weakly.inference.posterior import Prepared, prepare
-from weakly.inference.training import forward_corrected_loss
+from weakly.posterior.chain import Prepared, posterior, prepare
+from weakly.posterior.renewal import Renewal
+from weakly.studies.infer.training import forward_corrected_loss
 
 from .inference_worlds import KINDS, LAWS, ask, recover, reliability, timelines
 

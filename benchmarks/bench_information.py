@@ -18,21 +18,15 @@ from pathlib import Path
 import numpy as np
 
 from weakly import Annotator
-from weakly.adaptive import (
-    Asked,
-    Bisection,
-    Boundary,
-    ChangePoint,
-    Fixed,
-    Information,
-    Oracle,
-    Outcome,
-    Recording,
-    SimulatedAnnotator,
-    score,
-)
-from weakly.adaptive import run as labelled
-from weakly.audio import log_mel, soundscape
+from weakly.io.feature_files import log_mel
+from weakly.io.soundscape import soundscape
+from weakly.methods.base import Asked, Recording
+from weakly.methods.boundary import Boundary
+from weakly.methods.change_point import ChangePoint
+from weakly.methods.information import Information
+from weakly.methods.segments import Bisection, Fixed, Oracle
+from weakly.methods.simulated import Outcome, SimulatedAnnotator, score
+from weakly.methods.simulated import run as labelled
 
 from .noises import NOISES, noise
 
@@ -256,7 +250,7 @@ def picture(rows, place):
     """Draw wrong time over answers, one panel per condition."""
     from matplotlib.figure import Figure
 
-    from weakly.plot import COLOURS, style
+    from weakly.base.plot import COLOURS, style
 
     flips = [flip for flip in FLIPS if any(r["flip_rate"] == flip for r in rows)]
     with style():

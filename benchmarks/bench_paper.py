@@ -10,11 +10,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import reference
-from weakly.paper import reproduce
-from weakly.paper.facts import gather
-from weakly.paper.scenarios import PAPER, RECORDING_LENGTH, SCENARIOS, scenario
-from weakly.paper.simulations import merged_lengths
-from weakly.simulation import World
+from weakly.apps.paper import reproduce
+from weakly.apps.paper.facts import gather
+from weakly.apps.paper.scenarios import PAPER, RECORDING_LENGTH, SCENARIOS, scenario
+from weakly.apps.paper.simulations import merged_lengths
+from weakly.studies.simulate.simulation import World
 
 SAMPLE = 3  # recordings that are timed
 

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 
 from weakly import InvalidInput
-from weakly.formats import check, detect, read, read_answers
-from weakly.formats.source import Source
-from weakly.formats.times import is_number
+from weakly.io import check, detect, read, read_answers
+from weakly.io.source import Source
+from weakly.io.times import is_number
 
 SAMPLES = sorted(
     path for path in (Path(__file__).parents[1] / "tests" / "formats" / "data").rglob("*") if path.is_file()

@@ -24,9 +24,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
 import weakly as wk
-from weakly.audio import duration
-from weakly.intervals import merge
-from weakly.labeler import Client
+from weakly.apps.label import Client
+from weakly.io.signals import duration
+from weakly.model.intervals import merge
 
 _HEARD = """const s = document.getElementById('sound');
     return s.src && (s.ended || s.currentTime > s.duration - 0.05) ? s.src : null"""

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.audio import soundscape
-from weakly.labeler.campaign import open_campaign
+from weakly.apps.label.launch import open_campaign
+from weakly.io.soundscape import soundscape
 
 AT = np.arange(0, 60, 0.005)
 FIXED = {"segment_length": 1.0, "live": {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1")}}

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.audio import soundscape
-from weakly.labeler import Client
+from weakly.apps.label import Client
+from weakly.io.soundscape import soundscape
 
 LAW, HEARS = "uniform:loc=0.5,scale=1", wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
 

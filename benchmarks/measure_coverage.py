@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from weakly.labeler.card import FRACTIONS, Posterior
+from weakly.apps.label.profile import FRACTIONS, Posterior
 
 
 def person(kind, rng):

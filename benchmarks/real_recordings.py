@@ -6,8 +6,10 @@
 import sys
 from pathlib import Path
 
-from weakly.adaptive import Fixed, Information, SimulatedAnnotator, run, score
-from weakly.adaptive.study import real_recordings
+from weakly.methods.information import Information
+from weakly.methods.segments import Fixed
+from weakly.methods.simulated import SimulatedAnnotator, run, score
+from weakly.studies.queries.study import real_recordings
 
 
 def rows(folder, *, most, files=None, criteria=(0.1, 0.5, 0.9)):

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from weakly.adaptive import ChangePoint, Fixed, Information, Recording, SimulatedAnnotator, run, score
-from weakly.audio import log_mel
+from weakly.io.feature_files import log_mel
+from weakly.methods.base import Recording
+from weakly.methods.change_point import ChangePoint
+from weakly.methods.information import Information
+from weakly.methods.segments import Fixed
+from weakly.methods.simulated import SimulatedAnnotator, run, score
 
 
 def placed(rng, length, lengths):

@@ -152,7 +152,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def run_example(script: Path) -> tuple[str, str, str, str, bytes]:
     """Title, words, source, printed text and picture of a gallery script, which leaves a figure called ``figure``."""
-    from weakly.plot import style
+    from weakly.base.plot import style
 
     text = script.read_text(encoding="utf-8")
     doc = ast.get_docstring(ast.parse(text)) or script.stem
@@ -168,8 +168,8 @@ def run_example(script: Path) -> tuple[str, str, str, str, bytes]:
 
 
 def glossary() -> str:
-    """One row per symbol, read from :mod:`weakly.symbols`."""
-    from weakly.symbols import SYMBOLS
+    """One row per symbol, read from :mod:`weakly.base.symbols`."""
+    from weakly.base.symbols import SYMBOLS
 
     rows = [
         f"| {s.plain or s.name.replace('_', ' ')} | `{s.name}` | ${s.latex}$ | {s.unit} | {s.domain} | {s.meaning} |"
@@ -263,7 +263,7 @@ def house() -> str:
 def schema() -> str:
     """The JSON of every result: its keys with the type of what they hold, read off a small real result."""
     import weakly as wk
-    from weakly.results import plain
+    from weakly.base.results import plain
 
     events = wk.Events.from_frame(_small_events(), recording_length=20.0)
     shown = {
@@ -284,8 +284,8 @@ def formats() -> str:
     import warnings
 
     import weakly as wk
-    from weakly.errors import WeaklyError
-    from weakly.formats import FORMATS
+    from weakly.base.errors import WeaklyError
+    from weakly.io import FORMATS
 
     table = _small_events().assign(annotator="ann", confidence=0.9)
     full = wk.Events.from_frame(table, recording_length={"a": 20.0, "b": 20.0, "silent": 20.0})

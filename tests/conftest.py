@@ -47,7 +47,7 @@ def bucket(monkeypatch):
     import boto3
     import fsspec
 
-    from weakly.formats import addresses, dataset
+    from weakly.io import addresses, dataset
 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")

@@ -22,14 +22,15 @@ from scipy import stats
 import reference
 import weakly as wk
 from weakly import theory
-from weakly.adaptive import Fixed, Overlapping, Recording
-from weakly.annotator import Annotator, PresenceRule
-from weakly.evaluation.clips import clip_labels, compare_rules
-from weakly.events import Timelines
-from weakly.report import Report, Result
-from weakly.results import percent, show
-from weakly.tally import of_labels
-from weakly.windows import window_counts, window_starts
+from weakly.base.report import Report, Result
+from weakly.base.results import percent, show
+from weakly.engine.tally import of_labels
+from weakly.methods.base import Recording
+from weakly.methods.segments import Fixed, Overlapping
+from weakly.model.annotator import Annotator, PresenceRule
+from weakly.model.event_arrays import Timelines
+from weakly.model.placement import window_counts, window_starts
+from weakly.studies.evaluate.clips import clip_labels, compare_rules
 
 WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
 COUNTS = ("n_queries", "listened", "n_events", "n_recordings")
@@ -497,7 +498,7 @@ def test_every_result_offers_the_same(kind, tmp_path):
 
 def test_a_share_reads_the_same_at_every_door():
     """What is not all is nowhere 100 %, what is not nothing nowhere 0 %: in sentences, tables and on the page."""
-    from weakly.labeler.card import Card
+    from weakly.apps.label.profile import Card
 
     assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
     for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):
@@ -525,7 +526,7 @@ def test_no_other_code_turns_shares_into_words():
 def page():
     from starlette.testclient import TestClient
 
-    from weakly.web import create_app
+    from weakly.apps.web import create_app
 
     with TestClient(create_app(names=["testserver"], warm=False)) as client:
         yield client

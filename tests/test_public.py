@@ -28,8 +28,8 @@ def test_types_reach_users(tmp_path):
     command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "--ignore-missing-imports"]
     run = subprocess.run([*command, str(script)], capture_output=True, text=True, cwd=tmp_path)
     assert 'Revealed type is "def (' in run.stdout, run.stdout
-    assert "weakly.planning" in run.stdout
-    assert "weakly.lengths.Lengths" in run.stdout
+    assert "weakly.studies.plan" in run.stdout
+    assert "weakly.model.lengths.Lengths" in run.stdout
 
 
 def test_importing_the_package_is_quick():

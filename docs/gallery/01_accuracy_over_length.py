@@ -6,7 +6,7 @@ The curve behind the habit of 3 s segments, for 1 s events. Accuracy given overl
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 segment_length = np.linspace(0.05, 4, 400)
 ax = axes()

@@ -6,7 +6,7 @@ The best accuracy near events that fixed segments can reach, and the events that
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 criterion = np.linspace(0.01, 1, 200)
 best = wk.optimal_segment_length(event_length=1.0, presence_criterion=criterion)

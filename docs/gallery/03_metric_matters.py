@@ -6,7 +6,7 @@ Accuracy near events asks for longer segments than wrong seconds in the whole re
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 criterion = np.linspace(0.01, 1, 200)
 ax = axes()

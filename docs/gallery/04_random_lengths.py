@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 lengths = wk.Lengths.law(stats.lognorm(s=1.0, scale=0.6))
 segment_length = np.geomspace(0.05, 20, 120)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 segment_length = np.linspace(0.1, 3, 120)
 ax = axes()

@@ -6,7 +6,7 @@ Events of 0.05 to 3 s in 3 s clips: the share that each tool's clip rule notices
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 event_length = np.geomspace(0.05, 3, 200)
 ax = axes()

@@ -6,7 +6,7 @@ One event per recording, then thirty: the sparse theory holds for the first and 
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 segment_length = np.linspace(0.1, 3, 40)
 ax = axes()

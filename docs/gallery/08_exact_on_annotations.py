@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 rows = [("a", 1.0, 2.2), ("a", 2.9, 3.3), ("a", 7.0, 9.5), ("b", 4.0, 4.4), ("b", 4.6, 5.1)]
 events = wk.Events.from_frame(pd.DataFrame(rows, columns=["recording", "onset", "offset"]), recording_length=10.0)

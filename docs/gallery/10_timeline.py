@@ -6,8 +6,8 @@ The paper's first figure, for given events: fixed segments of three lengths and 
 import numpy as np
 
 import weakly as wk
-from weakly.intervals import fixed_segments, oracle_segments
-from weakly.plot import ABSENT, EVENT, PRESENT, timeline
+from weakly.base.plot import ABSENT, EVENT, PRESENT, timeline
+from weakly.model.intervals import fixed_segments, oracle_segments
 
 events = np.array([(8.0, 11.0), (20.0, 22.5), (41.0, 46.0)])
 rule = wk.PresenceRule.fraction(0.5)

@@ -6,7 +6,7 @@
 import pandas as pd
 
 import weakly as wk
-from weakly.plot import axes
+from weakly.base.plot import axes
 
 event = pd.DataFrame({"recording": ["a"], "onset": [40.0], "offset": [45.0]})
 events = wk.Events.from_frame(event, recording_length=100.0)

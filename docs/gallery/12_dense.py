@@ -6,7 +6,7 @@ Accuracy at the paper's length and at the true optimum, as recordings get denser
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 counts = [1, 5, 10, 20, 30, 40, 50, 60]
 lengths = np.r_[wk.optimal_segment_length(event_length=1.0, presence_criterion=0.5), np.linspace(0.5, 3, 26)]

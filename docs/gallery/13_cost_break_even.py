@@ -6,7 +6,7 @@ The paper's cost ratio over the number of events, with overestimated queries; ab
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 recording_length, n_events = 100.0, np.arange(1, 101)
 cost = wk.Cost(query_cost_share=0.5)

@@ -5,7 +5,7 @@ The wrong volume that cells leave, as a share of labelling nothing: in three dim
 
 import numpy as np
 
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 from weakly.theory import box_wrong_volume
 
 ratio = np.linspace(0.4, 2.5, 200)

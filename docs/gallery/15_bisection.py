@@ -5,7 +5,7 @@ Queries for the labels of 0.8 s segments of a 102.4 s recording with one event, 
 
 import numpy as np
 
-from weakly.plot import axes
+from weakly.base.plot import axes
 from weakly.theory import bisection_listened, bisection_queries
 
 levels = np.arange(8)

@@ -5,8 +5,8 @@ Simulated annotators with 5 % guesses and lapses: the estimate and its 95 % inte
 
 import numpy as np
 
-from weakly.auditing.criterion import estimate_criterion
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
+from weakly.posterior.criterion import estimate_criterion
 
 rng = np.random.default_rng(1)
 ax = axes()

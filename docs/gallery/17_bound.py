@@ -6,7 +6,7 @@ Two 1 s events at a growing distance: accuracy at the best segment length, and t
 import numpy as np
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 gaps = np.linspace(0.0, 2.5, 26)
 lengths = np.linspace(0.5, 4, 71)

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 rng = np.random.default_rng(1)
 law = stats.lognorm(0.6, scale=0.835)  # mean 1 s

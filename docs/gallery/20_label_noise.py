@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
 
 rng = np.random.default_rng(2)
 lengths, rates = [1, 2, 3, 5, 10], []

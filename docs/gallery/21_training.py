@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import optimize, stats
 
 import weakly as wk
-from weakly.inference.training import forward_corrected_loss
-from weakly.plot import axes, label
+from weakly.base.plot import axes, label
+from weakly.studies.infer.training import forward_corrected_loss
 
 rng = np.random.default_rng(4)
 law, rate, step = stats.lognorm(0.6, scale=0.835), 0.095, 0.2  # events of mean 1 s

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not run __getattr__
     from . import theory as theory
-    from .adaptive import Queries as Queries
-    from .adaptive import queries as queries
-    from .annotator import Annotator as Annotator
-    from .annotator import PresenceRule as PresenceRule
-    from .auditing import Audit as Audit
-    from .auditing import audit as audit
-    from .cost import Cost as Cost
-    from .errors import AssumptionWarning as AssumptionWarning
-    from .errors import InvalidInput as InvalidInput
-    from .errors import MissingExtra as MissingExtra
-    from .errors import WeaklyError as WeaklyError
-    from .evaluation import Evaluation as Evaluation
-    from .evaluation import evaluate as evaluate
-    from .events import Answers as Answers
-    from .events import Events as Events
-    from .formats import read as read
-    from .formats import read_answers as read_answers
-    from .formats import write as write
-    from .inference import Inference as Inference
-    from .inference import infer as infer
-    from .lengths import Lengths as Lengths
-    from .planning import Plan as Plan
-    from .planning import plan as plan
-    from .simulation import Simulation as Simulation
-    from .simulation import simulate as simulate
+    from .base.errors import AssumptionWarning as AssumptionWarning
+    from .base.errors import InvalidInput as InvalidInput
+    from .base.errors import MissingExtra as MissingExtra
+    from .base.errors import WeaklyError as WeaklyError
+    from .io import read as read
+    from .io import read_answers as read_answers
+    from .io import write as write
+    from .model.annotator import Annotator as Annotator
+    from .model.annotator import PresenceRule as PresenceRule
+    from .model.answers import Answers as Answers
+    from .model.cost import Cost as Cost
+    from .model.events import Events as Events
+    from .model.lengths import Lengths as Lengths
+    from .studies.audit.audit_result import Audit as Audit
+    from .studies.audit.auditor import audit as audit
+    from .studies.evaluate.evaluation import Evaluation as Evaluation
+    from .studies.evaluate.evaluator import evaluate as evaluate
+    from .studies.infer.estimation import infer as infer
+    from .studies.infer.inference import Inference as Inference
+    from .studies.plan.plan_result import Plan as Plan
+    from .studies.plan.planner import plan as plan
+    from .studies.queries.query_set import Queries as Queries
+    from .studies.queries.query_set import queries as queries
+    from .studies.simulate.simulation import Simulation as Simulation
+    from .studies.simulate.simulation import simulate as simulate
     from .theory import best_overlap_accuracy as best_overlap_accuracy
     from .theory import event_recall as event_recall
     from .theory import optimal_query_count as optimal_query_count
@@ -59,20 +59,25 @@ _HOME = {
         "event_recall",
         "wrong_time",
     ),
-    "lengths": ("Lengths",),
-    "annotator": ("Annotator", "PresenceRule"),
-    "events": ("Answers", "Events"),
-    "formats": ("read", "read_answers", "write"),
-    "evaluation": ("evaluate", "Evaluation"),
-    "simulation": ("simulate", "Simulation"),
-    "inference": ("infer", "Inference"),
-    "cost": ("Cost",),
-    "planning": ("plan", "Plan"),
-    "auditing": ("audit", "Audit"),
-    "adaptive": ("queries", "Queries"),
-    "errors": ("AssumptionWarning", "InvalidInput", "MissingExtra", "WeaklyError"),
+    "model.lengths": ("Lengths",),
+    "model.annotator": ("Annotator", "PresenceRule"),
+    "model.answers": ("Answers",),
+    "model.events": ("Events",),
+    "model.cost": ("Cost",),
+    "io": ("read", "read_answers", "write"),
+    "studies.evaluate.evaluator": ("evaluate",),
+    "studies.evaluate.evaluation": ("Evaluation",),
+    "studies.simulate.simulation": ("simulate", "Simulation"),
+    "studies.infer.estimation": ("infer",),
+    "studies.infer.inference": ("Inference",),
+    "studies.plan.planner": ("plan",),
+    "studies.plan.plan_result": ("Plan",),
+    "studies.audit.auditor": ("audit",),
+    "studies.audit.audit_result": ("Audit",),
+    "studies.queries.query_set": ("queries", "Queries"),
+    "base.errors": ("AssumptionWarning", "InvalidInput", "MissingExtra", "WeaklyError"),
 }
-# No room is called like a public name: importing a room would hide the function behind the module.
+# No room is called like a public name, except theory: importing it would hide the function behind the module.
 _ROOM = {"theory": ""} | {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = list(_ROOM)

@@ -8,7 +8,7 @@ import pytest
 
 from weakly import InvalidInput
 from weakly.cli import main
-from weakly.formats import check
+from weakly.io import check
 
 HEAD = "filename\tonset\toffset\tevent_label\n"
 
@@ -138,7 +138,7 @@ def test_conditions_fail_a_build(capsys, bad):
     assert run(capsys, entry, *json.loads(args), bad)[0] == 1
 
 
-@pytest.mark.filterwarnings("always::weakly.errors.AssumptionWarning")
+@pytest.mark.filterwarnings("always::weakly.base.errors.AssumptionWarning")
 def test_convert_command(capsys, bad, tmp_path):
     code, _, err = run(capsys, "convert", bad, tmp_path / "out.csv")
     assert code == 2

@@ -34,7 +34,7 @@ def test_answer_first(capsys):
 
 
 def test_lines_break_between_words_and_keep_units():
-    from weakly.cli.plan import wrapped
+    from weakly.cli.common import wrapped
 
     made = wk.plan(1.0, recording_length=100)
     lines = wrapped(made.answer, 80).splitlines()

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from weakly.adaptive import SimulatedAnnotator, event_fractions
-from weakly.audio import soundscape
+from weakly.io.soundscape import soundscape
+from weakly.methods.simulated import SimulatedAnnotator, event_fractions
 
 
 def weakly(capsys, *arguments):
@@ -186,9 +186,9 @@ def test_help_ends_with_examples_that_exist():
 
 def test_a_method_has_one_name_at_every_door(capsys, tmp_path, sounds):
     """Made by queries, labelled by label, gone on with by its folder; and every name makes the method of that name."""
-    from weakly.adaptive.campaign import Campaign
-    from weakly.adaptive.query_sets import METHODS, make_method
-    from weakly.planning.rows import METHODS as PLANNED
+    from weakly.methods.outcome import METHODS as PLANNED
+    from weakly.studies.queries.campaign import Campaign
+    from weakly.studies.queries.query_set import METHODS, make_method
 
     assert {name: make_method(name, {"segment_length": 2.0}, []).name for name in METHODS} == {
         name: name for name in METHODS

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from weakly import paper
+from weakly.apps import paper
+from weakly.apps.paper import claims_results, page
+from weakly.apps.paper.claims import CATEGORIES, all_claims
+from weakly.apps.paper.scenarios import Protocol
 from weakly.cli import main
-from weakly.paper import claims_results, page
-from weakly.paper.claims import CATEGORIES, all_claims
-from weakly.paper.scenarios import Protocol
 
 
 def reproduce(*arguments):

@@ -16,7 +16,7 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.example import RECORDING_LENGTH, clips, text
+from weakly.studies.example import RECORDING_LENGTH, clips, text
 
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
 LONG = "Vehicle horn, car horn, honking of a very long name (Inside, large room or hall)"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weakly import AssumptionWarning, InvalidInput, PresenceRule
 from weakly import theory as th
-from weakly.annotator import PRESETS
+from weakly.model.annotator import PRESETS
 
 LENGTH = st.floats(0.01, 50)
 CRITERION = st.floats(0.01, 1)

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 
 from .. import __version__
-from ..errors import WeaklyError
-from ..files import inputs_kept
+from ..base.errors import WeaklyError
+from ..base.files import inputs_kept
 
 app = typer.Typer(
     name="weakly",
@@ -53,7 +53,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _one_line(message: object) -> str:
-    from ..results import printable
+    from ..base.results import printable
 
     return printable(" ".join(str(message).split()))
 
@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import answers, audit, check, convert, demo, evaluate, infer, label, plan, queries, reproduce, serve, simulate  # noqa: E402,F401
+from . import audit, check, demo, evaluate, infer, label, plan, queries, simulate  # noqa: E402,F401
 
 for _command in app.registered_commands:
     _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
-from ..results import word
+from ..base.errors import InvalidInput
+from ..base.results import word
 from . import app, selection
 from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, numbers, print_json, print_table, save, say, wrote
 
@@ -78,8 +78,9 @@ def audit(
     force: bool = FORCE,
 ) -> None:
     """Audit and print."""
-    from ..auditing import audit as make
-    from ..formats import read, read_answers, read_examined
+    from ..io.durations import read_examined
+    from ..io.reading import read, read_answers
+    from ..studies.audit.auditor import audit as make
 
     if weak and answers:
         raise InvalidInput("give --weak or --answers, not both")
@@ -157,7 +158,7 @@ def _joined(tables: list[Any], merge: dict[str, list[str]]) -> list[Any]:
 
 
 def _save(made: Any, out: Path) -> None:
-    from .. import plot
+    from ..base import plot
 
     paths = [path for kind in made.kinds for path in plot.save(made.plot(kind=kind).figure, out / kind)]
     save(out, "audit", made, made.tables(), paths)

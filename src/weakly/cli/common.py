@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 
 
 def fresh(context: typer.Context, path: Path | None) -> Path | None:
@@ -67,7 +67,7 @@ def print_json(result: Any) -> None:
     """The result's dictionary as one JSON document on stdout."""
     import json
 
-    from ..results import to_json
+    from ..base.results import to_json
 
     text = to_json(result)
     try:
@@ -100,7 +100,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 def say(text: str = "", *, indent: str = "") -> None:
     """A sentence on stdout: in lines that fit a terminal, in one line for a pipe."""
-    from ..results import printable
+    from ..base.results import printable
 
     width, text = columns(), printable(text)
     typer.echo(text if width is None else "\n".join(wrapped(line, width, indent) for line in text.split("\n")))
@@ -119,8 +119,8 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
     """
     from numbers import Number
 
-    from ..results import show
-    from ..symbols import plain_name
+    from ..base.results import show
+    from ..base.symbols import plain_name
 
     width, names = columns(), [str(name) for name in names]
     cells = [[show(name, value) for name, value in zip(names, row)] for row in rows]
@@ -179,7 +179,7 @@ def command_line() -> str:
 
 def wrote(*paths: Path) -> None:
     """Tell on stderr which files were written."""
-    from ..results import printable
+    from ..base.results import printable
 
     for path in paths:
         print(f"wrote {printable(path)}", file=sys.stderr)
@@ -190,8 +190,8 @@ def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: 
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets themselves do.
     """
-    from ..files import atomic_write
-    from ..results import to_json
+    from ..base.files import atomic_write
+    from ..base.results import to_json
 
     out.mkdir(parents=True, exist_ok=True)
     texts = {f"{each}.csv": _no_formulas(table).to_csv(index=False) for each, table in tables.items()}

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
-from ..symbols import plain_name
+from ..base.errors import InvalidInput
+from ..base.symbols import plain_name
 from . import app, selection
 from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, numbers, print_json, print_table, save, say, wrote
 
@@ -100,8 +100,8 @@ def evaluate(
     force: bool = FORCE,
 ) -> None:
     """Evaluate and print."""
-    from ..evaluation.result import OBJECTIVES
-    from ..symbols import choice
+    from ..base.symbols import choice
+    from ..studies.evaluate.evaluation import OBJECTIVES
 
     choice("objective", objective, OBJECTIVES)
     if presence_criterion is None and rule is None and not compare_rules:
@@ -152,7 +152,7 @@ def _asked(
     hop: float | None,
     votes: int | None,
 ) -> dict[str, Any]:
-    from ..annotator import PresenceRule
+    from ..model.annotator import PresenceRule
 
     asked: dict[str, Any] = {"phase": phase, "edge": edge, "hop": hop, "votes": votes}
     if lengths is not None:
@@ -172,12 +172,12 @@ def _at_once(
     """Read everything, then evaluate; assumptions are checked and the rules compared on the way."""
     import warnings
 
-    from ..errors import AssumptionWarning
-    from ..evaluation import evaluate as make
-    from ..evaluation.assumptions import check_assumptions, sentences
-    from ..evaluation.clips import compare_rules
-    from ..evaluation.result import lengths_to_try
-    from ..parallel import open_executor
+    from ..base.errors import AssumptionWarning
+    from ..base.parallel import open_executor
+    from ..studies.evaluate.assumptions import check_assumptions, sentences
+    from ..studies.evaluate.clips import compare_rules
+    from ..studies.evaluate.evaluation import lengths_to_try
+    from ..studies.evaluate.evaluator import evaluate as make
 
     examined = reading.pop("examined", None)
     events = selection.events(files, reading, examined=examined)
@@ -226,12 +226,12 @@ def _in_chunks(
     """Read and evaluate a data set chunk by chunk."""
     import warnings
 
-    from ..errors import AssumptionWarning
-    from ..evaluation.assumptions import sentences
-    from ..evaluation.datasets import evaluate_dataset
-    from ..formats.dataset import Dataset
-    from ..parallel import open_executor
-    from ..results import printable
+    from ..base.errors import AssumptionWarning
+    from ..base.parallel import open_executor
+    from ..base.results import printable
+    from ..io.dataset import Dataset
+    from ..studies.evaluate.assumptions import sentences
+    from ..studies.evaluate.datasets import evaluate_dataset
 
     data = Dataset.of(files, columns=reading["columns"])
     said = ", ".join(f"{role} = {name}" for role, name in data.columns)
@@ -251,7 +251,7 @@ def _tables(found: dict[str, Any], objective: str) -> dict[str, Any]:
     """Every table there is, by name."""
     import pandas as pd
 
-    from ..evaluation.result import best_of_all
+    from ..studies.evaluate.evaluation import best_of_all
 
     tables: dict[str, Any] = {}
     evaluation = found["evaluation"]
@@ -285,7 +285,7 @@ def _document(found: dict[str, Any], *, objective: str, only_best: bool) -> dict
 
 def _answer(found: dict[str, Any], objective: str) -> list[str]:
     """What was found, in sentences, the answer first."""
-    from ..evaluation.result import sentences
+    from ..studies.evaluate.evaluation import sentences
 
     said = [] if found["evaluation"] is None else sentences(found["evaluation"], objective=objective)
     return [*said, *(one.answer for one in found["comparisons"])]
@@ -325,7 +325,7 @@ def _show(found: dict[str, Any], *, objective: str, only_best: bool) -> None:
 
 
 def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
-    from ..evaluation.result import pictures
+    from ..studies.evaluate.evaluation import pictures
 
     figures = {} if found["evaluation"] is None else pictures(found["evaluation"])
     if found["comparisons"]:
@@ -338,7 +338,7 @@ def _figures(found: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 
 
 def _save(found: dict[str, Any], out: Path, *, objective: str, only_best: bool) -> None:
-    from .. import plot
+    from ..base import plot
 
     paths = [path for name, (figure, _) in _figures(found).items() for path in plot.save(figure, out / name)]
     document = _document(found, objective=objective, only_best=only_best)
@@ -355,8 +355,8 @@ def _page(found: dict[str, Any], objective: str) -> Any:
 
 
 def _write_labels(events: Any, asked: dict[str, Any], label: str | None, target: Path) -> None:
-    from ..evaluation.clips import clip_labels
-    from ..formats import write
+    from ..io.reading import write
+    from ..studies.evaluate.clips import clip_labels
 
     lengths = list(asked["segment_length"])
     rules = asked.get("rule") or asked.get("presence_criterion") or []

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from . import app, selection
 from .common import FORCE, JSON, OUT, REPORT, command_line, fresh, print_json, print_table, save, say, wrote
 from .common import columns as line_width
@@ -75,12 +75,12 @@ def infer(
     force: bool = FORCE,
 ) -> None:
     """Infer and print."""
-    from ..annotator import Annotator
-    from ..formats import read, read_answers
-    from ..inference import infer as make
-    from ..inference.result import flat, worded
-    from ..lengths import Lengths
-    from ..symbols import check
+    from ..base.symbols import check
+    from ..io.reading import read, read_answers
+    from ..model.annotator import Annotator
+    from ..model.lengths import Lengths
+    from ..studies.infer.estimation import infer as make
+    from ..studies.infer.inference import flat, worded
 
     check("event_fraction", threshold, called="threshold")
     if event_length is not None and pilot:
@@ -140,9 +140,9 @@ def infer(
 
 
 def _save(made: Any, out: Path, threshold: float, seed: int) -> None:
-    from .. import plot
-    from ..files import atomic_write
-    from ..inference.result import flat
+    from ..base import plot
+    from ..base.files import atomic_write
+    from ..studies.infer.inference import flat
 
     out.mkdir(parents=True, exist_ok=True)
     paths = plot.save(made.plot().figure, out / "timeline")

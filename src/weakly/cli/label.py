@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from . import app
 from .common import say, wrote
 from .queries import is_given, matching
@@ -115,13 +115,13 @@ def label(
     names: list[str] = _NAMES,
 ) -> None:
     """Parse, call, serve."""
-    from ..errors import optional
+    from ..base.errors import optional
 
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
-    from ..formats import read
-    from ..labeler.access import Own
-    from ..labeler.campaign import open_measurement, serve
+    from ..apps.label.access import Own
+    from ..apps.label.launch import open_measurement, serve
+    from ..io.reading import read
 
     given = matching(recordings or [])
     folder = given[0] if given and (given[0] / "campaign.db").is_file() else None
@@ -157,8 +157,8 @@ def label(
 
 def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     """What the campaign of this folder was labelled with, but for what is said anew; other settings are refused."""
-    from ..adaptive.campaign import Campaign
-    from ..adaptive.store import shortened
+    from ..studies.queries.campaign import Campaign
+    from ..studies.queries.store import shortened
 
     campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
@@ -179,11 +179,11 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
 
 def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) -> Any:
     """The campaign; without a length or a method, what tells most is asked."""
-    from ..annotator import Annotator
-    from ..cost import Cost
-    from ..labeler.campaign import open_campaign
-    from ..labeler.live import Goal
-    from ..lengths import Lengths
+    from ..apps.label.launch import open_campaign
+    from ..apps.label.live import Goal
+    from ..model.annotator import Annotator
+    from ..model.cost import Cost
+    from ..model.lengths import Lengths
 
     goals = Goal.parse(told.target)
     plain = "windows" if told.hop is not None else "fixed"

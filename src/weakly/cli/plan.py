@@ -98,10 +98,10 @@ def plan(
     force: bool = FORCE,
 ) -> None:
     """Make a plan and print it."""
-    from ..cost import Cost
-    from ..errors import InvalidInput
-    from ..formats.sampling import hours_of_all
-    from ..planning import plan as make
+    from ..base.errors import InvalidInput
+    from ..io.dataset import hours_of_all
+    from ..model.cost import Cost
+    from ..studies.plan.planner import plan as make
 
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
@@ -152,7 +152,7 @@ def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
     """The plan, which says what it rests on."""
     from dataclasses import replace
 
-    from ..formats.sampling import worded
+    from ..io.dataset import worded
 
     whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
     words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
@@ -166,7 +166,7 @@ def _card(given: list[str]) -> tuple[Any, list[str]]:
     cards = [value for value in given if value.lower().endswith(".json")]
     if not cards:
         return None, given
-    from ..labeler.card import Card
+    from ..apps.label.profile import Card
 
     return Card.read(cards[0]).as_annotator(), [value for value in given if value not in cards]
 
@@ -174,7 +174,7 @@ def _card(given: list[str]) -> tuple[Any, list[str]]:
 def _criterion(text: str) -> Any:
     law, colon, _ = text.strip().partition(":")
     if colon and law.isidentifier():
-        from ..planning.criteria import Criteria
+        from ..methods.criteria import Criteria
 
         return Criteria.parse(text)
     return numbers(text, name="--presence-criterion")
@@ -189,7 +189,7 @@ def deliver(
     else:
         show(made, verbose=verbose)
     if out is not None:
-        from .. import plot
+        from ..base import plot
 
         paths = [path for name, figure in made.figures().items() for path in plot.save(figure, out / name)]
         save(out, "plan", made, {"methods": made.to_frame(), "frontier": made.frontier()}, paths)
@@ -213,7 +213,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
     for labels, own in made.recommended.passes:
         screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
     if made.posterior:
-        from ..planning.inverse import table
+        from ..studies.plan.inverse import table
 
         print_table(table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
     if not verbose:
@@ -221,8 +221,8 @@ def show(made: Any, *, verbose: bool = False) -> None:
             screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
         screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
         return
-    from ..planning.figures import break_even_words
-    from ..planning.summary import notes
+    from ..studies.plan.plan_result import break_even_words
+    from ..studies.plan.summary import notes
 
     for heading, lines in (
         ("Mind", made.warnings),
@@ -251,7 +251,7 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from ..planning.rows import digits, percent
+    from ..base.results import digits, percent
 
     heads = {
         "name": "way to label",

@@ -7,9 +7,112 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from . import app
-from .common import JSON, numbers, print_json, say, wrote
+from .common import JSON, numbers, print_json, print_table, say, wrote
+
+_ANSWERS_HELP = """Read answers from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
+
+Partial, double, contradictory and unknown answers are counted and named. Answers are kept in the campaign's folder
+(campaign.db, and answers.csv to read), so they can come in pieces and from several people at once; running the command
+twice changes nothing.
+
+Examples:
+
+  weakly answers export.json --queries tasks/queries.csv --out labels/
+
+  weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
+"""
+_EXPORTS = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported.")
+_QUERIES = typer.Option(..., "--queries", help="The campaign: its folder, or queries.csv in it.")
+_STRONG = typer.Option(None, "--strong", help="Strong labels of the same recordings: the criterion from them.")
+_ANSWERS_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
+
+
+@app.command("answers", help=_ANSWERS_HELP)
+def answers(
+    exports: list[Path] = _EXPORTS,
+    queries: Path = _QUERIES,
+    strong: Path = _STRONG,
+    out: Path = _ANSWERS_OUT,
+    json: bool = JSON,
+) -> None:
+    """Parse, call, print."""
+    from ..studies.queries.campaign import Campaign
+
+    campaign = Campaign.open(queries)
+    found = campaign.take(exports)
+    result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong)}
+    following = campaign.next_round(found)
+    result["n_next"] = following
+    events = campaign.labels(found)
+    result["n_events"] = len(events)
+    if out is not None:
+        wrote(*campaign.write_labels(events, found, out))
+    if json:
+        print_json(result)
+        return
+    _say_answers(result)
+
+
+def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:
+    """The presence criterion of every annotator: from calibration items, and from strong labels."""
+    rows = []
+    items = found.calibration()
+    for who, part in items.groupby("annotator"):
+        rows.append(_row(who, "calibration", part))
+    if strong is not None:
+        from ..io.reading import read
+        from ..studies.audit.observations import pair
+
+        both = pair(read(strong), found.answers)
+        for label in both.labels:
+            for who, part in both.observed(label, unlisted="unknown").groupby("annotator"):
+                rows.append(_row(who, f"strong labels of {label}", part))
+    return rows
+
+
+def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
+    from ..posterior.criterion import estimate_criterion
+
+    estimate = estimate_criterion(part["event_fraction"].to_numpy(), present=part["present"].to_numpy())
+    return {
+        "annotator": who,
+        "from": source,
+        "presence_criterion": estimate.presence_criterion,
+        "presence_criterion_ci": estimate.presence_criterion_ci,
+        "n": estimate.n,
+        "note": estimate.reason,
+    }
+
+
+def _say_answers(result: dict[str, Any]) -> None:
+    say(
+        f"{result['n_answered']} of {result['n_queries']} queries answered: {result['n_present']} present, "
+        f"{result['n_absent']} absent, {result['n_unsure']} unsure; {result['n_events']} events"
+    )
+    for word, what in (
+        ("duplicates", "answered twice by the same person"),
+        ("contradictions", "with answers that differ"),
+        ("unknown", "about no query of this campaign"),
+        ("unreadable", "that are no answer"),
+    ):
+        if result[f"n_{word}"]:
+            first = ", ".join(str(item) for item in result[word][:3])
+            say(f"{result[f'n_{word}']} {what}: {first}{', ...' if result[f'n_{word}'] > 3 else ''}")
+    pace = result["seconds_per_query"]
+    if pace["n"]:
+        say(
+            f"{pace['median']:.1f} s per query (median), {pace['winsorised']:.1f} s without breaks, "
+            f"{pace['mean']:.1f} s by the tool's clock ({pace['n_idle']} breaks)"
+        )
+    if result["presence_criterion"]:
+        import pandas as pd
+
+        print_table(pd.DataFrame(result["presence_criterion"]), title="presence criterion")
+    if result["n_next"]:
+        say(f"the method asks {result['n_next']} more queries next: weakly queries --resume DIR")
+
 
 _HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or a table.
 
@@ -116,15 +219,15 @@ def queries(
     json: bool = JSON,
 ) -> None:
     """Parse, call, print."""
-    from ..adaptive import queries as make
-    from ..formats import read
+    from ..io.reading import read
+    from ..studies.queries.query_set import queries as make
 
     told = {_SETTINGS[name]: value for name, value in locals().items() if name in _SETTINGS}
     told["label"] = [word.strip() for word in label.split(",")] if "," in label else label
     told["windows"] = numbers(windows, name="--windows")
     tool: dict[str, Any] = {"to": to, "url_prefix": url_prefix, "cut": cut}
     if resume is not None:
-        from ..adaptive.campaign import Campaign
+        from ..studies.queries.campaign import Campaign
 
         given = {name for name in (*_SETTINGS, *tool) if is_given(context, name)}
         if recordings or calibrate or events is not None:
@@ -173,7 +276,7 @@ def _first(paths: list[Path], most: int = 6) -> list[Path]:
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:
-    from ..results import counted, hours, seconds
+    from ..base.results import counted, hours, seconds
 
     recordings = found.frame["recording"].nunique()
     work = found.estimate(seconds_per_answer=seconds_per_answer)
@@ -188,7 +291,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     )
     items = int(found.frame["calibration"].sum())
     if items > 1:
-        from ..adaptive import design
+        from ..studies.queries.calibration import design
 
         plan = design(items)
         say(

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 
 FORMAT = typer.Option(None, "--format", help="Format of the files; left out, it is found by looking into each.")
 COLUMNS = typer.Option(
@@ -86,7 +86,7 @@ def reading(
 
 def say(found: Any, *, quiet: bool = False) -> Any:
     """Tell on stderr what was taken as what, and what became of the rows where they did not all become events."""
-    from ..results import printable
+    from ..base.results import printable
 
     if not quiet:
         for line in found.reading.splitlines():
@@ -100,7 +100,7 @@ def say(found: Any, *, quiet: bool = False) -> Any:
 
 def events(files: Sequence[str], how: dict[str, Any], *, label: str | None = None, examined: str | None = None) -> Any:
     """The events of files under these options; where some was examined, each stretch is a recording of its own."""
-    from ..formats import read
+    from ..io.reading import read
 
     found = say(read(files, label=label, examined=examined, progress=True, **how))
     return found.within() if examined is not None else found
@@ -112,7 +112,7 @@ def pilot(files: Sequence[str], how: dict[str, Any], *, examined: str | None = N
     Seconds are the plan's; the pilot's own lengths are its own, but where they are unknown and events are to be left
     out or cut, the seconds count for them too.
     """
-    from ..formats import read
+    from ..io.reading import read
 
     length = how["recording_length"]
     given = None if length is None else seconds_of(length)

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from . import app
 from .common import FORCE, JSON, OUT, REPORT, command_line, numbers, print_json, print_table, save, say, wrote
 
@@ -62,9 +62,9 @@ def simulate(
     force: bool = FORCE,
 ) -> None:
     """Simulate and print."""
-    from ..lengths import Lengths
-    from ..parallel import open_executor
-    from ..simulation import simulate as make
+    from ..base.parallel import open_executor
+    from ..model.lengths import Lengths
+    from ..studies.simulate.simulation import simulate as make
 
     law = Lengths.parse(event_length)
     asked = _asked(presence_criterion, rule, (guess_rate, lapse_rate, flip_rate))
@@ -97,7 +97,7 @@ def simulate(
 
 
 def _asked(criterion: str | None, rule: str | None, rates: tuple[float, float, float]) -> dict[str, Any]:
-    from ..annotator import Annotator, PresenceRule
+    from ..model.annotator import Annotator, PresenceRule
 
     if rule is not None:
         if criterion is not None or any(rates):
@@ -117,7 +117,7 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
         return numbers(text, name="--segment-length")
     import numpy as np
 
-    from ..theory import optimal_segment_length
+    from ..theory.optimum import optimal_segment_length
 
     criteria = (
         asked.get("presence_criterion") or [one.presence_criterion for one in asked.get("annotator", ())] or [0.5]
@@ -127,7 +127,7 @@ def _widths(text: str | None, law: Any, asked: dict[str, Any]) -> list[float]:
 
 
 def _show(found: Any) -> None:
-    from ..evaluation.result import brief
+    from ..studies.evaluate.evaluation import brief
 
     say("\n".join(found.sentences()) + "\n")
     if found.several:
@@ -143,7 +143,7 @@ def _show(found: Any) -> None:
 
 
 def _save(found: Any, out: Path) -> None:
-    from .. import plot
+    from ..base import plot
 
     paths = plot.save(found.plot().figure, out / "overlap_accuracy")
     save(out, "simulation", found, {"simulation": found.to_frame(), "best": found.best()}, paths)

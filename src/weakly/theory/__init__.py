@@ -10,9 +10,9 @@ recordings and in finite ones), :mod:`.windows` (overlapping segments), :mod:`.b
 0.7639
 """
 
-from ..windows import windows_per_cell
-from .aggregates import present_share
+from ..model.placement import windows_per_cell
 from .boxes import box_overlap_accuracy, box_recall, box_wrong_volume, optimal_box_ratio
+from .core import present_share
 from .costs import (
     affordable_accuracy,
     affordable_segment_length,
@@ -28,6 +28,7 @@ from .costs import (
 )
 from .dense import Crowded, Dense, clump_cdf, crowded_recordings, dense_recordings, optimal_dense_segment_length
 from .optimum import critical_event_rate, ideal_criterion, optimal_segment_length, overlap_accuracy_bound
+from .overlapping import optimal_votes, overlapping_cell_accuracy, overlapping_wrong_time, soft_wrong_time
 from .single import (
     best_overlap_accuracy,
     event_recall,
@@ -41,7 +42,6 @@ from .single import (
     recording_accuracy,
     wrong_time,
 )
-from .windows import optimal_votes, overlapping_cell_accuracy, overlapping_wrong_time, soft_wrong_time
 
 __all__ = [
     "Crowded",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InvalidInput
-from ..symbols import check, choice, whole
+from ..base.errors import InvalidInput
+from ..base.symbols import check, choice, whole
 from .core import Floats, out
 from .optimum import maximise
 

@@ -18,10 +18,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotator import TIE, Annotator, PresenceRule
-from ..lengths import Lengths
-from ..observer import Observer
-from ..symbols import check
+from ..base.symbols import check
+from ..model.annotator import TIE, Annotator, PresenceRule
+from ..model.answer_model import Observer
+from ..model.lengths import Lengths
+
+
+def present_share(*, event_length: Any, segment_length: Any, presence_criterion: Any) -> Any:
+    r"""Share of the segments that meet an event which are labelled present.
+
+    .. math:: \frac{E[(d_e + d_q - 2\gamma d_e)\, 1\{\gamma d_e \le d_q\}]}{E[d_e + d_q]}
+
+    Examples
+    --------
+    >>> present_share(event_length=1, segment_length=1, presence_criterion=0.25)
+    0.75
+    """
+    law = Lengths.of(event_length)
+    q = np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    found = expected(law, q, Who.of(presence_criterion, None, None))
+    return out(found.present / (found.event + found.segment))
+
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +59,7 @@ class Seconds:
 
 
 class Who(Observer):
-    """An :class:`~weakly.observer.Observer` by the names that the closed forms called it; use the functions below."""
+    """An :class:`~weakly.model.answer_model.Observer` by the names that the closed forms call it."""
 
     @classmethod
     def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:
@@ -71,7 +88,7 @@ def seconds(who: Observer, d: Floats, q: Floats) -> Seconds:
 
 
 def recall(who: Observer, d: Floats, q: Floats) -> Floats:
-    """The chance that an event is found: see :mod:`weakly.observer` for what that means."""
+    """The chance that an event is found: see :mod:`weakly.model.answer_model` for what that means."""
     someone = who.annotator
     if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
         return _voted_recall(someone, d, q)  # hard votes: the j-th smallest criterion decides alone

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..annotator import TIE
-from ..cost import Cost
-from ..errors import InvalidInput
-from ..symbols import check, whole
+from ..base.errors import InvalidInput
+from ..base.symbols import check, whole
+from ..model.annotator import TIE
+from ..model.cost import Cost
 from .optimum import optimal_segment_length
 from .single import overlap_accuracy as accuracy_given_overlap
 

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput
-from ..results import plain
-from ..symbols import check, whole
+from ..base.errors import InvalidInput
+from ..base.results import plain
+from ..base.symbols import check, whole
 from .core import Floats, out
 from .optimum import maximise
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput
-from ..lengths import Lengths
-from ..observer import Observer
-from ..symbols import check, choice
+from ..base.errors import InvalidInput
+from ..base.symbols import check, choice
+from ..model.answer_model import Observer
+from ..model.lengths import Lengths
 from .core import Floats, cells, expected, lengths_or_numbers, out
 from .single import best_overlap_accuracy, best_ratio, event_weighted, right_share
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..annotator import TIE
-from ..errors import AssumptionWarning, InvalidInput
-from ..lengths import Lengths
-from ..observer import Observer
-from ..symbols import check, choice
+from ..base.errors import AssumptionWarning, InvalidInput
+from ..base.symbols import check, choice
+from ..model.annotator import TIE
+from ..model.answer_model import Observer
+from ..model.lengths import Lengths
 from .core import Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
 from .core import recall as chance_found
 

@@ -1,0 +1,154 @@
+"""Who may ask, and what is played to them: a token in the link of each person, and the places that the owner named.
+
+Both are in a file of the user's own, apart from the campaign: its folder may be copied, handed on or come from somebody
+else, so neither a token nor the path of a recording counts because it is in there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...base.errors import InvalidInput
+from ...base.files import atomic_write, private_files
+from ..web.limits import bearer
+
+OWNER = "owner"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who asks: an annotator by name, the owner, or both."""
+
+    annotator: str | None
+    is_owner: bool
+
+
+class Own:
+    """What a user keeps of a campaign where nobody else can read it: its tokens, and the places of its recordings."""
+
+    def __init__(self, campaign: str | Path) -> None:
+        self.campaign = Path(campaign).resolve()
+        base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.local/state"
+        name = hashlib.sha256(os.fsencode(self.campaign)).hexdigest()[:32]
+        self.file = Path(os.path.expanduser(base)) / "weakly" / "campaigns" / f"{name}.json"
+        self._seen: Any = None
+        self._tokens: dict[str, str | None] = {}
+        self._places: list[str] = []
+
+    @property
+    def tokens(self) -> dict[str, str | None]:
+        """The tokens by name, as the file has them now; None if one was withdrawn."""
+        self._look()
+        return self._tokens
+
+    @property
+    def places(self) -> list[str]:
+        """The folders and files of recordings that this user named."""
+        self._look()
+        return self._places
+
+    def _look(self) -> None:
+        try:
+            found = self.file.stat()
+            seen = found.st_mtime_ns, found.st_ino, found.st_size
+            if seen != self._seen:
+                held = json.loads(self.file.read_text(encoding="utf-8"))
+                self._tokens, self._places, self._seen = dict(held["tokens"]), list(held["places"]), seen
+        except (FileNotFoundError, NotADirectoryError):
+            self._tokens, self._places, self._seen = {}, [], None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(f"{self.file}: damaged ({error}); remove it, and new tokens are made") from error
+
+    @private_files()
+    def keep(self, tokens: dict[str, str | None], places: Iterable[str] = ()) -> None:
+        """Write both, the places with those that are there."""
+        places = list(dict.fromkeys([*self.places, *places]))
+        if (tokens, places) == (self.tokens, self.places):
+            return
+        held = {"campaign": ascii(str(self.campaign)), "tokens": tokens, "places": places}
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self.file) as file:
+                file.write(json.dumps(held, indent=1) + "\n")
+        except OSError as error:
+            raise InvalidInput(
+                f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of "
+                "yours"
+            ) from error
+
+    def forget(self) -> None:
+        """As if there had been no campaign in this folder before."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self.file.unlink()
+
+    def withdraw(self, name: str) -> None:
+        """This name's link lets nobody in any more; a server that runs knows at once."""
+        if self.tokens.get(name) is None:
+            known = ", ".join(each for each, token in self.tokens.items() if token) or "nobody"
+            raise InvalidInput(f"withdraw: {name!r} has no link to {self.campaign}; those who have one: {known}")
+        self.keep({**self.tokens, name: None})
+
+
+class Access:
+    """Who is let in by which token. Alone, one person is annotator and owner; in a team, the owner has another link."""
+
+    def __init__(self, own: Own, annotators: Sequence[str], *, team: bool) -> None:
+        self.own, self.annotators, self.is_team = own, list(annotators), team
+        self._people = {OWNER: Person(None if team else self.annotators[0], True)}
+        if team:
+            self._people |= {name: Person(name, False) for name in self.annotators}
+
+    def renew(self, *, all: bool = False, places: Iterable[str] = ()) -> None:
+        """Make the tokens that nobody has yet, or (all) every one anew; keep the places too."""
+        made: dict[str, str | None] = {name: secrets.token_hex(16) for name in self._people}
+        self.own.keep(made if all else made | self.own.tokens, places)
+
+    def _held(self) -> dict[str, str]:
+        """The tokens that let somebody in now."""
+        try:
+            held = self.own.tokens
+        except InvalidInput:  # damaged since the start: nobody, and whoever asks is not told where the file is
+            return {}
+        return {name: token for name in self._people if (token := held.get(name))}
+
+    def token(self, annotator: str | None) -> str | None:
+        """The token of an annotator, or (None) of the owner; None if it was withdrawn."""
+        return self._held().get(annotator if self.is_team and annotator is not None else OWNER)
+
+    def ticket(self, annotator: str, query: str) -> str:
+        """What lets this person's video element, which sends no header, read the file of this one query."""
+        return _signed(self.token(annotator) or secrets.token_hex(16), query)
+
+    def admits(self, query: str, ticket: str) -> bool:
+        """Whether the ticket is this query's, and was given to somebody who is let in."""
+        return any(_same(_signed(token, query), ticket) for token in self._held().values())
+
+    def person(self, header: str | None) -> Person | None:
+        """Who sent this Authorization header; None if it lets nobody in."""
+        given = bearer(header or "")
+        # All of them are compared, so that time tells nothing.
+        found = [self._people[name] for name, token in self._held().items() if _same(token, given)]
+        return found[0] if found else None
+
+    def links(self, address: str) -> dict[str, str]:
+        """The page of each person; what follows the # is never sent over the wire as part of an address."""
+        held = self._held()
+        whose = {name: name for name in (*self.annotators, OWNER)} if self.is_team else {self.annotators[0]: OWNER}
+        return {name: f"{address}#token={held[key]}" for name, key in whose.items() if key in held}
+
+
+def _signed(token: str, query: str) -> str:
+    return hmac.new(token.encode(), f"video:{query}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def _same(a: str, b: str) -> bool:
+    return hmac.compare_digest(a.encode(), b.encode())

@@ -1,0 +1,275 @@
+"""From recordings to a page that can be labelled: the campaign's store, its session, who may ask, and the end."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...base.errors import AssumptionWarning, InvalidInput
+from ...base.files import atomic_write, private_files
+from ...base.results import to_json
+from ...io.reading import write
+from ...methods.base import Recording
+from ...methods.information import Information
+from ...model.answers import Answers
+from ...model.events import Events
+from ...studies.audit.auditor import audit
+from ...studies.queries.campaign import Campaign
+from ...studies.queries.query_set import COLUMNS, Queries, queries
+from ...studies.queries.returned import collect
+from ...studies.queries.sources import recordings_of, with_events
+from ...studies.queries.store import NAME
+from ..web.limits import is_loopback
+from . import media
+from .access import OWNER, Access, Own
+from .learned import Learned
+from .live import Live
+from .measure import N_ITEMS, Measurement, card_of, neutral, usual_length
+from .routes import Labeling, create_app
+from .session import Following, Session
+
+LABELS = "labels"  # the folder of the exports, in the campaign's folder
+_SIGNAL = ("features", "feature_hop", "sample_rate")
+
+
+def open_campaign(
+    recordings: Sequence[str | Path],
+    *,
+    out: str | Path,
+    label: str = "event",
+    annotators: Sequence[str] = ("annotator",),
+    team: bool | None = None,
+    votes: int = 1,
+    database: str | None = None,
+    events: Events | None = None,
+    calibrate: int | None = None,
+    live: Mapping[str, Any] | None = None,
+    in_order: bool = False,
+    seed: int = 0,
+    plays: bool = True,
+    **how: Any,
+) -> Labeling:
+    """The campaign of these recordings, new or as far as it is, ready to be served.
+
+    ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
+    already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
+    owner has another link than the annotators; left out, if there are several. ``live`` are the options of
+    :class:`.live.Live`. ``plays``: whether the recordings are needed. What is refused leaves nothing behind.
+    """
+    given = [Path(path) for path in recordings]
+    is_campaign = bool(given) and (given[0] / NAME).is_file()
+    own = Own(given[0] if is_campaign else out)
+    folders = media.Folders([*given, *own.places])
+    if is_campaign:
+        campaign = Campaign.open(given[0], database=database)
+    else:
+        found = queries(given, label=label, events=events, calibrate=calibrate, rng=seed, **how)
+        _refuse_others(found.recordings, folders)
+        campaign = Campaign.start(out, found, tool={"to": "label"}, database=database)
+    with campaign.store.or_nothing():
+        if plays:
+            _refuse_others(campaign.everything(), folders)
+        access = _access(own, campaign, given, annotators, team)
+        method, known = campaign.method(), campaign.everything()
+        if campaign.parameters.get("batch") is not None:
+            raise InvalidInput(
+                "batch: the labeling page asks one segment at a time; make this campaign with weakly queries"
+            )
+        goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
+        if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
+            method = replace(method, wrong_time=goals["wrong_time"])
+        more = Following(method, known) if method.follows_answers else None
+        session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
+        learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
+        asked = list(campaign.parameters["label"])
+        made = Labeling(
+            session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),
+            sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
+        )  # fmt: skip
+        made.export = lambda: export(made, campaign, events)
+        return made
+
+
+def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
+    for one in known.values():
+        if one.path is not None and not folders.holds(one.path):
+            raise InvalidInput(
+                f"{one.path}: is not there, or leads to another folder than those that you named; if it is yours, name "
+                "its own folder as well: weakly label ... FOLDER"
+            )
+
+
+def open_measurement(
+    recordings: Sequence[str | Path],
+    *,
+    out: str | Path,
+    label: str = "event",
+    annotators: Sequence[str] = ("annotator",),
+    team: bool | None = None,
+    database: str | None = None,
+    events: Events | None = None,
+    segment_length: float | None = None,
+    n_items: int = N_ITEMS,
+) -> Labeling:
+    """The experiment that measures the criterion of each person, on known events or on the bundled neutral set."""
+    folder = Path(out)
+    given = [Path(path) for path in recordings]
+    if given and events is None:
+        raise InvalidInput("measuring on your own recordings needs their known events: give --events FILE")
+    if given:
+        found, _ = recordings_of(given)
+        mine = label if label in set(events.to_frame()["label"]) else None  # type: ignore[union-attr]
+        found = with_events(found, events, mine)  # type: ignore[arg-type]
+        found = {name: one for name, one in found.items() if one.events is not None}
+    else:
+        given = [folder / "neutral"]
+        found = neutral(given[0])
+    length = usual_length(found.values()) if segment_length is None else segment_length
+    parameters = {"label": [label], "segment_length": length, "n_items": n_items}
+    table = pd.DataFrame(columns=list(COLUMNS))
+    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
+    campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
+    with campaign.store.or_nothing():
+        access = _access(Own(folder), campaign, given, annotators, team)
+        asked = Measurement(found, length, label, access.annotators, n_items)
+        session = Session(campaign.store, annotators=access.annotators, more=asked)
+        made = Labeling(session, found, media.Folders(given), access, label, Live(found), measuring=n_items)
+        made.export = lambda: _write_cards(made, folder)
+        if not recordings:
+            new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
+            campaign.store.made[:0] = [*new, *given]
+            with private_files():
+                neutral(given[0], write=True)
+    return made
+
+
+def _access(
+    own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool | None
+) -> Access:
+    """Who is let in: one person, or a team and its owner. A campaign that was made just now has new tokens."""
+    names = _names(annotators)
+    if team is False and len(names) > 1:
+        raise InvalidInput(f"{len(names)} annotators can only be told apart by their tokens")
+    access = Access(own, names, team=len(names) > 1 if team is None else team)
+    if campaign.store.is_new:
+        own.forget()
+    if not own.file.exists():
+        campaign.store.made.insert(0, own.file)
+    access.renew(places=[str(path.resolve()) for path in places])
+    return access
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in given]
+    wrong = [name for name in names if not re.fullmatch(r"[\w .@+-]{1,80}", name) or name == OWNER]
+    if wrong or len(set(names)) < len(names) or not names:
+        raise InvalidInput(
+            f"annotators must have different names of letters, digits, spaces and .@+-_, none of them {OWNER!r}; "
+            f"got {', '.join(given)!r}"
+        )
+    return names
+
+
+@private_files()
+def export(labeling: Labeling, campaign: Campaign, events: Events | None = None) -> list[Path]:
+    """Write everything that the answers make into the campaign's folder: labels, answers, cards and the audit.
+
+    Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
+    Known events are what the audit takes as the truth; without them it tells how far people agree.
+    """
+    state = campaign.store.state()
+    now = Campaign(campaign.folder, campaign.store, state, campaign.own)
+    found = collect(state.queries, state.answers)
+    folder = campaign.folder / LABELS
+    paths = now.write_labels(now.labels(found), found, folder)
+    answers = folder / "answers.csv"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
+        write(found.answers, answers, format="clips")
+        paths += [answers, *_write_inference(labeling, folder), *_write_cards(labeling, folder)]
+        return paths + _write_audit(found.answers, events, folder)
+
+
+def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
+    """What the answers say of the events: those that are likely, with how sure they are, and P(event) over time."""
+    live, session = labeling.live, labeling.session
+    paths = [folder / name for name in ("quality.json", "inferred.csv", "active.csv")]
+    quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(str, live.goals))}
+    with atomic_write(paths[0]) as file:
+        file.write(to_json(quality) + "\n")
+    known = live.known(session)
+    if known is None:
+        return paths[:1]
+    events, active = known
+    write(events, paths[1], format="csv")
+    with atomic_write(paths[2]) as file:
+        active.to_csv(file, index=False)
+    return paths
+
+
+def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[Path]:
+    """The audit as a page and as numbers; none while nothing is answered."""
+    if not answers.to_frame()["present"].notna().any():
+        return []
+    made = audit(strong=events, answers=answers, unlisted="unknown")
+    path = folder / "audit.json"
+    with atomic_write(path) as file:
+        file.write(to_json(made.to_dict()) + "\n")
+    return [made.report(folder / "audit.html"), path]
+
+
+@private_files()
+def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
+    """One card for each person who answered items of known events: card.json, or card-NAME.json of several."""
+    names = labeling.session.people
+    paths = []
+    for name in names:
+        card = card_of(labeling.session, name, labeling.label)
+        if card is not None:
+            path = folder / ("card.json" if len(names) == 1 else f"card-{re.sub(r'[^A-Za-z0-9.-]', '_', name)}.json")
+            with atomic_write(path) as file:
+                file.write(json.dumps(card.to_dict(), indent=1) + "\n")
+            paths.append(path)
+    return paths
+
+
+def serve(
+    labeling: Labeling,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    open_browser: bool = True,
+    names: Iterable[str] = (),
+    new_tokens: bool = False,
+) -> None:
+    """Serve the page until it is interrupted; on another host than this machine only to a team."""
+    from ..web.server import listen
+
+    access, store = labeling.access, labeling.session.store
+    if not is_loopback(host) and not access.is_team:
+        raise InvalidInput(
+            f"host {host} lets other machines in: name the annotators, --annotators ana,ben, so that their links are "
+            "not the owner's"
+        )
+
+    def at(address: str) -> tuple[Any, str]:
+        store.is_new, store.made = False, []  # from here on the campaign stays
+        if new_tokens:
+            access.renew(all=True)
+        links = access.links(address)
+        for name, link in links.items():
+            said = f"{name}: {link}" if access.is_team else f"weakly is at {link} (stop with Ctrl-C)"
+            print(said, file=sys.stderr, flush=True)
+        if len(links) < len(access.annotators) + access.is_team:
+            print("weakly: note: links were withdrawn; --new-tokens gives everybody a new one", file=sys.stderr)
+        return create_app(labeling, host=host, names=names), links.get(OWNER) or next(iter(links.values()), address)
+
+    listen(at, host=host, port=port, open_browser=open_browser)

@@ -1,0 +1,282 @@
+"""The addresses of ``weakly label``: ask, tell, undo, bookmark; the sound and the picture of a segment; how it goes.
+
+All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never
+by a path. Nobody sees what another person answered; the owner sees counts and agreement.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from ...base.errors import InvalidInput, WeaklyError, optional
+from ...io.signals import channel_names
+from ...methods.base import Recording
+from ...studies.queries.store import StoreTrouble
+from ..web.app import STATIC, add_parts, handle_errors, static_parts
+from ..web.limits import Guard, Limits
+from . import media
+from .access import Access, Person
+from .live import Live, sentences
+from .measure import card_of
+from .session import Item, Session
+
+optional("fastapi", extra="label")
+
+from fastapi import Depends, FastAPI, Request  # noqa: E402
+from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
+from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
+from starlette.exceptions import HTTPException  # noqa: E402
+
+_OWN = Path(__file__).parent / "static"
+API = "/api/1"
+MOST_CONTEXT = 30.0  # seconds on either side
+T = TypeVar("T")
+
+Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+Query = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Tell(_Told):
+    """An answer. ``id`` is made by the client: the same answer sent again is taken once."""
+
+    query: Query
+    present: Annotated[int, Field(ge=0, le=1)] | None = Field(description="1 present, 0 absent, null unsure")
+    id: Id
+    seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
+    plays: Annotated[int, Field(ge=0, le=10**6)] = 1
+    speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
+    context: bool = Field(False, description="whether more than the segment was heard or seen")
+
+
+class Undo(_Told):
+    """Take back the last answer."""
+
+    id: Id
+
+
+class Bookmark(_Told):
+    """Keep a note about a segment."""
+
+    query: Query
+    note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] = ""  # which PostgreSQL cannot hold
+    id: Id
+
+
+@dataclass
+class Labeling:
+    """What the page is about: the session, its recordings, who may ask, and what to do at the end."""
+
+    session: Session
+    recordings: dict[str, Recording]
+    folders: media.Folders
+    access: Access
+    label: str
+    live: Live
+    sample_rate: float | None = None
+    measuring: int | None = None  # how many items a measurement has
+    export: Callable[[], list[Path]] | None = None
+
+
+def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
+    """The application, to be run by any ASGI server."""
+    app = FastAPI(
+        title="weakly label", version=metadata.version("weakly"), docs_url=None, redoc_url=None,
+        description="Ask for the next segment, tell what was heard. Version 1.",
+    )  # fmt: skip
+    app.add_middleware(Guard, limits=Limits(body_kb=16), host=host, names=names)
+    handle_errors(app)
+
+    @app.exception_handler(StoreTrouble)
+    async def trouble(request: Request, error: StoreTrouble) -> JSONResponse:
+        """Not the client's mistake: the same request may be sent again."""
+        return JSONResponse({"field": None, "message": str(error)}, 503, headers={"Retry-After": "1"})
+
+    page = static_parts(_OWN)
+    page["/"] = page.pop("/static/label.html")
+    add_parts(app, page | static_parts(STATIC, "page.css", "dom.js", "server.js", "icon.svg"))
+    session = labeling.session
+    # Who asks and tells stands in one line: threads that fight for the store's lock make each other wait.
+    line = ThreadPoolExecutor(1, "session")
+
+    async def in_line(work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(line, work)
+
+    async def person(request: Request) -> Person:
+        found = labeling.access.person(request.headers.get("authorization"))
+        if found is None:
+            raise HTTPException(
+                401, "this page needs the link with your token, which weakly label printed; ask the campaign's owner"
+            )
+        return found
+
+    async def annotator(who: Annotated[Person, Depends(person)]) -> str:
+        if who.annotator is None:
+            raise HTTPException(403, "this link is the owner's; annotators have links of their own")
+        return who.annotator
+
+    async def owner(who: Annotated[Person, Depends(person)]) -> Person:
+        if not who.is_owner:
+            raise HTTPException(403, "only the owner of the campaign sees this")
+        return who
+
+    Who = Annotated[str, Depends(annotator)]
+
+    def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
+        items = session.ask(who, refresh=refresh)
+        said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
+                "has_targets": bool(labeling.live.goals)}  # fmt: skip
+        progress = session.progress(who, ahead=labeling.live.answers_left(session))
+        if labeling.measuring is not None:
+            progress["left"] = max(0, labeling.measuring - progress["answered"])
+            progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
+        return said | {"items": [shown(item, who) for item in items], "progress": progress}
+
+    @cache
+    def about(recording: str) -> dict[str, Any]:
+        """How a recording is shown: kind, the top of its picture in kHz, the names of its channels."""
+        path = Path(labeling.recordings[recording].path or "")
+        kind = media.kind_of(path)
+        names = channel_names(path) if kind == "traces" else []
+        return {"kind": kind, "top": media.top_of(path) if kind == "sound" else None,
+                "channels": names[: media.MOST_TRACES], "n_channels": len(names)}  # fmt: skip
+
+    def shown(item: Item, who: str) -> dict[str, Any]:
+        """What an annotator may know of a segment; whether it is a calibration item is not among it."""
+        found = about(item.recording)
+        ticket = labeling.access.ticket(who, item.query)
+        film = f"video/{item.query}?ticket={ticket}" if found["kind"] == "video" else None
+        return {
+            "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
+            "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,
+            "with_context": span(item, True), "video": film, **found,
+        }  # fmt: skip
+
+    def item_of(query: str) -> Item:
+        item = session.items.get(query)
+        if item is None:
+            raise HTTPException(404, "there is no such query in this campaign")
+        return item
+
+    def file_of(item: Item) -> Path:
+        try:
+            return labeling.folders.allowed(labeling.recordings[item.recording].path)
+        except InvalidInput as error:
+            raise HTTPException(403, str(error)) from error
+
+    def span(item: Item, context: bool) -> tuple[float, float]:
+        around = min(MOST_CONTEXT, item.offset - item.onset) if context else 0.0
+        return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
+
+    @app.get(f"{API}/me")
+    async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+        """Who you are to this campaign, and what it asks for."""
+        return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
+                "measuring": labeling.measuring, "campaign": session.campaign}  # fmt: skip
+
+    @app.get(f"{API}/ask")
+    async def ask(who: Who) -> dict[str, Any]:
+        """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
+        return await in_line(lambda: state(who))
+
+    @app.post(f"{API}/tell")
+    async def tell(said: Tell, who: Who) -> dict[str, Any]:
+        """Take an answer; ``kept`` is false if another one of yours to the same query is there already.
+
+        An error with status 422 means that it is not stored and never will be, any other that it may be sent again.
+        ``problem``: the answer is stored, and what comes next could not be done; ``items`` may be missing.
+        """
+        acts = [("context", "shown")] if said.context else []
+        acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
+        acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        told = session.offer(
+            who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
+            seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
+        )  # fmt: skip
+
+        def take() -> dict[str, Any]:
+            kept = session.take(told)
+            try:
+                return {"kept": kept} | state(who, refresh=False)
+            except WeaklyError as error:  # of what comes next: the answer is stored
+                return {"kept": kept, "problem": str(error)}
+
+        now = await in_line(take)
+        if labeling.measuring is not None and now.get("items") == [] and labeling.export is not None:
+            try:
+                await asyncio.to_thread(labeling.export)  # the card is what the measurement was for
+            except (WeaklyError, OSError) as error:
+                now["problem"] = str(error)
+        return now
+
+    @app.post(f"{API}/undo")
+    async def undo(said: Undo, who: Who) -> dict[str, Any]:
+        """Take back your last answer; its segment comes next. What was said stays in the store, as taken back."""
+        item, now = await in_line(lambda: (session.undo(who, id=said.id), state(who)))
+        return {"undone": None if item is None else item.query} | now
+
+    @app.post(f"{API}/bookmark")
+    async def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
+        """Keep a note about a segment."""
+        await in_line(lambda: session.bookmark(who, query=said.query, note=said.note, id=said.id))
+        return {"kept": True}
+
+    @app.get(f"{API}/sound/{{query}}", response_class=Response)
+    def sound(query: str, who: Who, context: bool = False) -> Response:
+        """The sound of a segment as WAV, with as much on either side if context is asked for."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        return Response(media.sound(file_of(item), onset=onset, offset=offset), media_type="audio/wav")
+
+    @app.get(f"{API}/picture/{{query}}", response_class=Response)
+    def picture(query: str, who: Who, context: bool = False) -> Response:
+        """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
+        item = item_of(query)
+        onset, offset = span(item, context)
+        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
+        return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
+
+    @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
+    async def video(query: str, ticket: str = "") -> FileResponse:
+        """The video file of a segment's recording, whole or in ranges; the page plays the segment of it."""
+        if not labeling.access.admits(query, ticket):
+            raise HTTPException(401, "this video needs the ticket of its segment")
+        item = item_of(query)
+        if media.kind_of(Path(labeling.recordings[item.recording].path or "")) != "video":
+            raise HTTPException(404, "this recording is no video")
+        return FileResponse(file_of(item))
+
+    @app.get(f"{API}/live")
+    def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+        """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
+        session.refresh(if_stale=True)
+        found = None if who.annotator is None else card_of(session, who.annotator, labeling.label)
+        card = None if found is None else found.to_dict()
+        state = labeling.live.state(session, who.annotator, card)
+        return {"card": card, **state, "sentences": sentences(card, state, who.annotator)}
+
+    @app.get(f"{API}/team")
+    def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
+        """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
+        from .live import summary
+
+        session.refresh(if_stale=True)
+        return summary(session) | {"links": list(labeling.access.annotators)}
+
+    @app.post(f"{API}/export")
+    async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:
+        """Write labels, answers, the cards and what they say into the campaign's folder. For the owner."""
+        if labeling.export is None:
+            raise HTTPException(404, "there is nothing to write here")
+        written = await asyncio.to_thread(labeling.export)
+        return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
+
+    return app

@@ -1,0 +1,529 @@
+"""One campaign at work: which segment each person hears next, what they answered, and what they took back.
+
+All of it follows from the campaign's store, where everything is only ever added: answers, and acts such as an undo.
+Memory holds a copy that is brought up to date before each use, so a server that is killed at any moment, a second
+server and a file that is brought by ``weakly answers`` all lead to the same next question.
+"""
+
+from __future__ import annotations
+
+import secrets
+import statistics
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...base.errors import InvalidInput
+from ...base.symbols import whole
+from ...methods.base import Asked, Method, Recording, verdict
+from ...studies.queries.query_set import COLUMNS, rows_of
+from ...studies.queries.store import Answer, Store, StoreTrouble, same
+
+#: Seconds that an answer is expected to take besides listening, before any was given.
+FIRST_GUESS = 3.0
+MOST_NOTE = 2000  # characters
+
+
+@dataclass(frozen=True)
+class Item:
+    """One segment to be answered."""
+
+    number: int
+    query: str
+    recording: str
+    onset: float
+    offset: float
+    label: str
+    calibration: bool
+    event_fraction: float | None
+    method: str
+
+
+@dataclass
+class _Kept:
+    """The copy of the store: what is asked, and what counts now."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
+    numbers: dict[str, int] = field(default_factory=dict)
+    by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
+    undone: dict[str, int] = field(default_factory=dict)  # answers that were taken back, with the number of the undo
+    given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
+    by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
+    actions: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
+
+
+@dataclass
+class _Open:
+    """What one person could still answer, each part in its order; brought up to date as answers arrive."""
+
+    again: dict[str, Item]  # what they took back, the last first
+    own: dict[str, Item]  # their share
+    rest: dict[str, Item]  # the others' shares, heard from the end
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain(self.again.values(), self.own.values(), reversed(self.rest.values()))
+
+
+@dataclass
+class Told:
+    """An answer on its way into the store."""
+
+    answer: Answer
+    acts: Sequence[tuple[str, str]]
+    is_kept: bool = False
+    is_done: bool = False
+    error: Exception | None = None
+
+
+class More(Protocol):
+    """What asks further questions once answers are there."""
+
+    @property
+    def wanted(self) -> set[str]:
+        """The queries that wait for an answer now."""
+
+    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The queries that follow from new answers to these ones; called under the store's lock."""
+
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Whether this person may be asked."""
+
+
+class Session:
+    """The campaign of a store, shared by its annotators.
+
+    Parameters
+    ----------
+    store : the campaign's store, with its queries.
+    annotators : the names of those who answer. Each has a share of the queries, and helps the others afterwards.
+    votes : how many of them answer each query.
+    more : what asks further questions once answers are there (:class:`Following`, a measurement).
+    in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
+        neighbours, heard just before, do not answer for it.
+    """
+
+    def __init__(
+        self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: More | None = None,
+        in_order: bool = False,
+    ) -> None:  # fmt: skip
+        self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
+        self.votes = whole("votes", votes, least=1)
+        if self.votes > len(self.annotators):
+            raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
+        store.is_busy = True
+        #: A name of the campaign that no other has, for what clients keep of it.
+        self.campaign = str(store.setting("campaign", secrets.token_hex(8)))
+        self._kept = _Kept()
+        self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
+        self._lock = threading.RLock()
+        self._waiting: deque[Told] = deque()
+        self._places = {name: place for place, name in enumerate(self.annotators)}
+        self._found: dict[str, _Open] = {}
+        with self._changing():
+            pass
+
+    # What is known -----------------------------------------------------------------------------------------------
+
+    @property
+    def items(self) -> dict[str, Item]:
+        """Every query that was asked so far, by its id."""
+        return self._kept.items
+
+    @property
+    def people(self) -> list[str]:
+        """The annotators, and whoever else has answered."""
+        return list(dict.fromkeys([*self.annotators, *self._kept.by_person]))
+
+    def answer_of(self, annotator: str, query: str) -> Answer | None:
+        """The answer of this person that counts, if there is one."""
+        name = self._kept.given.get(query, {}).get(annotator)
+        return None if name is None else self._kept.answers[name]
+
+    def answers(self, query: str) -> list[Answer]:
+        """The answers to a query that count, one per person."""
+        with self._lock:
+            return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
+
+    def answers_by(self, annotator: str) -> list[Answer]:
+        """The answers of this person that count, in the order of arrival."""
+        return list(self._kept.by_person.get(annotator, {}).values())
+
+    def all_answers(self) -> list[Answer]:
+        """Every answer that counts, in the order of arrival."""
+        with self._lock:
+            mine = self._kept.by_person
+            return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
+
+    def is_settled(self, query: str) -> bool:
+        """Whether enough people have answered."""
+        return len(self._kept.given.get(query, ())) >= self.votes
+
+    def was_taken_back(self, query: str) -> bool:
+        """Whether an answer to it was taken back."""
+        return any(name in self._kept.undone for name in self._kept.by_query.get(query, ()))
+
+    def bookmarks(self) -> list[dict[str, str]]:
+        """The bookmarks with their notes: query, annotator, note."""
+        with self._lock:
+            return [
+                {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
+                for row in self._kept.actions.values() if row.kind == "bookmark"
+            ]  # fmt: skip
+
+    # What people do -----------------------------------------------------------------------------------------------
+
+    def ask(self, annotator: str, *, most: int = 3, refresh: bool = True) -> list[Item]:
+        """What this person hears now, and what comes after it if nothing changes; nothing when all is answered.
+
+        First what they took back last, then their own share in order, then what is left of the others', from its end.
+        """
+        with self._lock:
+            self.refresh(if_stale=not refresh)
+            return list(islice(self._open(annotator), most))
+
+    def refresh(self, *, if_stale: bool = False) -> None:
+        """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
+        with self._lock:
+            changed = self._refresh() if self._is_stale or not if_stale else set()
+            if changed and self.more is not None:
+                with self._changing() as connection:
+                    self._extend(connection, changed)
+
+    def tell(
+        self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
+        answered: str = "", acts: Sequence[tuple[str, str]] = (),
+    ) -> bool:  # fmt: skip
+        """Take an answer; whether it is kept: not if this person has another one to the same query already.
+
+        ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
+        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
+        wait for the store at the same time go into one transaction.
+        """
+        told = self.offer(annotator, query=query, present=present, id=id, seconds=seconds, answered=answered, acts=acts)
+        return self.take(told)
+
+    def offer(
+        self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
+        answered: str = "", acts: Sequence[tuple[str, str]] = (),
+    ) -> Told:  # fmt: skip
+        """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait."""
+        name = f"{annotator}:{id}"
+        told = Told(Answer(query, present, annotator, seconds, answered or _now(), "label", name), acts)
+        self._waiting.append(told)
+        return told
+
+    def take(self, told: Told) -> bool:
+        """The second half of :meth:`tell`."""
+        with self._lock:
+            if not told.is_done:
+                self._take_waiting()
+        if told.error is not None:
+            raise told.error
+        return told.is_kept
+
+    def _take_waiting(self) -> None:
+        told = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        try:
+            self._take_all(told)
+        finally:
+            for one in told:
+                one.is_done = True
+
+    def _take_all(self, told: list[Told]) -> None:
+        """Take answers in one transaction; what was wrong with one of them is told to its sender alone."""
+        try:
+            with self._changing() as connection:
+                new: dict[str, Told] = {}
+                places = set()
+                for one in told:
+                    answer, place = one.answer, (one.answer.query, one.answer.annotator)
+                    before = new[answer.id].answer if answer.id in new else self._kept.answers.get(answer.id)
+                    if answer.query not in self._kept.items:
+                        one.error = InvalidInput(f"query: there is no query {answer.query!r} in this campaign")
+                    elif before is not None and not (
+                        before.query == answer.query and same(before.present, answer.present)
+                    ):
+                        one.error = _taken(answer.id)
+                    elif before is None and place not in places and self.answer_of(place[1], place[0]) is None:
+                        new[answer.id] = one
+                        places.add(place)
+                self.store.tell([one.answer for one in new.values()], connection)
+                for one in new.values():
+                    for k, (kind, detail) in enumerate(one.acts):
+                        self.store.act(connection, action=f"{one.answer.id}:{k}", query=one.answer.query, kind=kind,
+                                       annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
+                                       acted=one.answer.answered)  # fmt: skip
+                self._extend(connection, self._refresh(connection, ("answers", "actions")))
+                if not new.keys() <= self._kept.answers.keys():
+                    raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
+                for one in told:  # what is said to be kept was read back from the store
+                    given = self.answer_of(one.answer.annotator, one.answer.query)
+                    one.is_kept = given is not None and given.id == one.answer.id
+        except Exception as error:
+            if len(told) > 1 and not isinstance(error, StoreTrouble):
+                for one in told:
+                    self._take_all([one])
+            else:
+                for one in told:
+                    one.error = one.error or error
+
+    def undo(self, annotator: str, *, id: str) -> Item | None:
+        """Take back this person's last answer that counts; its query, which comes next, or None if there is none."""
+        name = f"{annotator}:{id}"
+        with self._changing() as connection:
+            if self._was_done(name, kind="undo"):
+                return self._kept.items[self._kept.actions[name].query]
+            mine = [one for one in self.answers_by(annotator) if one.source == "label"]
+            if not mine:
+                return None
+            last = mine[-1]
+            self.store.act(connection, action=name, query=last.query, annotator=annotator, kind="undo",
+                           detail=last.id, acted=_now())  # fmt: skip
+            self._extend(connection, self._refresh(connection))
+        return self._kept.items[last.query]
+
+    def bookmark(self, annotator: str, *, query: str, note: str, id: str) -> None:
+        """Keep a note about a query."""
+        name, note = f"{annotator}:{id}", note[:MOST_NOTE]
+        with self._changing() as connection:
+            if query not in self._kept.items:
+                raise InvalidInput(f"query: there is no query {query!r} in this campaign")
+            if not self._was_done(name, kind="bookmark", query=query, detail=note):
+                self.store.act(connection, action=name, query=query, annotator=annotator, kind="bookmark",
+                               detail=note, acted=_now())  # fmt: skip
+                self._refresh(connection)
+
+    def _was_done(self, name: str, **what: str) -> bool:
+        """Whether this was done before, under this name."""
+        before = self._kept.actions.get(name)
+        if before is not None and any(getattr(before, word) != value for word, value in what.items()):
+            raise _taken(name)
+        return before is not None
+
+    def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
+        """How far this person is: answered, left, minutes left at their own pace, seconds per query.
+
+        ``ahead``: how many answers of all people a method that follows them expects to need yet.
+        """
+        with self._lock:
+            mine, still = self._kept.by_person.get(annotator, {}), self._open(annotator)
+            left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
+            seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
+            pace = statistics.median(seconds) if seconds else None
+            if left and ahead is not None:
+                left = max(left, round(ahead * self.votes / len(self.annotators)))
+            seconds_left = (pace or FIRST_GUESS) * left
+            if pace is None:
+                seconds_left += sum(item.offset - item.onset for item in still.own.values())
+            return {
+                "answered": len(mine), "left": left, "minutes_left": seconds_left / 60, "seconds_per_query": pace,
+                "is_expected": ahead is not None,
+                "can_undo": any(one.source == "label" for one in reversed(mine.values())),
+                "follows_answers": self.more is not None, "queries": len(self._kept.items),
+            }  # fmt: skip
+
+    # How it stays true --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[Any]:
+        """One transaction under the lock of the store, seen from its newest state."""
+        with self._lock:
+            try:
+                with self.store.begin() as connection:
+                    self._extend(connection, self._refresh(connection))
+                    yield connection
+            except BaseException:
+                self._is_stale = True
+                raise
+
+    def _refresh(self, connection: Any = None, tables: Sequence[str] = ("queries", "answers", "actions")) -> set[str]:
+        """Take in what is new in these tables of the store; the queries whose answers have changed."""
+        is_anew = self._is_stale
+        kept = _Kept() if is_anew else self._kept
+        news = self.store.news({name: kept.seen[name] for name in (kept.seen if is_anew else tables)}, connection)
+        if is_anew:
+            self._kept, self._is_stale = kept, False
+            self._found.clear()
+        for row in news.get("queries", ()):
+            kept.items[row.query] = Item(
+                row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
+                row.event_fraction, row.method,
+            )  # fmt: skip
+        for row in news.get("answers", ()):
+            present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
+            kept.answers[row.answer] = Answer(
+                row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
+            )
+            kept.by_query.setdefault(row.query, []).append(row.answer)
+            kept.numbers[row.answer] = row.number
+        for row in news.get("actions", ()):
+            kept.actions[row.action] = row
+            if row.kind == "undo":
+                kept.undone[row.detail] = row.number
+        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
+        for table, rows in news.items():
+            if rows:
+                kept.seen[table] = rows[-1].number
+        late = set()
+        for query in changed:
+            before = kept.given.get(query, {})
+            kept.given[query] = now = {
+                kept.answers[name].annotator: name for name in kept.by_query.get(query, ()) if name not in kept.undone
+            }
+            for person in before.keys() | now.keys():
+                if before.get(person) != now.get(person):
+                    mine = kept.by_person.setdefault(person, {})
+                    mine.pop(before.get(person, ""), None)
+                    if person in now:
+                        if mine and kept.numbers[now[person]] < kept.numbers[next(reversed(mine))]:
+                            late.add(person)
+                        mine[now[person]] = kept.answers[now[person]]
+        for person in late:
+            kept.by_person[person] = dict(sorted(kept.by_person[person].items(), key=lambda one: kept.numbers[one[0]]))
+        if news.get("queries") or any(row.kind == "undo" for row in news.get("actions", ())) or self.more is not None:
+            self._found.clear()
+        for person, still in self._found.items():
+            for query in changed:
+                if person in kept.given[query]:
+                    still.again.pop(query, None)
+                if person in kept.given[query] or len(kept.given[query]) >= self.votes:
+                    still.own.pop(query, None)
+                    still.rest.pop(query, None)
+        return set(kept.items) if is_anew else changed.keys() & kept.items.keys()
+
+    def _extend(self, connection: Any, queries: Iterable[str]) -> None:
+        """Ask what follows from new answers to these queries."""
+        if self.more is None:
+            return
+        rows = [row for row in self.more.rows(self, queries) if row["query"] not in self._kept.items]
+        if rows:
+            self.store.ask(rows, connection)
+            self._refresh(connection)
+
+    def _mine(self, annotator: str, item: Item) -> bool:
+        """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
+        return (self._places[annotator] - item.number) % len(self._places) < self.votes
+
+    def _open(self, annotator: str) -> _Open:
+        """All that this person could still answer."""
+        if annotator not in self._found:
+            self._found[annotator] = self._find_open(annotator)
+        return self._found[annotator]
+
+    def _find_open(self, annotator: str) -> _Open:
+        kept = self._kept
+        wanted = None if self.more is None else self.more.wanted
+        waiting = [
+            item for item in kept.items.values()
+            if annotator not in kept.given.get(item.query, ())
+            and (wanted is None or item.calibration or item.query in wanted)
+            and (self.more is None or self.more.is_for(item, annotator))
+        ]  # fmt: skip
+        if not self.in_order:  # the names of queries are digests: as good as drawn
+            waiting.sort(key=attrgetter("query"))
+        back = {
+            kept.answers[name].query: number
+            for name, number in sorted(kept.undone.items(), key=itemgetter(1))
+            if name in kept.answers and kept.answers[name].annotator == annotator
+        }
+        again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
+        found = _Open({item.query: item for item in again}, {}, {})
+        for item in waiting:
+            if item.query not in back and len(kept.given.get(item.query, ())) < self.votes:
+                (found.own if self._mine(annotator, item) else found.rest)[item.query] = item
+        return found
+
+
+class Following:
+    """What a method asks after the answers so far, recording by recording."""
+
+    def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
+        self.method, self.recordings = method, recordings
+        self._wanted: dict[tuple[str, str], set[str]] = {}
+        self._marks: dict[tuple[str, str], bytes] = {}  # the answers that they follow from
+
+    @property
+    def wanted(self) -> set[str]:
+        """The queries that the method waits for; those that an undo made needless are not among them."""
+        return set().union(*self._wanted.values())
+
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Everybody may be asked everything."""
+        return True
+
+    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The method's next queries in the recordings of these ones."""
+        places = {(session.items[query].recording, session.items[query].label) for query in queries}
+        rows = []
+        for name, label in sorted(places):
+            asked = [
+                item for item in session.items.values()
+                if (item.recording, item.label) == (name, label) and not item.calibration
+                and session.is_settled(item.query)
+            ]  # fmt: skip
+            found = self._settled(session, asked)
+            method = self.method
+            if method.learns:
+                mark, before = found.segments.tobytes() + found.present.tobytes(), self._marks.get((name, label))
+                self._marks[(name, label)] = mark
+                waits = self._waits(session, name, label, asked, is_new=before is None)
+                if waits is not None:
+                    self._wanted[(name, label)] = {waits}
+                if waits is not None or (mark == before and self._wanted[(name, label)] <= session.items.keys()):
+                    continue
+                method = method.among(self.campaign(session, label))
+            mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
+            self._wanted[(name, label)] = {row["query"] for row in mine}
+            rows += mine
+        return rows
+
+    def _waits(self, session: Session, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
+        """The query that a recording goes on waiting for: one taken back, or asked before a restart.
+
+        A method that learns might ask another one by now, because of what other recordings taught since.
+        """
+        last = max((item.number for item in asked), default=-1)
+        waiting = [
+            item.query for item in session.items.values()
+            if (item.recording, item.label) == (name, label) and not item.calibration and item.number > last
+            and not session.is_settled(item.query)
+        ]  # fmt: skip
+        back = [query for query in waiting if session.was_taken_back(query)]
+        if back:
+            return back[0]
+        return waiting[-1] if waiting and is_new else None
+
+    def campaign(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+        """What was answered of every recording."""
+        by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
+        for item in session.items.values():
+            if item.label == label and not item.calibration and session.is_settled(item.query):
+                by_name[item.recording].append(item)
+        return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
+
+    def _settled(self, session: Session, asked: list[Item]) -> Asked:
+        if not asked:
+            return Asked()
+        present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
+        return Asked(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
+
+
+def _taken(name: str) -> InvalidInput:
+    given = name.partition(":")[2]
+    return InvalidInput(
+        f"id: {given!r} was used for something else before; every answer or note needs an id of its own"
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,266 @@
+"""Appendix A.4 and A.5: are offsets uniform, and what can be said of the presence criterion of real annotators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base import plot
+from ...base.symbols import SYMBOLS
+from ...model.lengths import Lengths
+from ...posterior.criterion import estimate_criterion
+from ...studies.audit.shares import paper_recipe_criterion
+from ...studies.evaluate.assumptions import kuiper, kuiper_p
+from ...theory.single import overlap_accuracy
+from .facts import Data, Sample, shipped, shipped_counts
+from .figures import Picture, panels, picture
+from .scenarios import OFFSET_RATIOS
+
+AUDIOSET_LENGTH = 10.0  # seconds per clip
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The phases of a class's onsets on a grid of segments, and their test for uniformity."""
+
+    label: str
+    ratio: float  # d_q over the median event length
+    event_length: float
+    phases: NDArray[np.float64]
+    n: int
+    kuiper: float
+    p: float
+
+    @property
+    def segment_length(self) -> float:
+        """d_q in seconds."""
+        return self.ratio * self.event_length
+
+    @property
+    def offsets(self) -> NDArray[np.float64]:
+        """b_q - a_e of every overlapping (event, segment), as a share of d_e + d_q; events have the median length."""
+        last = 1 / self.ratio + 1  # d_e + d_q in segments
+        first = 1 - self.phases
+        steps = np.arange(int(np.ceil(last)) + 1)
+        every = first[:, None] + steps
+        return every[(every > 0) & (every < last)] / last
+
+
+def measured_offsets(label: str, onset: ArrayLike, length: ArrayLike) -> list[Offsets]:
+    """The phases of onsets for segments a tenth of, equal to and ten times the median event; onsets at 0 are cut."""
+    a, d = np.asarray(onset, dtype=np.float64), np.asarray(length, dtype=np.float64)
+    typical = float(np.median(d))
+    inside = a[a > 0]  # an event that starts with its recording began before it
+    rows = []
+    for ratio in OFFSET_RATIOS.values():
+        phase = np.mod(inside, ratio * typical) / (ratio * typical)
+        rows.append(Offsets(label, ratio, typical, phase, len(inside), *kuiper(phase)))
+    return rows
+
+
+def _shipped_offsets(label: str, name: str) -> list[Offsets]:
+    typical = shipped(f"{name}_onset_length").median
+    rows = []
+    for key, ratio in OFFSET_RATIOS.items():
+        sample = shipped(f"{name}_phase_{key}")
+        v = shipped_counts("uniformity")[f"{name}_phase_{key}"]
+        rows.append(Offsets(label, ratio, typical, sample.spread, sample.n, v, kuiper_p(v, sample.n)))
+    return rows
+
+
+def all_offsets(data: Data) -> tuple[list[list[Offsets]], str]:
+    """The offsets of two classes, and where they come from."""
+    if data.annotations is None:
+        words = "AudioSet strong labels (NIGENS onsets are not published beside the paper)"
+        rows = [
+            _shipped_offsets("bark (AudioSet)", "audioset_bark"),
+            _shipped_offsets("baby cry (AudioSet)", "audioset_baby"),
+        ]
+        return rows, f"facts shipped with weakly: {words}"
+    frame = data.annotations.to_frame()
+    counts = frame["label"].value_counts()
+    wanted = [name for word in ("dog", "baby") for name in counts.index if word in name.lower()]
+    chosen = [*dict.fromkeys([*wanted[:2], *counts.index])][:2]
+    rows = []
+    for label in chosen:
+        part = frame[frame["label"] == label]
+        rows.append(measured_offsets(label, part["onset"], part["offset"] - part["onset"]))
+    return rows, data.annotations_source
+
+
+def offsets(data: Data) -> Picture:
+    """Figure 19: the offsets between events and overlapping segments, with a test instead of a look."""
+    rows, source = all_offsets(data)
+    figure, axes = panels(len(rows), 3, size=(9.6, 2.7 * len(rows)), sharey=True, squeeze=False)
+    values: dict[str, Any] = {}
+    with plot.style():
+        for line, cells in zip(axes, rows):
+            for ax, cell in zip(line, cells):
+                ax.hist(cell.offsets, bins=np.linspace(0, 1, 21), density=True, color=plot.COLOURS[0], alpha=0.7)
+                ax.axhline(1.0, color="black", ls="--", lw=1)
+                ax.set_title(f"{cell.label}, $d_q$ = {cell.segment_length:.3g} s\n{_p_words(cell)}", fontsize=9)
+                values[f"{cell.label}, d_q = {cell.ratio:g} d_e"] = {"n": cell.n, "kuiper": cell.kuiper, "p": cell.p}
+            line[0].set_ylabel("density")
+        for ax in axes[-1]:
+            ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
+        axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
+    return picture("offsets", figure, data=source, values=values)
+
+
+def _p_words(cell: Offsets) -> str:
+    p = f"p = {cell.p:.2g}" if cell.p >= 1e-3 else "p < 0.001"
+    return f"n = {cell.n}, V = {cell.kuiper:.3f}, {p}"
+
+
+def audioset(data: Data) -> Picture:
+    """Figure 20: the paper's recipe for the presence criterion of AudioSet's annotators."""
+    sample = data.animal
+    found = recipe(sample)
+    criteria = np.linspace(0.005, 1.0, 200)
+    curve = [
+        overlap_accuracy(
+            event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=g, weighting="event"
+        )
+        for g in criteria
+    ]
+    share = sample.mean / AUDIOSET_LENGTH
+    figure, (left, right) = panels(1, 2, size=(9.4, 3.7))
+    with plot.style():
+        left.plot(criteria, curve, label="mean of Theorem 1, $d_q$ = 10 s")
+        left.axhline(share, color=plot.COLOURS[1], ls="--", label=f"mean of $d_e / d_q$ = {share:.4f}")
+        left.plot([found], [share], "o", color="black", label=f"where they meet: {found:.4f}")
+        left.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel=SYMBOLS["overlap_accuracy"].label)
+        left.set_ylim(0, max(curve) * 1.15)
+        left.legend(loc="lower right")
+        right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=_weights(sample), color=plot.EVENT)
+        right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
+    values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
+    return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
+
+
+def recipe(sample: Sample) -> float:
+    """The presence criterion that the paper's recipe gives for a sample of event lengths in 10 s clips."""
+    lengths = np.minimum(sample.spread, AUDIOSET_LENGTH)
+    return paper_recipe_criterion(lengths, segment_length=AUDIOSET_LENGTH).presence_criterion
+
+
+def _weights(sample: Sample) -> NDArray[np.float64]:
+    return np.full(len(sample.spread), sample.n / len(sample.spread))
+
+
+def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.float64]]:
+    """What the recipe and a consistent estimate return when the true criterion is known.
+
+    Lognormal events are heard in 10 s clips that start anywhere; clips that meet an event are labelled by an annotator
+    with the given criterion. The recipe sees the parts of events inside clips labelled present, as in AudioSet; the
+    consistent estimate sees event fractions and answers.
+    """
+    from scipy import stats
+
+    rng = np.random.default_rng(rng)
+    q = AUDIOSET_LENGTH
+    law = Lengths.law(stats.lognorm(1.0, scale=2.0))
+    d = law.draw(4 * n, rng)
+    d = rng.choice(d, size=n, p=(d + q) / (d + q).sum())  # a longer event meets more clips
+    t = rng.uniform(0.0, d + q)
+    overlap = np.minimum.reduce([t, d, np.full_like(d, q), d + q - t])
+    fraction = np.minimum(overlap / d, 1.0)
+    rows: dict[str, list[float]] = {"true": [], "recipe": [], "consistent": [], "low": [], "high": []}
+    for criterion in np.asarray(criteria, dtype=np.float64):
+        present = fraction >= criterion
+        found = estimate_criterion(fraction, present=present, method="threshold")
+        rows["true"].append(float(criterion))
+        rows["recipe"].append(paper_recipe_criterion(overlap[present], segment_length=q).presence_criterion)
+        rows["consistent"].append(found.presence_criterion)
+        rows["low"].append(found.presence_criterion_ci[0])
+        rows["high"].append(found.presence_criterion_ci[1])
+    return {name: np.asarray(values) for name, values in rows.items()}
+
+
+def answers(data: Data) -> list[dict[str, Any]]:
+    """What real weak labels say about the criterion: counts of clips that hold an event, and of present labels."""
+    rows = []
+    for part in ("testing", "evaluation"):
+        given = next((entry for entry in data.dcase if entry[0] == part), None)
+        if given is None:
+            counts = shipped_counts(f"dcase2017_{part}")
+        else:
+            counts = _count(given[1], given[2], source=f"DCASE 2017 task 4, {part} set")
+        rows.append({"data": f"DCASE 2017 task 4, {part} set", "given": given is not None, **counts})
+    if data.audioset is not None and data.audioset_weak is not None:
+        counts = _count(data.audioset, data.audioset_weak, source=data.animal.source, label="/m/0jbk")
+    else:
+        counts = shipped_counts("audioset_animal")
+    rows.append({"data": "AudioSet evaluation set, class Animal", "given": data.audioset_weak is not None, **counts})
+    for row in rows:
+        n, k = row["overlapping_pairs"], row["overlapping_present"]
+        # Events inside their clip are heard whole: h = 1. That is all these files can say.
+        estimate = estimate_criterion(np.ones(n), present=np.r_[np.ones(k), np.zeros(n - k)])
+        row["estimate"] = str(estimate)
+        row["identifiable"] = estimate.identifiable
+    return rows
+
+
+def _count(strong: Any, weak: Any, *, source: str, label: str | None = None) -> dict[str, Any]:
+    events, said = strong.to_frame(), weak.to_frame()
+    said = said[said["present"] == 1]
+    if label is not None:
+        events, said = events[events["label"] == label], said[said["label"] == label]
+    held = set(zip(events["recording"].map(_clip), events["label"]))
+    present = set(zip(said["recording"].map(_clip), said["label"]))
+    return {
+        "source": source,
+        "overlapping_pairs": len(held),
+        "overlapping_present": len(held & present),
+        "weak_pairs": len(present),
+        "weak_without_event": len(present - held) if label is None else None,
+    }
+
+
+def _clip(name: str) -> str:
+    return str(name).removesuffix(".wav")
+
+
+def criterion(data: Data, *, n: int, rng: Any) -> Picture:
+    """A.5 again: the recipe cannot tell criteria apart, answers can, and what real answers say."""
+    truth = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99])
+    found = recovery(criteria=truth, n=n, rng=rng)
+    rows = answers(data)
+    figure, (left, right) = panels(1, 2, size=(9.8, 4.0), width_ratios=(1.1, 1))
+    with plot.style():
+        left.plot([0, 1], [0, 1], color="black", lw=1, label="truth")
+        left.plot(truth, found["recipe"], "s--", color=plot.COLOURS[1], label="the paper's recipe")
+        bars = np.maximum([found["consistent"] - found["low"], found["high"] - found["consistent"]], 0)
+        left.errorbar(
+            truth,
+            found["consistent"],
+            yerr=bars,
+            fmt="o",
+            color=plot.COLOURS[0],
+            label="from answers, with 95 % interval",
+        )
+        left.set(
+            xlabel=r"true presence criterion $\gamma$", ylabel=r"estimated $\gamma$", xlim=(0, 1.02), ylim=(0, 1.02)
+        )
+        left.legend(loc="upper left")
+        names = [row["data"].replace(", ", "\n", 1) for row in rows]
+        y = np.arange(len(rows))[::-1]
+        held, said = ([row[key] for row in rows] for key in ("overlapping_pairs", "overlapping_present"))
+        right.barh(
+            y, held, height=0.6, color=plot.ABSENT, edgecolor="#444444", lw=0.6, label="clips that hold an event"
+        )
+        right.barh(y, said, height=0.6, color=plot.PRESENT, label="of these, labelled present")
+        for at, whole, part in zip(y, held, said):
+            right.text(whole + max(held) * 0.02, at, f"{part} of {whole}", va="center", fontsize=9)
+        right.set_yticks(y, names, fontsize=9)
+        right.set(xlabel="(clip, class) pairs", xlim=(0, max(held) * 1.35))
+        right.grid(visible=False, axis="y")
+        right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
+    values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
+    source = "; ".join(
+        dict.fromkeys(("given: " if row["given"] else "facts shipped with weakly: ") + row["data"] for row in rows)
+    )
+    return picture("criterion", figure, data=source, values=values, n=n)

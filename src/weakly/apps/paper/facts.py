@@ -1,0 +1,231 @@
+"""Facts about other people's data that the figures need: counts, means and quantiles, and how to use the real thing.
+
+NIGENS and AudioSet are not ours to pass on, so the package carries a small table of facts about them (``facts.json``:
+n, mean, median, 101 quantiles and the means between them, with their origin). Given the data, the figures are drawn
+from the data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.errors import InvalidInput
+from ...model.events import Events
+from ...model.lengths import Lengths
+
+ANIMAL = ("/m/0jbk", "Animal")
+LEVELS = np.linspace(0.0, 1.0, 101)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample of numbers, or the table of facts that stands for it."""
+
+    name: str
+    source: str  # what the figures say they were drawn from
+    n: int
+    mean: float
+    median: float
+    quantiles: NDArray[np.float64]
+    means: NDArray[np.float64]  # of each hundredth of the sample
+    values: NDArray[np.float64] | None = None  # None: only the facts are known
+
+    @classmethod
+    def of(cls, name: str, source: str, values: ArrayLike) -> Sample:
+        """The facts of a sample, with the sample itself."""
+        array = np.sort(np.asarray(values, dtype=np.float64))
+        if array.size == 0:
+            raise InvalidInput(f"{name}: no values in {source}")
+        sums = np.interp(LEVELS, np.linspace(0, 1, array.size + 1), np.append(0.0, np.cumsum(array)) / array.size)
+        facts = float(array.mean()), float(np.median(array)), np.quantile(array, LEVELS), 100 * np.diff(sums)
+        return cls(name, source, array.size, *facts, array)
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """The values if they are known, else 20 values for each hundredth, between its quantiles and with its mean."""
+        if self.values is not None:
+            return self.values
+        low, width = self.quantiles[:-1], np.diff(self.quantiles)
+        share = np.clip((self.means - low) / np.where(width > 0, width, 1.0), 1e-3, 1.0)
+        step = np.linspace(0.0, 1.0, 21)
+        # The mean of u^k between two steps, for the k that gives the hundredth its mean.
+        power = np.diff(step ** (1 / share[:, None]), axis=1) * 20 * share[:, None]
+        return (low[:, None] + width[:, None] * power).ravel()
+
+    @property
+    def lengths(self) -> Lengths:
+        """The sample as a law of event lengths."""
+        return Lengths.sample(self.spread)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts without the values."""
+        facts = {name: getattr(self, name) for name in ("name", "source", "n", "mean", "median")}
+        return facts | {"quantiles": self.quantiles.tolist(), "means": self.means.tolist()}
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
+    return table
+
+
+def names() -> list[str]:
+    """The names of the fact tables."""
+    return list(_table()["samples"])
+
+
+def shipped(name: str) -> Sample:
+    """A fact table of the package.
+
+    >>> shipped("nigens_dog").n
+    900
+    """
+    row = _table()["samples"][name]
+    source = f"facts shipped with weakly: {row['source']}"
+    return Sample(
+        name, source, row["n"], row["mean"], row["median"], np.asarray(row["quantiles"]), np.asarray(row["means"])
+    )
+
+
+def shipped_counts(name: str) -> dict[str, Any]:
+    """A table of counts of the package, such as how the weak labels of a data set meet its strong labels."""
+    return dict(_table()["counts"][name])
+
+
+def attributions() -> list[str]:
+    """Whose data the facts describe."""
+    return list(_table()["attributions"])
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data that the figures use: what the caller gave, else the shipped facts."""
+
+    dog: Sample
+    baby: Sample
+    animal: Sample
+    audioset: Events | None = None
+    audioset_weak: Any = None
+    annotations: Events | None = None  # onsets for the offset figure
+    annotations_source: str = ""
+    dcase: tuple[tuple[str, Events, Any], ...] = ()
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Which data each figure that needs data was drawn from."""
+        return {"nigens_dog": self.dog.source, "nigens_baby": self.baby.source, "audioset_animal": self.animal.source}
+
+
+def gather(
+    *,
+    nigens: str | Path | None = None,
+    audioset: str | Path | None = None,
+    annotations: str | Path | Iterable[str | Path] | None = None,
+    dcase2017: str | Path | None = None,
+) -> Data:
+    """The data for the figures; every path left out is replaced by the shipped facts."""
+    dog, baby, animal = shipped("nigens_dog"), shipped("nigens_baby"), shipped("audioset_animal")
+    onsets, onsets_source, strong, weak = None, "", None, None
+    dcase: tuple[tuple[str, Events, Any], ...] = ()
+    if nigens is not None:
+        dog, baby, onsets = read_nigens(Path(nigens))
+        onsets_source = f"NIGENS corpus in {Path(nigens).name}" if onsets is not None else ""
+    if audioset is not None:
+        animal, strong, weak = read_audioset(Path(audioset))
+    if annotations is not None:
+        from ...io.reading import read
+
+        several = not isinstance(annotations, (str, Path))
+        paths = [Path(path) for path in annotations] if several else [Path(annotations)]  # type: ignore[union-attr,arg-type]
+        onsets = read(paths if len(paths) > 1 else paths[0])
+        onsets_source = ", ".join(path.name for path in paths)
+    if dcase2017 is not None:
+        dcase = read_dcase2017(Path(dcase2017))
+    return Data(dog, baby, animal, strong, weak, onsets, onsets_source, dcase)
+
+
+def read_nigens(path: Path) -> tuple[Sample, Sample, Events | None]:
+    """Dog and baby event lengths from the folder of length files, or lengths and onsets from the corpus folder."""
+    if not path.is_dir():
+        raise InvalidInput(f"nigens must be the corpus folder, or one with dog_event_lengths.npy in it, got {path}")
+    files = {kind: path / f"{kind}_event_lengths.npy" for kind in ("dog", "baby")}
+    if all(file.is_file() for file in files.values()):
+        dog, baby = (
+            Sample.of(f"nigens_{kind}", f"NIGENS lengths in {file.name}", _lengths_of(file))
+            for kind, file in files.items()
+        )
+        return dog, baby, None
+    from ...io.reading import read
+
+    events = read(path, format="nigens")
+    chosen = {kind: [label for label in events.labels if kind in label.lower()] for kind in ("dog", "baby")}
+    for kind, labels in chosen.items():
+        if not labels:
+            raise InvalidInput(f"nigens: no class with {kind!r} in its name in {path}; there are {events.labels}")
+    frame = events.to_frame()
+    dog, baby = (
+        Sample.of(
+            f"nigens_{kind}",
+            f"NIGENS corpus in {path.name}, class {', '.join(labels)}",
+            (frame["offset"] - frame["onset"])[frame["label"].isin(labels)],
+        )
+        for kind, labels in chosen.items()
+    )
+    return dog, baby, events
+
+
+def _lengths_of(file: Path) -> NDArray[np.float64]:
+    try:
+        values = np.load(file, allow_pickle=False)
+    except ValueError as error:
+        raise InvalidInput(f"nigens: {file} is not a plain .npy file of numbers: {error}") from error
+    if values.ndim != 1 or not (values > 0).all():
+        raise InvalidInput(f"nigens: {file} must hold one length > 0 per event, got the shape {values.shape}")
+    return np.asarray(values, dtype=np.float64)
+
+
+def read_audioset(path: Path) -> tuple[Sample, Events, Any]:
+    """Lengths of the Animal events, all strong labels, and the weak labels if the folder has them.
+
+    A folder's strong file is the largest .tsv with "strong" in its name; its weak file is ``*_segments.csv``.
+    """
+    from ...io.reading import read, read_answers
+
+    weak = None
+    strong_file = path
+    if path.is_dir():
+        candidates = sorted(path.glob("*strong*.tsv"), key=lambda file: file.stat().st_size)
+        if not candidates:
+            raise InvalidInput(f"audioset: no file named *strong*.tsv in {path}")
+        strong_file = candidates[-1]
+        segments = sorted(path.glob("*_segments.csv"))
+        weak = read_answers(segments[0]) if segments else None
+    strong = read(strong_file)
+    frame = strong.to_frame()
+    chosen = frame["label"].isin(ANIMAL)
+    if not chosen.any():
+        raise InvalidInput(f"audioset: no event with the label {ANIMAL[0]} or {ANIMAL[1]} in {strong_file}")
+    lengths = (frame["offset"] - frame["onset"])[chosen]
+    return Sample.of("audioset_animal", f"AudioSet strong labels in {strong_file.name}", lengths), strong, weak
+
+
+def read_dcase2017(path: Path) -> tuple[tuple[str, Events, Any], ...]:
+    """(part, strong events, weak answers) of DCASE 2017 task 4 for the parts that the folder has."""
+    from ...io.reading import read, read_answers
+
+    parts = []
+    for part in ("testing", "evaluation"):
+        strong, weak = (path / f"groundtruth_{kind}_label_{part}_set.csv" for kind in ("strong", "weak"))
+        if strong.is_file() and weak.is_file():
+            parts.append((part, read(strong), read_answers(weak)))
+    if not parts:
+        raise InvalidInput(f"dcase2017: no groundtruth_strong_label_*_set.csv with its weak file in {path}")
+    return tuple(parts)

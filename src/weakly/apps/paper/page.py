@@ -1,0 +1,267 @@
+"""One HTML page of the reproduction: verdicts that can be filtered, figures, tables, and the errata they point to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...base import plot
+from ...base.report import Report
+from ...model.annotator import segment_accuracy
+from ...theory.optimum import optimal_segment_length
+from .claims import CATEGORIES, TOLERANCES, VERDICTS, Checked, count_words, counts, markup, words
+from .drawings import CASES, states
+from .facts import attributions
+from .figures import Picture
+from .scenarios import DATASETS
+
+TITLE = "The Accuracy Cost of Weakness, reproduced"
+_ICONS = dict(zip(VERDICTS, ("✓", "≈", "✗")))
+_CLASSES = dict(zip(VERDICTS, ("holds", "about", "fails")))
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table with its caption."""
+
+    name: str
+    number: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table's rows with its caption."""
+        heads = ("name", "number", "title", "caption")
+        return {name: getattr(self, name) for name in heads} | {"rows": self.frame.to_dict(orient="records")}
+
+
+def datasets() -> Table:
+    """Table 1: data sets with fixed segments, and the events that their segments suit best."""
+    ratio = float(optimal_segment_length(event_length=1.0, presence_criterion=0.5))
+    rows = [(*row, row[-1] / ratio) for row in DATASETS]
+    heads = ["data_set", "reference", "task", "segment_length (s)", "best for events of (s)"]
+    caption = (
+        "Large audio data sets that are labelled in fixed segments. Last column, ours: the event length for which that "
+        "segment length is the best one if annotators notice half an event (Theorem 2 with γ = 0.5)."
+    )
+    return Table("datasets", "Table 1", "Data sets with fixed segments", caption, pd.DataFrame(rows, columns=heads))
+
+
+_TIMES = {"i": ("0", "γ d_e", "d_q", "d_e"), "ii": ("0", "γ d_e", "d_e", "d_q")}
+_TOP = {"i": "1", "ii": "d_e/d_q"}
+
+
+def expressions() -> Table:
+    """Table 2: the states of the accuracy function, with their values in an example and from the definition."""
+    rows = []
+    for case, (d, q, g) in CASES.items():
+        top = _TOP[case]
+        values = ("1", "(d_q - γ d_e)/d_q, then γ d_e/d_q", top, top)
+        for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
+            direct = [
+                float(segment_accuracy(event=(x - d, x), segment=(0.0, q), presence_criterion=g))
+                for x in ((t - 1e-7, t + 1e-7) if k == 1 else (t + 1e-7,))
+            ]
+            formula = (before, after) if k == 1 else (after,)
+            rows.append(
+                {
+                    "case": f"({case})",
+                    "state": f"t_{k}",
+                    "t": _TIMES[case][k],
+                    "F": values[k],
+                    "t (s), example": t,
+                    "F, example": ", ".join(f"{value:.4f}" for value in formula),
+                    "F from the definition": ", ".join(f"{value:.4f}" for value in direct),
+                }
+            )
+    caption = (
+        "The states at which the accuracy function bends or jumps, for events at least as long as the segment (i) and "
+        "shorter ones (ii), with the examples of Figure 15. At t_1 the label turns from absent to present: F "
+        "just before, then just after."
+    )
+    return Table("expressions", "Table 2", "The states of the accuracy function", caption, pd.DataFrame(rows))
+
+
+TABLES = {"datasets": datasets, "expressions": expressions}
+
+
+def claims_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
+    """One row per claim."""
+    return pd.DataFrame([row.to_dict() for row in checked])
+
+
+def pairs(checked: tuple[Checked, ...]) -> list[tuple[str, str]]:
+    """(category, verdict) of every claim."""
+    return [(row.claim.category, row.verdict) for row in checked]
+
+
+def count_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
+    """How many claims of each category hold, hold approximately and do not hold."""
+    table = counts(pairs(checked))
+    rows = [{"category": name, **row, "all": sum(row.values())} for name, row in table.items()]
+    return pd.DataFrame(rows).assign(which=[CATEGORIES.get(name, "") for name in table])
+
+
+def errata() -> dict[str, tuple[str, str]]:
+    """E-number -> (title, text) of ERRATA.md: beside this module once installed, else at the root of the sources."""
+    folder = Path(__file__).parent
+    for file in (folder / "ERRATA.md", folder.parents[3] / "ERRATA.md"):
+        if file.is_file():
+            found = re.findall(r"^## (E\d+) (.*?)\n(.*?)(?=^## |\Z)", file.read_text(encoding="utf-8"), re.S | re.M)
+            return {name: (title, text.strip()) for name, title, text in found}
+    return {}
+
+
+def _linked(html: str) -> str:
+    """E-numbers as links to their erratum further down."""
+    return re.sub(r"\bE([1-9]\d?)\b", r'<a href="#E\1">E\1</a>', html)
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+class _Page(Report):
+    """A report with its own markup."""
+
+    def part(self, name: str) -> _Page:
+        """A section heading that links lead to."""
+        return self.raw(f'<h2 id="{name.lower()}">{name}</h2>')
+
+    def raw(self, html: str) -> _Page:
+        """Markup that is ready."""
+        self._parts.append(html)
+        return self
+
+    def symbols(self, plain: str) -> _Page:
+        """A paragraph with symbols set and errata linked."""
+        return self.raw(f"<p>{_linked(words(plain))}</p>")
+
+
+def _filter(checked: tuple[Checked, ...]) -> str:
+    table = counts(pairs(checked))
+    buttons = [
+        f'<button class="{_CLASSES[verdict]}" data-key=verdict data-value="{_CLASSES[verdict]}" aria-pressed=false>'
+        f"{_ICONS[verdict]} {verdict} ({table['all'][verdict]})</button>"
+        for verdict in VERDICTS
+    ]
+    buttons += [
+        f'<button data-key=category data-value="{name}" aria-pressed=false>{name} '
+        f"({sum(table[name].values())})</button>"
+        for name in CATEGORIES
+    ]
+    search = '<input type=search placeholder="search" aria-label="search the claims">'
+    return f'<div class="filter">{"".join(buttons)}{search}<output></output></div>'
+
+
+def _claim(row: Checked) -> str:
+    claim, kind = row.claim, _CLASSES[row.verdict]
+    erratum = f" · {_linked(claim.erratum)}" if claim.erratum else ""
+    said = f"<blockquote>{markup(claim.sentence)}</blockquote>" if claim.sentence else ""
+    return (
+        f'<article class="claim {kind}" id="{claim.name}" data-verdict={kind} data-category={claim.category}>'
+        f'<p><span class="pill">{_ICONS[row.verdict]} {row.verdict}</span> <span class="meta">{escape(claim.where)} · '
+        f"{claim.category}{erratum}</span></p>{said}"
+        f"<p class=printed><b>Printed:</b> {markup(claim.printed)}</p>"
+        f"<p><b>Measured:</b> {_linked(words(row.finding.words))}.</p>"
+        f'<p class="meta">Tolerance, {TOLERANCES[claim.tolerance]}.</p></article>'
+    )
+
+
+def save(picture: Picture, folder: Path) -> list[Path]:
+    """The PNG and SVG files of a picture; the layout is worked out once for both."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    folder.mkdir(parents=True, exist_ok=True)
+    png, svg = (folder / f"{picture.name}{end}" for end in (".png", ".svg"))
+    figure = picture.figure
+    with plot.style():
+        # savefig would lay out and draw everything twice for each format, and text is what takes the time.
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    return [png, svg]
+
+
+def _figure(picture: Picture, file: Path) -> str:
+    from base64 import b64encode
+
+    data = b64encode(file.read_bytes()).decode()
+    return (
+        f'<figure id="{picture.name}"><img alt="{escape(picture.title)}" src="data:image/svg+xml;base64,{data}">'
+        f"<figcaption><b>{escape(picture.number)}. {words(picture.title)}</b>{_linked(words(picture.caption))} "
+        f'<span class="small">Drawn from {escape(picture.data)}.</span></figcaption></figure>'
+    )
+
+
+def write(
+    out: Path,
+    *,
+    pictures: tuple[Picture, ...],
+    tables: tuple[Table, ...],
+    checked: tuple[Checked, ...],
+    settings: list[str],
+    command: str | None,
+) -> Path:
+    """The page, written beside the figures that :func:`save` has put into ``out / "figures"``."""
+    page = _Page(TITLE).raw(f"<style>{_beside('page.css')}</style>")
+    page.answer(count_words(pairs(checked)))
+    page.symbols(
+        "Every figure and table of the paper, drawn anew, and every claim measured. A claim is judged by the tolerance "
+        "of its kind, the same for all of that kind. E1 to E35 are the errata at the end of this page."
+    )
+    parts: dict[str, Any] = {"claims": checked, "figures": pictures, "tables": tables}
+    parts |= {"errata": errata()} if checked else {}
+    jump = " ".join(f'<a href="#{name}">{len(held)} {name}</a>' for name, held in parts.items() if held)
+    page.raw(f'<nav class="parts">{jump}</nav>')
+    changed = [row for row in checked if row.changed]
+    if changed:
+        page.heading("Verdicts that changed")
+        page.items([f"{row.claim.name}: on record {row.claim.verdict!r}, now {row.verdict!r}" for row in changed])
+    if checked:
+        page.table(count_frame(checked))
+        page.part("Claims").raw(_filter(checked))
+        page.raw(f'<div class="claims">{"".join(map(_claim, checked))}</div>')
+    if pictures:
+        page.part("Figures")
+        links = "".join(f'<li><a href="#{each.name}">{words(each.title)}</a></li>' for each in pictures)
+        page.raw(f'<nav class="contents"><ul>{links}</ul></nav>')
+        for picture in pictures:
+            page.raw(_figure(picture, out / "figures" / f"{picture.name}.svg"))
+    if tables:
+        page.part("Tables")
+    for table in tables:
+        page.raw(f"<h3>{escape(table.number)}: {escape(table.title)}</h3>").symbols(table.caption).table(table.frame)
+    if checked and (known := errata()):
+        page.part("Errata").raw('<div class="claims">')
+        for name, (title, body) in known.items():
+            paragraph = re.sub(
+                r"`([^`]*)`", r"<code>\1</code>", words(re.sub(r"\bgamma\b", "γ", re.sub(r"\bdelta\b", "δ", body)))
+            )
+            page.raw(
+                f'<section class="erratum" id="{name}"><h3>{name} {words(title)}</h3><p>'
+                + re.sub(r"\*\*?(\w[^*]*)\*\*?", r"<b>\1</b>", paragraph)
+                + "</p></section>"
+            )
+        page.raw("</div>")
+    page.heading("How this page was made").items(settings)
+    if command:
+        page.code(command)
+    page.text(
+        "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A Theoretical "
+        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. " + " ".join(attributions()),
+        small=True,
+    )
+    if checked:
+        page.raw(f"<script>{_beside('page.js')}</script>")
+    return page.write(out / "index.html")

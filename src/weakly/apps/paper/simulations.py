@@ -1,0 +1,302 @@
+"""What the simulation figures and claims compute: theory, eq. 13, the paper's protocol, and the exact values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...model.lengths import Lengths
+from ...studies.simulate.simulation import Simulation, World, simulate
+from ...theory.dense import Dense, dense_recordings
+from ...theory.optimum import optimal_segment_length
+from ...theory.single import (
+    best_overlap_accuracy,
+    event_recall,
+    overlap_accuracy,
+    overlap_accuracy_per_recording,
+    overlap_accuracy_profile,
+)
+from .scenarios import PAPER, RECORDING_LENGTH, Case, Protocol
+
+Floats = NDArray[np.float64]
+EVENT_LENGTH = 1.0  # of the dense recordings
+#: Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5.
+GRIDS = {30: 88, 50: 71}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """For every presence criterion the best accuracy given overlap, and the segment length that reaches it."""
+
+    segment_length: Floats
+    accuracy: Floats
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that a simulation figure shows for one law of event lengths."""
+
+    label: str
+    origin: str
+    n_events: int
+    criteria: Floats
+    lengths: Floats  # event lengths after merging, for the histogram
+    mean: float
+    rule_length: float  # the mean length that the theory's rule is asked with
+    theory: Curve
+    swapped: Floats  # d_q* as the authors' plotting code computes it, arguments swapped (E9)
+    numerical: Curve
+    protocol: Curve
+    protocol_se: Floats
+    per_recording: Curve
+    exact: Curve
+    event_recall: Floats  # at the exact optimum
+    rule_accuracy: Floats  # exact accuracy at the rule's d_q*
+    fixed_grid: dict[str, float]  # dense recordings: simulated pooled accuracy on one grid, with its standard error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers without the histogram."""
+        words = [name for name in self.__dataclass_fields__ if name != "lengths"]
+        found = {name: getattr(self, name) for name in words}
+        return {
+            name: {"segment_length": value.segment_length, "accuracy": value.accuracy}
+            if isinstance(value, Curve)
+            else value
+            for name, value in found.items()
+        }
+
+
+def swapped_length(*, mean: float, criteria: Floats) -> Floats:
+    """Theorem 2 with event length and criterion exchanged, as the authors' plotting code calls it (E9)."""
+    return criteria * (mean * (2 * mean + math.sqrt(4 * mean**2 + 4 * mean + 2)) / (2 * mean + 1))
+
+
+def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) -> Floats:
+    """Event lengths after merging, in recordings drawn as the paper draws them."""
+    if n_events == 1:
+        return case.lengths.draw(n_recordings, rng)
+    world = World(case.lengths, n_events, RECORDING_LENGTH, "uniform", 0.0)
+    bounds = world.draw(n_recordings, np.random.default_rng(rng))[0].bounds
+    return bounds[:, 1] - bounds[:, 0]
+
+
+def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
+    """The numbers of one law of event lengths."""
+    criteria = protocol.criteria
+    streams = np.random.default_rng(seed).spawn(4)
+    drawn = protocol.n_drawn if n_events == 1 else protocol.n_recordings
+    lengths = merged_lengths(case, n_events=n_events, n_recordings=drawn, rng=streams[0])
+    sample = case.lengths.is_sample and n_events == 1
+    ends = case.lengths.values if sample and case.lengths.values is not None else lengths
+    widths = protocol.segment_lengths(shortest=float(ends.min()), longest=float(ends.max()))
+    mean = case.lengths.mean if n_events == 1 else float(lengths.mean())
+    rule = Curve(
+        np.asarray(optimal_segment_length(event_length=case.lengths.mean, presence_criterion=criteria)),
+        np.asarray(best_overlap_accuracy(presence_criterion=criteria)),
+    )
+    simulated, spread = follow_protocol(case, n_events=n_events, widths=widths, protocol=protocol, rng=streams[1])
+    best = simulated.argmax(axis=0)
+    column = np.arange(len(criteria))
+    fine = 100 + protocol.n_segment_lengths
+    if n_events == 1:
+        exact = _exact(case.lengths, criteria)
+        numerical = Curve(*best_numerical(case.lengths, criteria, n=fine))
+        found = event_recall(
+            event_length=case.lengths, segment_length=exact.segment_length, presence_criterion=criteria
+        )
+        at_rule = overlap_accuracy(
+            event_length=case.lengths, segment_length=rule.segment_length, presence_criterion=criteria
+        )
+        step = np.log(2000.0) / fine
+        first = np.floor(np.log(0.003) / step)
+        grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
+        table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
+    else:
+        dense = dense_optimum(n_events=n_events, criteria=criteria)
+        exact, found, at_rule = Curve(dense.segment_length, dense.accuracy), dense.event_recall, dense.rule_accuracy
+        numerical = Curve(*best_numerical(Lengths.sample(lengths), criteria, n=fine))
+        grid = np.geomspace(0.02, 8.0, 20 + protocol.n_segment_lengths // 2)
+        table = _means(case, n_events, grid, criteria, 3 * protocol.n_recordings, streams[2])
+    return Run(
+        label=case.label,
+        origin=case.origin,
+        n_events=n_events,
+        criteria=criteria,
+        lengths=lengths,
+        mean=mean,
+        rule_length=case.lengths.mean,
+        theory=rule,
+        swapped=swapped_length(mean=case.lengths.mean, criteria=criteria),
+        numerical=numerical,
+        protocol=Curve(widths[best], simulated[best, column]),
+        protocol_se=spread[best, column],
+        per_recording=Curve(*peak(grid, table)),
+        exact=exact,
+        event_recall=np.asarray(found),
+        rule_accuracy=np.asarray(at_rule),
+        fixed_grid=_fixed_grid(case, n_events, 10 * protocol.n_recordings, streams[3]),
+    )
+
+
+def follow_protocol(
+    case: Case, *, n_events: int, widths: Floats, protocol: Protocol, rng: Any
+) -> tuple[Floats, Floats]:
+    """The paper's simulation: for every nominal segment length fresh recordings, cut into equal segments (E11).
+
+    One set of recordings serves all criteria of a segment length. The paper draws new ones for each; as the maximum is
+    taken over segment lengths, the law of every point is the same.
+    """
+    cut = protocol.cut(np.minimum(widths, RECORDING_LENGTH))
+    mean, error = (np.empty((len(widths), protocol.n_criteria)) for _ in range(2))
+    for i, stream in enumerate(np.random.default_rng(rng).spawn(len(widths))):
+        found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
+        mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
+    return mean, error
+
+
+def _exact(lengths: Lengths, criteria: Floats) -> Curve:
+    length = np.asarray(optimal_segment_length(event_length=lengths, presence_criterion=criteria))
+    accuracy = overlap_accuracy(event_length=lengths, segment_length=length, presence_criterion=criteria)
+    return Curve(length, np.asarray(accuracy))
+
+
+def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, rng: Any) -> Floats:
+    """The mean over recordings of each one's mean accuracy, on a fine grid and the same recordings throughout."""
+    found = _simulated(case, n_events, widths, criteria, n, rng).tally.metrics()["overlap_accuracy_per_recording"]
+    return np.asarray(found).reshape(len(widths), len(criteria))
+
+
+def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
+    if n_events not in GRIDS:
+        return {}
+    found = _simulated(case, n_events, RECORDING_LENGTH / GRIDS[n_events], 0.5, n, rng)
+    words = ("overlap_accuracy", "overlap_accuracy_per_recording")
+    return {"n_queries": GRIDS[n_events]} | {w + end: getattr(found, w + end) for w in words for end in ("", "_se")}
+
+
+def _simulated(case: Case, n_events: int, widths: Any, criteria: Any, n: int, rng: Any) -> Simulation:
+    """Recordings of the paper: events anywhere, fixed segments of these lengths."""
+    return simulate(
+        case.lengths, n_events=n_events, recording_length=RECORDING_LENGTH, segment_length=widths,
+        presence_criterion=criteria, n_recordings=n, rng=rng,
+    )  # fmt: skip
+
+
+def per_recording_profile(
+    lengths: Lengths, *, segment_length: Floats, presence_criterion: Floats, n: int = 500
+) -> Floats:
+    """What the paper's simulation estimates with one event per recording (E12): rows are segment lengths.
+
+    A law is stood for by n of its quantiles.
+    """
+    values, weights = lengths.values, lengths.weights
+    if values is None or values.size > n:
+        values, weights = np.asarray(lengths.quantile((np.arange(n) + 0.5) / n)), np.full(n, 1 / n)
+    table = np.empty((len(segment_length), len(presence_criterion)))
+    for i, width in enumerate(segment_length):
+        each = overlap_accuracy_per_recording(
+            event_length=values[:, None], segment_length=width, presence_criterion=presence_criterion[None, :]
+        )
+        table[i] = weights @ each
+    return table
+
+
+def best_numerical(lengths: Lengths, criteria: Floats, *, n: int = 300) -> tuple[Floats, Floats]:
+    """The maximum of equation 13 over the segment length, for every criterion: a grid of n, then a parabola."""
+    grid = np.geomspace(0.003, 6.0, n) * lengths.mean
+    table = overlap_accuracy_profile(lengths, segment_length=grid, presence_criterion=criteria, weighting="event")
+    return peak(grid, table)
+
+
+def peak(grid: Floats, table: Floats) -> tuple[Floats, Floats]:
+    """Where each column of the table is largest, and how large, by a parabola through the three highest points.
+
+    >>> x = np.geomspace(0.1, 10, 101)
+    >>> where, height = peak(x, -(np.log(x) - 0.3)[:, None] ** 2)
+    >>> bool(abs(np.log(where[0]) - 0.3) < 1e-9), bool(abs(height[0]) < 1e-9)
+    (True, True)
+    """
+    k = table.argmax(axis=0)
+    inner = np.clip(k, 1, len(grid) - 2)
+    column = np.arange(table.shape[1])
+    low, middle, high = (table[inner + step, column] for step in (-1, 0, 1))
+    bend = low - 2 * middle + high
+    step = np.where(bend < 0, np.clip((low - high) / np.where(bend < 0, 2 * bend, 1.0), -0.5, 0.5), 0.0)
+    ratio = np.log(grid[1] / grid[0])
+    length = grid[inner] * np.exp(step * ratio)
+    height = middle - (low - high) * step / 4
+    jump = (k != inner) | (np.abs(bend) > 1e-2)  # at an end, or where the accuracy jumps, the grid point itself
+    return np.where(jump, grid[k], length), np.where(jump, table[k, column], height)
+
+
+@dataclass(frozen=True)
+class DenseOptimum:
+    """For every criterion the best segment length of a dense recording, and what it and the rule d_q* give."""
+
+    segment_length: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+    event_recall: NDArray[np.float64]
+    rule_accuracy: NDArray[np.float64]
+
+
+def dense_model(*, n_events: int, segment_length: ArrayLike, presence_criterion: ArrayLike) -> Dense:
+    """The Boolean model at the density of n uniformly placed 1 s events in a recording of the paper."""
+    return dense_recordings(
+        event_length=EVENT_LENGTH,
+        event_rate=n_events / (RECORDING_LENGTH - EVENT_LENGTH),
+        segment_length=segment_length,
+        presence_criterion=presence_criterion,
+    )
+
+
+def dense_optimum(*, n_events: int, criteria: ArrayLike) -> DenseOptimum:
+    """The exact optimum for each presence criterion; at these densities it lies within a few d_q*."""
+    g = np.atleast_1d(np.asarray(criteria, dtype=np.float64))
+    rule: Any = optimal_segment_length(event_length=EVENT_LENGTH, presence_criterion=g)
+    steps = np.geomspace(0.7, 5.0, 66)
+    best = np.empty_like(g)
+    for k, (criterion, length) in enumerate(zip(g, rule)):
+        grid = length * steps
+        found = dense_model(n_events=n_events, segment_length=grid, presence_criterion=criterion)
+        smooth = peak(grid, np.asarray(found.overlap_accuracy)[:, None])[0]
+        bends = criterion * EVENT_LENGTH * np.arange(1, 7)  # where one more whole event fits, the accuracy has a kink
+        tried = np.concatenate((smooth, bends))
+        again = dense_model(n_events=n_events, segment_length=tried, presence_criterion=criterion)
+        best[k] = tried[int(np.argmax(again.overlap_accuracy))]
+    at_best = dense_model(n_events=n_events, segment_length=best, presence_criterion=g)
+    at_rule = dense_model(n_events=n_events, segment_length=rule, presence_criterion=g)
+    return DenseOptimum(
+        best,
+        np.atleast_1d(at_best.overlap_accuracy),
+        np.atleast_1d(at_best.event_recall),
+        np.atleast_1d(at_rule.overlap_accuracy),
+    )
+
+
+def selection_bias(*, n_recordings: int, criterion: float = 0.5, n_draws: int = 2000) -> float:
+    """How much higher the largest of the protocol's noisy means is than the largest of their expectations.
+
+    One event of 1 s. The noise of a mean over n recordings is normal with the exact deviation of one recording's mean.
+    """
+    q = PAPER.segment_lengths(shortest=1.0, longest=1.0)
+    mean = overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=criterion)
+    spread = deviation(q, criterion) / math.sqrt(n_recordings)
+    noise = np.random.default_rng(0).standard_normal((n_draws, len(q)))
+    return float((mean + spread * noise).max(axis=1).mean() - mean.max())
+
+
+def deviation(segment_length: Floats, criterion: float, *, n_phases: int = 400) -> Floats:
+    """The standard deviation of a recording's mean accuracy over the phase of its one 1 s event."""
+    phase = (np.arange(n_phases) + 0.5) / n_phases
+    found = []
+    for width in segment_length:
+        edges = (np.arange(int(np.ceil(1 / width)) + 2) - phase[:, None]) * width  # from before the event on
+        held = np.clip(np.minimum(edges[:, 1:], 1.0) - np.maximum(edges[:, :-1], 0.0), 0.0, None)
+        right = np.where(held >= criterion, held, width - held) / width
+        meets = held > 0
+        found.append(((right * meets).sum(axis=1) / meets.sum(axis=1)).std())
+    return np.asarray(found)

@@ -1,0 +1,256 @@
+"""What is scored: the events of one class in one recording each; and how any number of classes is scored at once.
+
+Classes share recordings, so a *unit* is a class in a recording. Only units with events are kept (ten thousand species
+in ten thousand recordings are mostly silence), unless annotators guess where nothing is. Units are measured in blocks
+that fit into the processor's cache, all criteria at once; sums over a recording's classes are made before anything is
+squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..base.compiled import kernel
+from ..model.answer_model import Observers
+from ..model.event_arrays import Timelines
+from ..model.events import Events
+from ..model.placement import Edge, Placement, first_start
+from . import exact, grid, means, sweep, voting
+from . import tally as t
+from .tally import Tally, fold
+
+Ints = NDArray[np.int64]
+#: What classes of one recording have in common; the rest adds up.
+SHARED = [t.N_RECORDINGS, t.TIME, t.N_SEGMENTS, t.LISTENED]
+_ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(t.BASE))])
+
+
+@dataclass(frozen=True)
+class Units:
+    """Classes in recordings, ordered by recording: the events of unit i are those of ``lines`` i.
+
+    Examples
+    --------
+    >>> at = {"onset": np.array([1.0, 5.0]), "offset": np.array([2.0, 6.0])}
+    >>> units = Units.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at, lengths=np.array([9.0, 9.0]))
+    >>> units.group.tolist(), units.owner.tolist(), units.lines.counts.tolist()
+    ([1, -1], [0, 1], [2, 0])
+    """
+
+    labels: tuple[str, ...]
+    lines: Timelines
+    group: Ints  # which class; -1: a recording without any event
+    owner: Ints  # which recording
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    @classmethod
+    def of(
+        cls, labels: Sequence[str], recording: Any, label: Any, onset: Any, offset: Any, *, lengths: Any,
+        every: bool = False,
+    ) -> Units:  # fmt: skip
+        """The units of rows, given as positions of their recording and label; rows of a unit that overlap are joined.
+
+        ``every``: also the classes that do not occur in a recording; so it is where there is but one.
+        """
+        n = len(labels) + 1  # label -1 is no label
+        if every or len(labels) == 1:
+            keys = (np.arange(len(lengths))[:, None] * n + np.arange(1, n)).ravel()
+        else:
+            silent = np.setdiff1d(np.arange(len(lengths)), recording) * n
+            keys = np.unique(np.concatenate((recording * n + label + 1, silent)))
+        unit = np.searchsorted(keys, recording * n + label + 1)
+        order = np.lexsort((onset, unit))
+        ends = np.minimum(offset[order], lengths[recording[order]])
+        bounds, starts = sweep.merged(np.column_stack((onset[order], ends)), unit[order], len(keys))
+        owner = keys // n
+        return cls(tuple(labels), Timelines(bounds, starts, lengths[owner]), keys % n - 1, owner)
+
+    @classmethod
+    def from_classes(cls, classes: Mapping[str, Timelines], *, every: bool = False) -> Units:
+        """The units of timelines of the same recordings."""
+        labels, lines = tuple(classes), list(classes.values())
+        if len(lines) == 1:
+            return cls(labels, lines[0], np.zeros(len(lines[0]), np.int64), np.arange(len(lines[0])))
+        recording = np.concatenate([each.owner for each in lines])
+        label = np.repeat(np.arange(len(lines)), [len(each.bounds) for each in lines])
+        onset, offset = np.concatenate([each.bounds for each in lines]).T
+        return cls.of(labels, recording, label, onset, offset, lengths=lines[0].lengths, every=every)
+
+    def part(self, first: int, last: int) -> Units:
+        """Units first to last (exclusive), as a view."""
+        return Units(self.labels, self.lines.part(first, last), self.group[first:last], self.owner[first:last])
+
+    def cuts(self, *, events: int, units: int) -> Ints:
+        """Where to cut the units, always between recordings, so that no part holds many more events or units; they
+        depend on the data alone, never on the workers."""
+        found: Ints = _cuts(self.lines.starts, self.owner, events, units)
+        return found
+
+
+def units_of(events: Events, label: str | None = None, *, every: bool = False) -> Units:
+    """The units of all classes of the events, or of one; recordings that were not annotated are left out."""
+    table, heard = events._frame, events._heard
+    if label is not None and label not in set(table["label"]):
+        events.select(label)  # says which labels there are
+    code, names = pd.factorize(table["label"], sort=True)
+    recording = np.where(heard, np.cumsum(heard) - 1, -1)[events._owners]
+    kept = recording >= 0
+    labels = [str(name) for name in names]
+    if label is not None:
+        kept &= code == labels.index(label)
+        code, labels = np.zeros_like(code), [label]
+    rows = (x.to_numpy(np.float64)[kept] for x in (table["onset"], table["offset"]))
+    lengths = events.known_extents.to_numpy(np.float64)
+    return Units.of(labels, recording[kept], code[kept], *rows, lengths=lengths, every=every)
+
+
+@kernel
+def _cuts(starts: Any, owner: Any, events: int, units: int) -> Any:
+    out = np.empty(owner.shape[0] + 1, np.int64)
+    out[0], n = 0, 1
+    for u in range(1, owner.shape[0]):
+        first = out[n - 1]
+        if owner[u] != owner[u - 1] and (starts[u] - starts[first] >= events or u - first >= units):
+            out[n] = u
+            n += 1
+    if owner.shape[0] > 0:
+        out[n] = owner.shape[0]
+        n += 1
+    return out[:n]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The sums of some units: one tally per class that occurs among them, and that of all classes together."""
+
+    labels: tuple[str, ...]
+    tallies: tuple[Tally, ...]
+    pooled: Tally
+
+
+def score(timelines: Timelines, lengths: Any, who: Observers, how: Placement) -> Tally:
+    """The tally of some recordings of one class."""
+    return score_units(Units.from_classes({"": timelines}), lengths, who, how).pooled
+
+
+def score_units(units: Units, lengths: Any, who: Observers, how: Placement) -> Scored:
+    """The sums of some units at some segment lengths.
+
+    Those of a class leave out the recordings in which it does not occur; :func:`complete` puts in what they add.
+    """
+    here = np.unique(units.group[units.group >= 0])
+    one = len(units.labels) == 1
+    group = np.zeros(len(units), np.int64) if one else np.searchsorted(here, units.group)
+    group[units.group < 0] = -1
+    n = 1 if one else len(here) + 1
+    widths = np.asarray(lengths, dtype=np.float64)
+    empty = Tally.empty(widths, who.labels)
+    sums = tuple(np.zeros((n, *part.shape)) for part in empty.parts)
+    blocks = units.cuts(events=4096, units=max(8, 2048 // len(who)))
+    where = (np.ascontiguousarray(units.lines.bounds), units.lines.starts, units.lines.lengths)
+    if who.criteria is not None and how.hop is None:
+        if how.edge == Edge.CIRCULAR:
+            exact.check_circles(units.lines, float(widths.max()))
+        among, place = who.sorted
+        most, events = (int(np.diff(x).max(initial=0)) for x in (blocks, units.lines.starts[blocks]))
+        room = np.empty((most, len(who), len(t.RAW))), np.empty((most, len(t.BASE)))
+        if how.phase is None:
+            rows = np.empty((sweep.most_pieces(events, most, int(how.edge)) if how.means else 0, 8))
+            _at_random(where, blocks, widths, rows, int(how.edge), among, group, units.owner, *room, *sums)
+        else:
+            phases = np.array([first_start(how.phase, w) for w in widths.tolist()])
+            _on_grid(where, blocks, widths, phases, int(how.edge), among, group, units.owner, *room, *sums)
+        sums = (sums[0][:, :, place], sums[1][:, :, place], *sums[2:])
+    else:
+        for first, last in zip(blocks[:-1].tolist(), blocks[1:].tolist()):
+            block = units.lines.part(first, last)
+            for k, width in enumerate(widths.tolist()):
+                raw, base = measure(block, width, who, how)
+                _fold(raw, base, group[first:last], units.owner[first:last], k, *sums)
+    tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
+    pooled = replace(tallies[-1], n_classes=len(units.labels))
+    return Scored(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
+
+
+def complete(tally: Tally, pooled: Tally) -> None:
+    """Let a class's tally count every recording: those in which it does not occur add nothing but themselves."""
+    tally.base_sums[:, SHARED] = pooled.base_sums[:, SHARED]
+    tally.base_products[:, 0] = pooled.base_products[:, 0]  # of their time
+
+
+def measure(part: Timelines, width: float, who: Observers, how: Placement) -> tuple[Any, Any]:
+    """The measures of some recordings for one segment length."""
+    if how.hop is not None:
+        return voting.measure(part, width, who, how)
+    return exact.measure(part, width, who, how) if how.phase is None else grid.measure(part, width, who, how)
+
+
+@kernel
+def _fold(
+    raw: Any, base: Any, group: Any, owner: Any, k: int, sums: Any, products: Any, base_sums: Any, base_products: Any
+) -> None:
+    """Add the measures of units to the sums of their classes, those of a recording's classes together to the last."""
+    last = sums.shape[0] - 1
+    if last == 0:  # one class
+        fold(raw, base, sums[0, k], products[0, k], base_sums[0, k], base_products[0, k])
+        return
+    all_raw, all_base = np.zeros((1, raw.shape[1], raw.shape[2])), np.zeros((1, base.shape[1]))
+    for u in range(group.shape[0]):
+        i = group[u]
+        if i >= 0:
+            fold(raw[u : u + 1], base[u : u + 1], sums[i, k], products[i, k], base_sums[i, k], base_products[i, k])
+        if u == 0 or owner[u] != owner[u - 1]:
+            for c in range(raw.shape[1]):  # copies of slices may raise, and carry code that is not ours
+                for q in range(raw.shape[2]):
+                    all_raw[0, c, q] = raw[u, c, q]
+            for q in range(base.shape[1]):
+                all_base[0, q] = base[u, q]
+        else:
+            for c in range(raw.shape[1]):
+                for q in range(raw.shape[2]):
+                    all_raw[0, c, q] += raw[u, c, q]
+            for q in range(base.shape[1]):
+                all_base[0, q] += _ADDED[q] * base[u, q]
+        if u == group.shape[0] - 1 or owner[u + 1] != owner[u]:
+            fold(all_raw, all_base, sums[last, k], products[last, k], base_sums[last, k], base_products[last, k])
+
+
+@kernel
+def _on_grid(
+    where: Any, blocks: Any, widths: Any, phases: Any, mode: int, among: Any, group: Any, owner: Any, raw: Any,
+    base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any,
+) -> None:  # fmt: skip
+    """Measure all blocks at all segment lengths on a grid for sorted criteria, and add up."""
+    bounds, starts, lengths = where
+    for b in range(blocks.shape[0] - 1):
+        i, j = blocks[b], blocks[b + 1]
+        for k in range(widths.shape[0]):
+            some, ground = raw[: j - i], base[: j - i]
+            grid.criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], phases[k], mode, among, some, ground)
+            _fold(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
+
+
+@kernel
+def _at_random(
+    where: Any, blocks: Any, widths: Any, rows: Any, mode: int, among: Any, group: Any, owner: Any, raw: Any,
+    base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any,
+) -> None:  # fmt: skip
+    """The same over a random phase; with means, if there is room for rows."""
+    bounds, starts, lengths = where
+    for b in range(blocks.shape[0] - 1):
+        i, j = blocks[b], blocks[b + 1]
+        for k in range(widths.shape[0]):
+            some, ground, w = raw[: j - i], base[: j - i], widths[k]
+            first = sweep.sweep(bounds, starts[i : j + 1], lengths[i:j], w, mode, among, some, ground, rows)
+            if rows.shape[0] > 0:
+                pieces = rows[: first[-1]]
+                means.at_criteria(pieces, first, w, means.folded(pieces, first, w), among, some, ground)
+            _fold(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)

@@ -1,0 +1,296 @@
+"""The mergeable result of scoring any recordings: sums from which every accuracy and its standard error follow.
+
+Each recording is measured once per segment length and criterion (:data:`RAW`, :data:`BASE`); a tally keeps the sums of
+these measures and of the products that standard errors need. Adding two tallies is all that parallel work needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.compiled import kernel
+from ..base.errors import InvalidInput
+from ..model.annotator import TIE, PresenceRule
+from ..model.event_arrays import Timelines
+from ..model.intervals import as_intervals, covered
+
+Array = NDArray[np.float64]
+
+#: What is measured per recording, segment length and criterion. Times in seconds; expectations where there is chance.
+#: tp, fp: event time and other time in overlapping segments that are labelled present; fp_elsewhere: time of present
+#: labels in segments that meet no event; n_found: events noticed; mean, fit: mean and sum of the segments' accuracies.
+RAW = ("tp", "fp", "fp_elsewhere", "n_present", "n_found", "mean", "fit")
+#: What is measured per recording and segment length. meeting: whether any segment meets an event; cover: event time in
+#: overlapping segments; bound: time that the best labels could get right in overlapping segments.
+BASE = (
+    "n_recordings",
+    "time",
+    "event_time",
+    "n_events",
+    "overlap_time",
+    "cover_time",
+    "n_overlapping",
+    "n_segments",
+    "listened",
+    "n_meeting",
+    "bound_time",
+)
+# The same as positions, for compiled code.
+TP, FP, FP_ELSEWHERE, N_PRESENT, N_FOUND, MEAN, FIT = range(len(RAW))
+N_RECORDINGS, TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, COVER_TIME, N_OVERLAPPING = range(7)
+N_SEGMENTS, LISTENED, N_MEETING, BOUND_TIME = range(7, len(BASE))
+_PRODUCTS = (
+    *("mean2", "mean_meeting", "right2", "right_overlap", "wrong2", "wrong_time", "tp2", "said2", "tp_said"),
+    *("tp_event", "found2", "found_events"),
+)
+_BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2", "meeting2")
+
+
+@kernel
+def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
+    """Add the measures of recordings, in order, to the sums of one segment length."""
+    for r in range(raw.shape[0]):
+        for k in range(base.shape[1]):
+            base_sums[k] += base[r, k]
+        time, event_time, n_events = base[r, TIME], base[r, EVENT_TIME], base[r, N_EVENTS]
+        overlap, meeting = base[r, OVERLAP_TIME], base[r, N_MEETING]
+        for k, value in enumerate((time, event_time, n_events, overlap, meeting)):  # in the order of _BASE_PRODUCTS
+            base_products[k] += value * value
+        for c in range(raw.shape[1]):
+            tp, said = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_ELSEWHERE]
+            found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
+            right = tp + overlap - base[r, COVER_TIME] - raw[r, c, FP]
+            wrong = said + event_time - 2 * tp
+            for k in range(raw.shape[2]):
+                sums[c, k] += raw[r, c, k]
+            products[c, 0] += mean * mean  # in the order of _PRODUCTS
+            products[c, 1] += mean * meeting
+            products[c, 2] += right * right
+            products[c, 3] += right * overlap
+            products[c, 4] += wrong * wrong
+            products[c, 5] += wrong * time
+            products[c, 6] += tp * tp
+            products[c, 7] += said * said
+            products[c, 8] += tp * said
+            products[c, 9] += tp * event_time
+            products[c, 10] += found * found
+            products[c, 11] += found * n_events
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over recordings, per (segment length, column); a column is a criterion, a rule or an annotator.
+
+    ``a + b`` is the tally of both sets of recordings. Sums are available as attributes by the names in :data:`RAW`
+    (arrays of shape (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), the words of results from
+    :meth:`metrics`. ``n_classes`` is more than one where each recording's measures are sums over classes.
+    """
+
+    segment_length: Array  # (S,)
+    columns: tuple[Any, ...]  # C labels
+    sums: Array  # (S, C, RAW)
+    products: Array  # (S, C, products)
+    base_sums: Array  # (S, BASE)
+    base_products: Array  # (S, base products)
+    n_classes: int = 1
+
+    @classmethod
+    def empty(cls, segment_length: Array, columns: Sequence[Any], *, n_classes: int = 1) -> Tally:
+        """The tally of no recording."""
+        s, c = len(segment_length), len(columns)
+        return cls(
+            np.asarray(segment_length, dtype=np.float64),
+            tuple(columns),
+            np.zeros((s, c, len(RAW))),
+            np.zeros((s, c, len(_PRODUCTS))),
+            np.zeros((s, len(BASE))),
+            np.zeros((s, len(_BASE_PRODUCTS))),
+            n_classes,
+        )
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array, Array]:
+        """The arrays that add up."""
+        return self.sums, self.products, self.base_sums, self.base_products
+
+    def fold(self, index: int, raw: Array, base: Array) -> None:
+        """Take in the measures of recordings for one segment length: raw (R, C, RAW) and base (R, BASE)."""
+        fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.columns != other.columns or not np.array_equal(
+            self.segment_length, other.segment_length, equal_nan=True
+        ):
+            raise InvalidInput("only tallies of the same segment lengths and criteria can be added")
+        sums = (mine + theirs for mine, theirs in zip(self.parts, other.parts))
+        classes = max(self.n_classes, other.n_classes)
+        return Tally(self.segment_length, self.columns, *sums, n_classes=classes)  # type: ignore[arg-type, misc]
+
+    def add(self, at: slice, part: Tally) -> None:
+        """Take in the tally of some of the segment lengths."""
+        for mine, theirs in zip(self.parts, part.parts):
+            mine[at] += theirs
+
+    def __getattr__(self, name: str) -> Array:
+        if name in RAW:
+            return self.sums[:, :, RAW.index(name)]
+        if name in BASE:
+            return self.base_sums[:, BASE.index(name), None]
+        raise AttributeError(name)
+
+    def _product(self, name: str) -> Array:
+        if name in _PRODUCTS:
+            return self.products[:, :, _PRODUCTS.index(name)]
+        return self.base_products[:, _BASE_PRODUCTS.index(name), None]
+
+    @property
+    def right_time(self) -> Array:
+        """Seconds with the right label in overlapping segments."""
+        return self.overlap_time - self.cover_time - self.fp + self.tp
+
+    @property
+    def said_time(self) -> Array:
+        """Seconds labelled present."""
+        return self.tp + self.fp + self.fp_elsewhere
+
+    @property
+    def wrong_seconds(self) -> Array:
+        """Seconds with the wrong label, all recordings together; what nobody heard counts as absent."""
+        return self.said_time + self.event_time - 2 * self.tp
+
+    def metrics(self) -> dict[str, Array]:
+        r"""Every word of ``METRICS`` and its standard error, each of shape (segment lengths, columns).
+
+        Standard errors treat the recordings as a sample: the delta method for ratios of sums,
+        :math:`se(\bar y / \bar x) = \sqrt{n/(n-1) \sum (y_i - R x_i)^2} / \sum x_i`. They are NaN for one
+        recording.
+        """
+        n, p, classes = self.n_recordings, self._product, self.n_classes
+        wrong, meeting = self.wrong_seconds, self.n_meeting
+        found = {
+            "overlap_accuracy": (self.right_time, self.overlap_time, p("right2"), p("right_overlap"), p("overlap2")),
+            "overlap_accuracy_per_recording": (self.mean, meeting, p("mean2"), p("mean_meeting"), p("meeting2")),
+            "recording_accuracy": (
+                wrong,
+                classes * self.time,
+                p("wrong2"),
+                classes * p("wrong_time"),
+                classes**2 * p("time2"),
+            ),
+            "precision": (self.tp, self.said_time, p("tp2"), p("tp_said"), p("said2")),
+            "recall": (self.tp, self.event_time, p("tp2"), p("tp_event"), p("event_time2")),
+            "event_recall": (self.n_found, self.n_events, p("found2"), p("found_events"), p("n_events2")),
+            "wrong_time": (wrong, n, p("wrong2"), wrong, n),
+        }
+        result = {}
+        for name, (above, below, above2, both, below2) in found.items():
+            count = np.minimum(meeting, n) if name == "overlap_accuracy_per_recording" else n
+            value, error = _ratio(above, below, above2, both, below2, count)
+            result[name] = 1 - value if name == "recording_accuracy" else value
+            result[f"{name}_se"] = error
+        return result
+
+    @property
+    def overlap_accuracy_per_segment(self) -> Array:
+        """Mean accuracy of the overlapping segments, each counted once however short it was cut."""
+        return _divide(self.fit, self.n_overlapping)
+
+    @property
+    def overlap_accuracy_bound(self) -> Array:
+        """What no labels of these segments can exceed: E[max(c, 1 - c)] over overlapping time."""
+        return _divide(self.bound_time, self.overlap_time)
+
+
+def _divide(above: Array, below: Array) -> Array:
+    above, below = np.broadcast_arrays(above, below)
+    found: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return found
+
+
+def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array, n: Array) -> tuple[Array, Array]:
+    value = _divide(above, below)
+    squares = above2 - 2 * value * both + value**2 * below2
+    # Where every recording gives the same ratio, what is left of the squares is rounding.
+    squares = np.where(squares > 1e-13 * (above2 + value**2 * below2), squares, 0.0)
+    n = np.broadcast_to(n, value.shape)
+    factor = np.divide(n, n - 1, out=np.full(value.shape, np.nan), where=n > 1)
+    return value, _divide(np.sqrt(factor * squares), below)
+
+
+def of_labels(
+    timelines: Timelines,
+    segments: Sequence[Any],
+    present: Sequence[Any],
+    *,
+    rule: PresenceRule | None = None,
+) -> Tally:
+    """The tally of any segments with any labels, such as those of an adaptive method.
+
+    Parameters
+    ----------
+    timelines : the events, one row of recordings.
+    segments : per recording, an (n, 2) array of segments in seconds that do not overlap; time outside them counts as
+        absent and as not heard.
+    present : per recording, n labels: True or False, or the probability of a present label.
+    rule : an event is found if a present segment satisfies this rule on it; left out, if a present segment meets it.
+
+    Examples
+    --------
+    >>> timelines = Timelines.of([[(1, 3)]], 10)
+    >>> tally = of_labels(timelines, [[(0, 2), (2, 4), (4, 10)]], [[False, True, False]])
+    >>> tally.metrics()["recording_accuracy"].item()
+    0.8
+    """
+    if not len(timelines) == len(segments) == len(present):
+        raise InvalidInput(
+            f"segments and present must have one entry per recording, got {len(segments)} and {len(present)} "
+            f"for {len(timelines)} recordings"
+        )
+    tally = Tally.empty(np.array([np.nan]), ("labels",))
+    raw, base = np.zeros((len(timelines), 1, len(RAW))), np.zeros((len(timelines), len(BASE)))
+    for r, ((events, length), cuts, labels) in enumerate(zip(timelines, segments, present)):
+        pieces = as_intervals(cuts, name=f"segments of recording {r}")
+        chance = np.asarray(labels, dtype=np.float64)
+        if chance.shape != (len(pieces),):
+            raise InvalidInput(f"present of recording {r} must have {len(pieces)} labels, got shape {chance.shape}")
+        raw[r, 0], base[r] = _score(events, length, pieces, chance, rule)
+    tally.fold(0, raw, base)
+    return tally
+
+
+def _score(
+    events: Array, length: float, pieces: Array, chance: Array, rule: PresenceRule | None
+) -> tuple[list[float], list[float]]:
+    width = pieces[:, 1] - pieces[:, 0]
+    cover = covered(events, pieces[:, 1]) - covered(events, pieces[:, 0])
+    meets = cover > TIE * width
+    w, c, p = width[meets], cover[meets], chance[meets]
+    fit = p * c / w + (1 - p) * (1 - c / w)
+    found = 0.0
+    for event in events:
+        near = (pieces[:, 0] < event[1]) & (pieces[:, 1] > event[0])
+        if rule is not None and near.any():
+            near[near] = rule.is_present(event=event, segment=pieces[near])
+        found += 1 - float(np.prod(1 - chance[near]))
+    tp, elsewhere = float((p * c).sum()), float((chance * width)[~meets].sum())  # no BLAS: its sums vary
+    mean = float(fit.mean()) if len(fit) else 0.0
+    raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, float(fit.sum())]
+    base = [
+        1.0,
+        length,
+        float((events[:, 1] - events[:, 0]).sum()),
+        float(len(events)),
+        float(w.sum()),
+        float(c.sum()),
+        float(len(w)),
+        float(len(pieces)),
+        float(width.sum()),
+        float(len(w) > 0),
+        float(np.maximum(c, w - c).sum()),
+    ]
+    return raw, base

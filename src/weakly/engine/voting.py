@@ -1,0 +1,348 @@
+r"""Events -> the accuracy of overlapping windows with votes, at one phase or over a random one.
+
+Which windows there are and when a cell is present says :mod:`~weakly.model.placement`. Accuracy given overlap is that
+of the cells that meet an event; presence that spills into other cells shows in precision, recording accuracy and wrong
+time. An event is found if as many windows that satisfy the rule on it are answered present as a cell under them needs.
+
+Under a random phase all is linear in the phase between the phases at which a window begins or stops to notice an event
+or a cell's edge passes an event's, so a few points per interval integrate exactly (the mean per recording, which
+divides by the width of cells cut at the recording's ends, and laws of criteria to about 1e-6).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.compiled import kernel, sort_together
+from ..model import crowd
+from ..model.annotator import TIE
+from ..model.answer_model import Observer, Observers
+from ..model.event_arrays import Timelines
+from ..model.placement import NEAR, Edge, Placement, first_start, votes_needed, window_counts
+from . import sweep
+from . import tally as t
+from .tally import (
+    BOUND_TIME,
+    COVER_TIME,
+    EVENT_TIME,
+    FIT,
+    FP,
+    FP_ELSEWHERE,
+    MEAN,
+    N_EVENTS,
+    N_FOUND,
+    N_MEETING,
+    N_OVERLAPPING,
+    N_PRESENT,
+    N_RECORDINGS,
+    OVERLAP_TIME,
+    TIME,
+    TP,
+)
+
+Array = NDArray[np.float64]
+INSIDE = int(Edge.INSIDE)
+_NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
+
+
+def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
+    """The measures of every recording (R, columns, RAW) and (R, BASE)."""
+    assert how.hop is not None
+    assert how.votes is not None
+    w, n, hop = float(segment_length), len(timelines), how.hop
+    raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
+    d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
+    start = np.inf if how.phase is None else first_start(how.phase, hop)
+    grid = (round(w / hop), hop, int(how.edge), how.votes, start)
+    for c, one in enumerate(who):
+        base[:] = 0.0
+        need, answers, law = _answers(one, d, w, grid)
+        points, weights = _NODES[len(law[0]) > 0]
+        nodes = ((1 + points) / 2, weights / 2)
+        _measure(
+            timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base
+        )
+    counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
+    base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
+    if how.phase is None:  # the best labels' time bends more often than the rest
+        best, none = np.zeros_like(base), (np.empty(0), np.zeros(1025, np.int64), np.empty(0))
+        where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
+        sweep.sweep(*where, none, raw[:, :0], best, np.empty((0, 8)))
+        base[:, BOUND_TIME] = best[:, BOUND_TIME]
+    return raw, base
+
+
+def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
+    """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
+    present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
+    k, votes, low, high = grid[0], grid[3], who.low, who.high
+    needed, table, tails = _vote_tables(k, votes, low, high)
+    if who.rule is not None or who.single is not None:
+        law = (np.empty(0), np.empty((0, 0)), np.empty(0))
+        return who.required_overlap(d, w), (needed, table, tails, low, high), law
+    assert who.annotator is not None
+    smooth = who.annotator.panels
+    law = (smooth.edges, smooth.table(who.annotator.criterion_cdf), who.annotator.label_chances)
+    return np.zeros(len(d)), (needed, table, tails, low, high), law
+
+
+@lru_cache(maxsize=256)
+def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
+    """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of who notices."""
+    from scipy.stats import binom
+
+    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
+    table = np.zeros((k + 1, k + 1))
+    for i in range(k + 1):  # windows over the cell, of which j meet the criterion
+        for j in range(i + 1):
+            met, unmet = binom.pmf(np.arange(j + 1), j, high), binom.pmf(np.arange(i - j + 1), i - j, low)
+            table[i, j] = np.convolve(met, unmet)[needed[i] :].sum()
+    tails = np.array([binom.sf(v - 1, np.arange(64 * k + 1), high) for v in range(k + 1)])  # of windows that notice
+    return needed, table, tails
+
+
+@kernel
+def _measure(
+    bounds: Any,
+    starts: Any,
+    lengths: Any,
+    need: Any,
+    grid: Any,
+    answers: Any,
+    law: Any,
+    nodes: Any,
+    raw: Any,
+    base: Any,
+) -> None:
+    """Add every recording at the start of the grid, or over all phases where that is infinite."""
+    k, hop, _, _, start = grid
+    longest = 0.0
+    for length in lengths:
+        longest = max(longest, length)
+    most = 2 + int(np.ceil(longest / hop))
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.empty(k + 1))
+    room[5][:] = -1.0
+    for r in range(lengths.shape[0]):
+        events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
+        if np.isfinite(start):
+            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, room, raw, base)
+            continue
+        cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
+        for i in range(cuts.shape[0] - 1):
+            step = cuts[i + 1] - cuts[i]
+            if step > 1e-12 * hop:
+                for q in range(nodes[0].shape[0]):
+                    at, share = cuts[i] + nodes[0][q] * step, step / hop * nodes[1][q]
+                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, room, raw, base)
+
+
+@kernel
+def _phases(events: Any, need: Any, length: float, hop: float, w: float, smooth: bool) -> Any:
+    """The phases in (0, hop) at which something changes, sorted, with both ends."""
+    out = np.empty(6 * events.shape[0] + 3)
+    g = 0
+    for i in range(events.shape[0]):
+        a, b = events[i, 0], events[i, 1]
+        middle = (a + b - w) / 2 if smooth else np.inf  # two windows hold equal parts of the event
+        for x in (a, b, a - w + need[i], b - need[i], middle, middle + hop / 2):
+            if np.isfinite(x):
+                out[g] = x - np.floor(x / hop) * hop
+                g += 1
+    out[g] = length - np.floor(length / hop) * hop
+    out[g + 1], out[g + 2] = 0.0, hop
+    sort_together(out[: g + 3], np.empty(g + 3))
+    return out[: g + 3]
+
+
+@kernel
+def _asked(length: float, start: float, grid: Any) -> tuple[int, int, int]:
+    """The number of cells, and the first and last window that is asked; window and cell j start at start + j hop."""
+    k, hop, mode, _, _ = grid
+    w = k * hop
+    cells = max(1, int(np.ceil((length - start) / hop - NEAR)))
+    first, last = 0, max(0, int(np.ceil((length - w - start) / hop - NEAR)))
+    if mode == INSIDE:
+        if start < -NEAR * w:
+            first = 1
+        if start + last * hop + w > length + NEAR * w:
+            last -= 1
+    return cells, first, last
+
+
+@kernel
+def _noticing(a: float, b: float, need: float, start: float, first: int, last: int, grid: Any) -> tuple[int, int]:
+    """The first and last asked window that reaches the required overlap with (a, b); last < first if none does."""
+    k, hop = grid[0], grid[1]
+    w = k * hop
+    least = max(need * (1 - TIE), NEAR * hop if need <= NEAR * hop else 0.0)
+    low = max(first, int(np.floor((a - w + need - start) / hop)) - 1)
+    high = min(last, int(np.ceil((b - need - start) / hop)) + 1)
+    while low <= high and start + low * hop + w - a < least:
+        low += 1
+    while high >= low and b - (start + high * hop) < least:
+        high -= 1
+    return low, high
+
+
+@kernel
+def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int, needed: Any) -> int:
+    """The fewest present windows among low to high that make some cell present; 0 if they are too few for any."""
+    if low >= first + k - 1 and high <= last - k + 1:  # away from the ends all cells need the same
+        return needed[k] if min(k, high - low + 1) >= needed[k] else 0
+    found = 0
+    for i in range(low, min(cells, high + k)):
+        covering = min(last, i) - max(first, i - k + 1) + 1
+        mine = min(high, i) - max(low, i - k + 1) + 1
+        if mine >= needed[covering] and (found == 0 or needed[covering] < found):
+            found = needed[covering]
+    return found
+
+
+@kernel
+def _found_by_law(
+    a: float, b: float, low: int, high: int, start: float, asked: Any, grid: Any, needed: Any, law: Any, best: Any
+) -> float:
+    """The chance that the event is found by windows low to high, if criteria have a law; ``best`` are the largest event
+    fractions of all windows."""
+    k, hop, (cells, first, last) = grid[0], grid[1], asked
+    n = max(0, high - low + 1)
+    own, most, count, least = np.empty(n), np.empty(n), np.empty(n), np.zeros(n, np.int64)
+    count[:] = 1.0
+    for j in range(n):
+        left = start + (low + j) * hop
+        own[j] = crowd.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
+        most[j] = max(own[j], crowd.value(best[low + j], law[0], law[1]))
+    for j in range(n):  # the windows in which the event's fraction is at least as large are neighbours
+        j0, j1 = 0, n - 1
+        while own[j0] < own[j]:
+            j0 += 1
+        while own[j1] < own[j]:
+            j1 -= 1
+        least[j] = _least_votes(low + j0, low + j1, cells, first, last, k, needed)
+    return float(crowd.found(own, most, count, law[2], least))
+
+
+@kernel
+def _at(
+    r: int,
+    events: Any,
+    need: Any,
+    length: float,
+    start: float,
+    weight: float,
+    grid: Any,
+    answers: Any,
+    law: Any,
+    room: Any,
+    raw: Any,
+    base: Any,
+) -> None:
+    """Add one recording on the grid that begins at ``start`` in (-hop, 0], with a weight."""
+    k, hop, _, _, _ = grid
+    needed, table, tails, low, high = answers
+    w, smooth = k * hop, law[0].shape[0] > 0
+    cells, first, last = _asked(length, start, grid)
+    met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
+    event_time, found = 0.0, 0.0
+    near, far, top = 0, cells - 1, last  # the cells and the last window that can be present, or meet an event
+    if low == 0.0 and not smooth:
+        near, far, top = cells, -1, -1
+    for i in range(max(cells, last + 1)):
+        met[i], best[i], cover[i] = 0.0, 0.0, 0.0
+    for e in range(events.shape[0]):
+        a, b = events[e, 0], events[e, 1]
+        d = b - a
+        event_time += d
+        c0 = min(int(np.floor((a - start) / hop + NEAR)), cells - 1)
+        c1 = max(c0, min(int(np.ceil((b - start) / hop - NEAR)) - 1, cells - 1))
+        near, far = min(near, c0), max(far, c1)
+        for i in range(c0, c1 + 1):
+            left = start + i * hop
+            cover[i] += d if c0 == c1 else min(b, left + hop) - max(a, left)
+        if np.isfinite(need[e]):
+            j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            if j1 >= j0:
+                near, far, top = min(near, j0), max(far, min(j1 + k, cells) - 1), max(top, j1)
+            for j in range(j0, j1 + 1):
+                met[j] = 1.0
+                if smooth:
+                    left = start + j * hop
+                    best[j] = max(best[j], min(1.0, (min(b, left + w) - max(a, left)) / d))
+            if not smooth and j1 >= j0:
+                votes = _least_votes(j0, j1, cells, first, last, k, needed)
+                found += tails[votes, min(j1 - j0 + 1, tails.shape[1] - 1)] if votes > 0 else 0.0
+    if smooth:
+        for e in range(events.shape[0]):
+            a, b = events[e, 0], events[e, 1]
+            j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
+            found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
+    present = 0.0
+    quiet = 0.0
+    if smooth:
+        for j in range(last + 1):  # from here on the law's values
+            best[j] = crowd.value(best[j], law[0], law[1])
+        nothing = np.empty(1)
+        nothing[0] = crowd.value(0.0, law[0], law[1])
+        quiet = crowd.cell(nothing, law[2], 1)
+    for j in range(max(first, near), top + 1):
+        if not smooth:
+            present += high if met[j] > 0.0 else low
+        else:
+            present += crowd.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
+    tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n_met = 0
+    for i in range(near, far + 1):
+        left = start + i * hop
+        width = min(left + hop, length) - max(left, 0.0)
+        j0, j1 = max(first, i - k + 1), min(last, i)
+        n = max(0, j1 - j0 + 1)
+        n_met += int(met[i])
+        p = table[n, n_met]
+        if smooth:
+            p = silent[n]
+            if n_met > 0 or p < 0.0:
+                for j in range(j0, j1 + 1):
+                    some[j - j0] = best[j]
+                sort_together(some[:n], carried[:n])
+                p = crowd.cell(some[:n], law[2], needed[n])
+                if n_met == 0:
+                    silent[n] = p
+        if i - k + 1 >= 0:
+            n_met -= int(met[i - k + 1])
+        if cover[i] > 0.0:
+            tp += p * cover[i]
+            fp += p * (width - cover[i])
+            overlap += width
+            covered += cover[i]
+            n_overlap += 1.0
+            fit += p * cover[i] / width + (1 - p) * (1 - cover[i] / width)
+            bound += max(cover[i], width - cover[i])
+        else:
+            elsewhere += p * width
+    mean = fit / n_overlap if n_overlap > 0 else 0.0
+    for column, value in (
+        (TP, tp),
+        (FP, fp),
+        (FP_ELSEWHERE, elsewhere),
+        (N_PRESENT, present),
+        (N_FOUND, found),
+        (MEAN, mean),
+        (FIT, fit),
+    ):
+        raw[r, column] += weight * value
+    for column, value in (
+        (N_RECORDINGS, 1.0),
+        (TIME, length),
+        (EVENT_TIME, event_time),
+        (N_EVENTS, float(events.shape[0])),
+        (OVERLAP_TIME, overlap),
+        (COVER_TIME, covered),
+        (N_OVERLAPPING, n_overlap),
+        (N_MEETING, 1.0 if n_overlap > 0 else 0.0),
+        (BOUND_TIME, bound),
+    ):
+        base[r, column] += weight * value

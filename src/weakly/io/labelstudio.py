@@ -1,0 +1,392 @@
+"""Label Studio exports: regions with labels become events, choices about a whole task become answers.
+
+``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands
+on each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no
+other was not annotated; an annotation with an empty result was annotated and is empty.
+
+Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a
+label, and a choice that others picked in this file and this annotator did not is an absence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import numpy as np
+
+from ..base.errors import InvalidInput
+from ..model.answers import Answers
+from ..model.events import Events
+from .documents import by_recording, number, save_json
+from .output import count, losses, texts_of
+from .registry import Format
+from .source import Source
+from .table import Rows, lengths_agree
+from .vocabulary import answer_of, is_vocabulary, opposites, person_of
+
+_REGIONS = "\0regions"
+_ID = ("query", "query_id", "segment_id")
+_START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
+
+
+def sniff(source: Source) -> bool:
+    """A list of tasks (or one) with data and annotations or completions."""
+    text = source.text
+    if not source.is_json or '"namespace"' in text:
+        return False
+    return ('"annotations"' in text and '"data"' in text) or ('"annotation_id"' in text and '"lead_time"' in text)
+
+
+def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((data[name] for name in names if data.get(name) not in (None, "")), None)
+
+
+def _sound(value: str) -> str:
+    """The file's name in an address: the last part, or what ``?d=`` says."""
+    try:
+        parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
+        if parts is None:
+            return value
+        inner = parse_qs(parts.query).get("d")
+    except ValueError:  # an address that is none, such as http://[::1/x
+        return PurePosixPath(value).name or value
+    return PurePosixPath(inner[0] if inner else unquote(parts.path)).name or value
+
+
+def _names(tasks: list[dict[str, Any]]) -> list[str]:
+    """The recording of each task; the eight letters that uploads are given are left off if names stay distinct."""
+    names = []
+    plain = {str(task["data"]["recording"]) for task in tasks if isinstance(task["data"].get("recording"), str)}
+    for task in tasks:
+        data = task["data"]
+        if isinstance(data.get("recording"), str):
+            names.append(data["recording"])
+            continue
+        told = _first(data, ("audio", "file", "filename", "sound", "wav", "video", "url"))
+        if told is None:
+            told = next((v for v in data.values() if isinstance(v, str) and "." in v), None)
+        names.append(_sound(str(told)) if told is not None else f"task {task.get('id', len(names) + 1)}")
+    bare = {name: name if name in plain else re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
+    clash = len(set(bare.values())) < len(bare)
+    return names if clash else [bare[name] for name in names]
+
+
+def _tasks(source: Source) -> list[dict[str, Any]]:
+    found = source.json()
+    found = [found] if isinstance(found, dict) else found
+    if not isinstance(found, list):
+        raise InvalidInput(f"{source.name}: a Label Studio export is a list of tasks")
+    good = []
+    for i, task in enumerate(found, 1):
+        if isinstance(task, dict) and "data" not in task and "annotation_id" in task:
+            task = _full(task)
+        if (
+            isinstance(task, dict)
+            and isinstance(task.get("data"), dict)
+            and isinstance(task.get("annotations", []), list)
+        ):
+            good.append(task)
+        else:
+            source.fail(f"task {i}", "", "has no data and annotations; is this an export of Label Studio?")
+    return good
+
+
+def _full(task: dict[str, Any]) -> dict[str, Any]:
+    """A task of the minimal export (JSON-MIN), in which everything stands on one level, in its full form."""
+    result: list[dict[str, Any]] = []
+    for name, value in task.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) and "start" in item for item in value):
+            result += [{"id": f"{name} {k}", "from_name": name, "type": "labels", "value": item,
+                        "original_length": item.get("original_length")} for k, item in enumerate(value)]  # fmt: skip
+        elif isinstance(value, dict) and "choices" in value:
+            result.append({"from_name": name, "type": "choices", "value": value})
+        elif isinstance(value, str) and name in ("answer", "choice"):
+            result.append({"from_name": name, "type": "choices", "value": {"choices": [value]}})
+    note = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"), "lead_time": task.get("lead_time"),
+            "result": result}  # fmt: skip
+    return {"id": task.get("id"), "data": task, "annotations": [note]}
+
+
+def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str, Any], list[dict[str, Any]], str]]:
+    """Each task with its recording, each of its annotations, the results, and where that is in the file."""
+    tasks = _tasks(source)
+    for task, name in zip(tasks, _names(tasks)):
+        where = f"task {task.get('id', '?')}"
+        whole = [a for a in task.get("annotations", []) if isinstance(a, dict) and not a.get("was_cancelled")]
+        if not whole:
+            yield task, name, {}, [], where
+        for item in whole:
+            place = f"{where}, annotation {item.get('id', '?')}"
+            results = item.get("result") or []
+            kept = []
+            for k, result in enumerate(results if isinstance(results, list) else [results]):
+                if isinstance(result, dict) and isinstance(result.get("value"), dict):
+                    kept.append(result)
+                elif not (isinstance(result, dict) and result.get("type") == "relation"):
+                    source.fail(f"{place}, result {k + 1}", "value", "has no value")
+            yield task, name, item, kept, place
+
+
+def _labels(value: dict[str, Any]) -> list[str]:
+    for key in ("labels", "timeserieslabels", "hypertextlabels"):
+        if isinstance(value.get(key), list):
+            return [str(label) for label in value[key]]
+    return []
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
+def read(source: Source) -> Rows:
+    """Events if the file has regions, answers if it has choices only."""
+    found = list(_annotations(source))
+    choices = any(
+        r.get("type") == "choices" and "start" not in r["value"] for _, _, _, results, _ in found for r in results
+    )
+    regions = any("start" in r["value"] for _, _, _, results, _ in found for r in results)
+    if choices and regions:
+        source.note(f"{source.name}: has regions and choices; the regions are read as events, the choices as answers")
+    return _regions(source, found) if regions or not choices else answers(source)
+
+
+def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
+    """A row per region and label; ``timed`` with the seconds that it took: an equal part of its annotation's."""
+    data: dict[str, Any] = {
+        "recording": [],
+        "onset": [],
+        "offset": [],
+        "label": [],
+        "annotator": [],
+        "channel": [],
+        "query": [],
+    }
+    if timed:
+        data["seconds"] = []
+    places: list[int | str] = []
+    rows = Rows(source, data, places)
+    lengths: dict[str, float] = {}
+    for task, name, item, results, where in found:
+        if not item:
+            rows.unannotated.append(name)
+            continue
+        used = 0
+        for result in results:
+            value, total = result["value"], number(result.get("original_length"))
+            if np.isfinite(total) and total > 0:
+                lengths[name] = total
+            if "start" not in value:
+                continue
+            place = f"{where}, region {result.get('id', '?')}"
+            labels = _labels(value)
+            if not labels:
+                source.fail(place, "labels", "the region has no label")
+                continue
+            for label in labels:
+                used += 1
+                data["recording"].append(name)
+                data["onset"].append(number(value["start"]))
+                data["offset"].append(number(value.get("end")))
+                data["label"].append(label)
+                data["annotator"].append(person_of(item.get("completed_by")))
+                channel = value.get("channel")
+                data["channel"].append("" if channel is None else str(channel))
+                data["query"].append(str(task.get("id", "")))
+                places.append(place)
+        if timed:
+            took = number(item.get("lead_time"))
+            data["seconds"] += [took / max(used, 1) if np.isfinite(took) else np.nan] * used
+        if not used:
+            rows.empty.append(name)
+    for column in ("onset", "offset", *(["seconds"] if timed else [])):
+        data[column] = np.array(data[column], dtype=np.float64)
+    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
+    rows.checked()
+    lengths_agree(rows, lengths)
+    return rows.say(_told(rows, "labels of regions"))
+
+
+def _told(rows: Rows, label: str) -> str:
+    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
+    people = len(set(rows.data["annotator"]))
+    labels = len(set(rows.data["label"]))
+    return (
+        f"recording = the tasks' sound ({len(names)}), label = {label} ({labels}), annotator = completed_by ({people})"
+    )
+
+
+def answers(source: Source) -> Rows:
+    """One row per annotation and label: present, absent or unsure in the whole task.
+
+    Where nothing but regions was asked for, they count as present in the task. The segment is the task's, where its
+    data say it, else the whole recording.
+    """
+    found = list(_annotations(source))
+    offered: dict[str, dict[str, None]] = {}
+    for _, _, _, results, _ in found:
+        for result in results:
+            key, said = _question(result)
+            offered.setdefault(key, {}).update(dict.fromkeys(said))
+    if len(offered) > 1:
+        offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
+    elif opposites(offered.get(_REGIONS, ())):
+        return _regions(source, found, timed=True)  # each region is an answer about itself
+    plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
+    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
+               "answered")  # fmt: skip
+    data: dict[str, Any] = {name: [] for name in columns}
+    places: list[int | str] = []
+    rows = Rows(source, data, places)
+    for task, name, item, results, where in found:
+        if not item:
+            rows.unannotated.append(name)
+            continue
+        told = task["data"]
+        start, end = number(_first(told, _START)), number(_first(told, _END))
+        totals = [number(result.get("original_length")) for result in results]
+        if np.isnan(end) and np.isnan(start) and totals and np.isfinite(totals[0]) and totals[0] > 0:
+            start, end = 0.0, totals[0]
+            rows.lengths.setdefault(name, totals[0])
+        picked: dict[str, list[str]] = {}
+        for result in results:
+            key, said = _question(result)
+            picked.setdefault(key, []).extend(said)
+        said_of: dict[str, float] = {}
+        for key, options in offered.items():
+            if key in plain:
+                if picked.get(key):
+                    label = str(told.get("label") or key) if len(offered) == 1 else key
+                    said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
+                continue
+            for label in options:
+                said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
+        if not said_of:
+            rows.empty.append(name)
+        query = told["query"] if told.get("query") is not None else _first(told, _ID)
+        for label, present in said_of.items():
+            who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
+            asked = str(task.get("id", "") if query is None else query)
+            when = str(item.get("updated_at") or item.get("created_at") or "")
+            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
+            for column, value in zip(columns, values):
+                data[column].append(value)
+            places.append(where)
+    if not any(data["answered"]):
+        del data["answered"]
+    for column in ("onset", "offset", "present", "seconds"):
+        data[column] = np.array(data[column], dtype=np.float64)
+    data["seconds"][np.isinf(data["seconds"])] = np.nan
+    if offered.keys() - plain:
+        source.note(f"{source.name}: a label that others chose in this file and an annotator did not is read as absent")
+    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
+    return rows.checked().say(_told(rows, "choices"))
+
+
+def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
+    """The question's name and what was chosen."""
+    value = result["value"]
+    if isinstance(value.get("choices"), (list, str)) and "start" not in value:
+        return str(result.get("from_name", "choice")), _texts(value["choices"])
+    return _REGIONS, _labels(value) if "start" in value else []
+
+
+def write(events: Events, path: Path) -> list[str]:
+    """One task per recording, one annotation per annotator, one region per event."""
+    frame, listing = events.to_frame(), events.recordings
+    held = ("annotator", "channel") if "channel" in frame else ("annotator",)
+    found = [w for w in losses(events, empty=True, lengths=True, extra=held) if "were not annotated" not in w]
+    filled = set(frame["recording"])
+    unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
+    if unknown:
+        found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
+    mine, columns = by_recording(
+        frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")}),
+        "onset", "offset", "label", "annotator", "channel",
+    )  # fmt: skip
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        number_ = 0
+        for i, (name, length, done) in enumerate(
+            zip(listing.index, listing["length"].tolist(), listing["annotated"]), 1
+        ):
+            by: dict[str, list[dict[str, Any]]] = {}
+            total = {} if length != length else {"original_length": length}
+            for onset, offset, label, who, channel in zip(*(column[mine.get(name, slice(0))] for column in columns)):
+                value = {"start": onset, "end": offset, "labels": [label]} | ({"channel": channel} if channel else {})
+                by.setdefault(who, []).append(
+                    {**total, "id": "", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
+                )
+            annotations = []
+            for person, result in (by or {"": []}).items() if done else ():
+                number_ += 1
+                for k, region in enumerate(result):
+                    region["id"] = f"r{number_}_{k}"
+                annotations.append(
+                    {"id": number_, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
+                )
+            task = {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}
+            yield task
+
+    save_json(tasks(), path)
+    return found
+
+
+def _as_person(text: str) -> int | dict[str, str] | None:
+    if text.isascii() and text.isdigit() and str(int(text)) == text:
+        return int(text)
+    return {"email": text} if text else None
+
+
+def write_answers(answers: Answers, path: Path) -> list[str]:
+    """One task per segment, one annotation per annotator, one yes/no/unsure question per label."""
+    frame = answers.to_frame()
+    names = ["recording", "onset", "offset", "query", "annotator", "seconds", "label", "present"]
+    task = frame.groupby(names[:4], sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(task, kind="stable")
+    columns = [frame[name].to_numpy()[order].tolist() for name in names]
+    noted = [frame["annotation"].to_numpy()[order].tolist()] if "annotation" in frame else []
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        words, n_notes, number_ = {1.0: "yes", 0.0: "no"}, 0, 0
+        for _, rows in groupby(zip(task[order].tolist(), *noted, *columns), key=itemgetter(0)):
+            notes: dict[tuple[Any, ...], dict[str, Any]] = {}
+            for row in rows:
+                *own, who, seconds, label, present = row[1:]
+                timed = seconds == seconds
+                key = (who, seconds if timed else None, *own)
+                if key not in notes:
+                    n_notes += 1
+                    notes[key] = {"id": n_notes, "completed_by": _as_person(who), "was_cancelled": False, "result": []}
+                    notes[key] |= {"lead_time": seconds} if timed else {}
+                value = {"choices": [words.get(present, "unsure")]}
+                notes[key]["result"].append({"from_name": label, "to_name": "audio", "type": "choices", "value": value})
+            number_ += 1
+            name, onset, offset, query = own[-4:]
+            data = {"recording": name, "audio": name, "query": query}
+            data |= {"onset": onset, "offset": offset} if onset == onset else {}
+            yield {"id": number_, "data": data, "annotations": list(notes.values()), "predictions": []}
+        for name in answers.silent:
+            n_notes, number_ = n_notes + 1, number_ + 1
+            note = {"id": n_notes, "was_cancelled": False, "result": []}
+            data = {"recording": name, "audio": name}
+            yield {"id": number_, "data": data, "annotations": [note], "predictions": []}
+
+    save_json(tasks(), path)
+    gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]
+    found = [f"the columns {', '.join(gone)}"] if gone else []
+    known = int(answers.recordings["length"].notna().sum())
+    if known:
+        found.append(f"the lengths of {count(known, 'recording')}")
+    return found
+
+
+READERS = (
+    Format("labelstudio", "Label Studio export (regions and choices, lead_time, completed_by)", sniff, read, write,
+           write_answers, endings=(".json",)),
+)  # fmt: skip

@@ -1,0 +1,424 @@
+"""What is probably wrong with annotation files: found, counted and named by file and line."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..base.errors import InvalidInput
+from ..base.parallel import progress_bar
+from ..base.results import holds, plain
+from .dcase import clip_length
+from .durations import asked_length, lengths_in, match_lengths, name_key, read_examined
+from .gather import Paths, account_of, listed_paths, opened, read_one, told_columns
+from .reading import touching_frames
+from .registry import detect, is_lengths, named
+from .source import Source, quoted
+from .table import Rows
+
+_ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
+_MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_DATES = re.compile(rf"^(\d{{1,2}}-({_MONTH})|({_MONTH})-\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}})$", re.IGNORECASE)
+_ROUNDED = re.compile(r"^\d(\.\d+)?E\+\d{2}$")
+_FORMULA = re.compile(r"^[=@]|^[+-]\w+\(")
+_SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
+
+
+#: What a finding may be about; conditions such as ``past_the_end>0`` name them with underscores.
+FINDINGS = (
+    "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
+    "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
+    "unused column", "unknown columns", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula",
+    "cut short", "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble in one file: where it first occurs, how often, and what it probably is."""
+
+    file: str
+    line: int | str | None
+    kind: str
+    n: int
+    message: str
+
+    def __str__(self) -> str:
+        at, times = "" if self.line is None else f":{self.line}", "" if self.n == 1 else f" [{self.n} times]"
+        return f"{self.file}{at}: {self.kind}{times}: {' '.join(self.message.split())}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """The findings of :func:`check`, with what was looked at."""
+
+    files: tuple[str, ...]
+    n_events: int
+    n_recordings: int
+    findings: tuple[Finding, ...]
+    readings: tuple[tuple[str, str], ...] = ()  # file and what was taken as what
+    account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged, all in rows
+    what: str = "event"  # what n_events counts: "answer" where segments were asked about
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition holds of the counts: ``findings>0``, ``skipped>=10``, ``past_the_end>0``."""
+        counts = {"findings": len(self.findings), "recordings": self.n_recordings, **self.account}
+        counts["events"] = self.n_events  # a row may hold several
+        kinds = dict.fromkeys((kind.replace(" ", "_") for kind in FINDINGS), 0)
+        for item in self.findings:
+            kinds[item.kind.replace(" ", "_")] += item.n
+        return holds(condition, {"all": {name: float(n) for name, n in (counts | kinds).items()}})
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding."""
+        names = ("file", "line", "kind", "n", "message")
+        return pd.DataFrame([[getattr(item, name) for name in names] for item in self.findings], columns=list(names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers."""
+        return {
+            "files": list(self.files),
+            "n_events": self.n_events,
+            "n_recordings": self.n_recordings,
+            "readings": [list(pair) for pair in self.readings],
+            "account": dict(self.account),
+            "findings": [plain(item) for item in self.findings],
+        }
+
+
+def check(
+    path: Paths,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    label: str | None = None,
+    where: Mapping[str, str] | None = None,
+    annotator: Sequence[str] | None = None,
+    merge: Mapping[str, Sequence[str]] | None = None,
+    recording_length: Any = None,
+    examined: str | Path | None = None,
+    recordings: str | Path | None = None,
+    progress: bool = False,
+) -> Check:
+    """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
+
+    ``columns`` to ``examined`` are as for :func:`weakly.read`; a file among ``path`` that lists lengths is used so.
+    ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.tsv"
+    ...     _ = path.write_text("filename\\tonset\\toffset\\tevent_label\\na.wav\\t2\\t1\\tDog\\n")
+    ...     [(found.line, found.kind) for found in check(path).findings]
+    [(2, 'end before start')]
+    """
+    chosen = named(format) if format is not None else None
+    found: list[Finding] = []
+    tables: list[Rows] = []
+    lengths: dict[str, float] = {}
+    asked = asked_length(recording_length)
+    if isinstance(asked, Mapping):
+        lengths.update(asked)
+    with ExitStack() as stack:
+        sources, _, _ = stack.enter_context(opened(listed_paths(path), told_columns(columns)[0], progress=progress))
+        advance = stack.enter_context(progress_bar("checking", len(sources), show=progress))
+        for source in sources:
+            source.on_error, source.label, name = "collect", label, source.name
+            try:
+                if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
+                    given = Source(source.path, called=source.called)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # they are findings here
+                        lengths.update(lengths_in(given))
+                    source.signs += given.signs
+                    continue
+                rows = read_one(chosen or detect(source), source)
+                if label is not None or where or annotator or merge:
+                    _choose(rows, label, where or {}, annotator or (), merge or {})
+                tables.append(rows)
+            except InvalidInput as error:
+                words = str(error).removeprefix(f"{name}: ").removeprefix(f"{name}, ")
+                found.append(Finding(name, None, "unreadable", 1, words))
+            finally:
+                found += _broken(source)
+                found += [Finding(name, None, kind, 1, words.removeprefix(f"{name}: ")) for kind, words in source.signs]
+                advance(1)
+    files = [source.name for source in sources]
+    everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
+    names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
+    try:
+        known = match_lengths(lengths, names, []) if lengths else {}
+    except InvalidInput as error:
+        known = {}
+        found.append(Finding(files[0], None, "missing recording", len(lengths), str(error)))
+    for rows in tables:
+        frame = _frame(rows)
+        found += _times(rows, frame, known, everyone)
+        found += _words(rows)
+        found += _kinds(rows, frame)
+    if examined is not None:
+        found += _examined(names, str(examined))
+    found += _names(tables, lengths)
+    if recordings is not None:
+        found += _sounds(names, Path(recordings))
+    # A file's findings stand together, in the order of the files.
+    order = {file: i for i, file in enumerate(files)}
+    found.sort(key=lambda item: order.get(item.file, len(order)))
+    n_events = sum(len(rows) for rows in tables)
+    readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
+    what = "answer" if tables and all(rows.weak for rows in tables) else "event"
+    return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables), what)
+
+
+def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
+    """Only the rows of the selection, with the same rules as for events; the others say nothing here."""
+    into = {str(old): str(new) for new, olds in merge.items() for old in olds}
+    rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
+    wanted = dict(where) | ({"label": label} if label is not None and label in rows.data["label"] else {})
+    for name, value in wanted.items():
+        name = name if name in rows.data else rows.aliases.get(name, name)
+        if name in rows.data:
+            rows.keep(np.array([str(own) == value for own in rows.data[name]], dtype=bool), why="not selected")
+    if annotator and "annotator" in rows.data:
+        rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
+
+
+def _kinds(rows: Rows, frame: pd.DataFrame) -> list[Finding]:
+    """Rows of several kinds in one file: boxes beside whole files, several annotators, frames that touch."""
+    found: list[Finding] = []
+    name, weak = rows.source.name, rows.data.get("weak")
+    if weak is not None and weak.any() and not weak.all():
+        words = "rows about whole files among boxes; --where is_box=1 (or is_box=0) takes one kind"
+        found.append(
+            Finding(name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words)
+        )
+    if rows.weak or not len(rows):
+        return found
+    people = dict.fromkeys(rows.data.get("annotator", ()))
+    if len(people) > 1:
+        same = frame.groupby(["recording", "label"], sort=False, observed=True)["annotator"].nunique()
+        if (same > 1).any():
+            first = quoted(next(iter(people)))
+            words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
+            found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
+    notes: list[str] = []
+    touching_frames(frame, notes)
+    found += [Finding(name, None, "touching", 1, words) for words in notes]
+    return found
+
+
+def _examined(names: list[str], path: str) -> list[Finding]:
+    known, there = set(names), list(dict.fromkeys(read_examined(path)["recording"]))
+    gone, more = [n for n in there if n not in known], [n for n in names if n not in set(there)]
+    found = []
+    if gone:
+        words = f"examined recordings that no file annotates (first: {quoted(gone[0], most=60)})"
+        found.append(Finding(path, None, "missing recording", len(gone), words))
+    if more:
+        words = f"annotated recordings that were not examined (first: {quoted(more[0], most=60)})"
+        found.append(Finding(path, None, "not examined", len(more), words))
+    return found
+
+
+def _lists_lengths(source: Source) -> bool:
+    try:
+        return is_lengths(source)
+    except InvalidInput:
+        return False
+
+
+def _broken(source: Source) -> list[Finding]:
+    """The rows that could not be read, one finding per kind; a row that is broken twice counts once."""
+    kinds = (
+        ("ends before it starts", "end before start", "onset and offset swapped?"),
+        ("has no length", "zero length", "a point label? points cannot be evaluated"),
+        ("starts before 0", "negative time", ""),
+        ("is not a number", "not a number", ""),
+    )
+    seen: set[int | str] = set()
+    groups: dict[tuple[str, str], list[tuple[int | str, str, str]]] = {}
+    for place, column, words in source.problems:
+        if place in seen:
+            continue
+        seen.add(place)
+        kind, guess = next(((kind, guess) for part, kind, guess in kinds if part in words), ("broken row", ""))
+        groups.setdefault((kind, guess), []).append((place, column, words))
+    found = []
+    for (kind, guess), items in groups.items():
+        place, column, words = items[0]
+        at = f"column {quoted(column)}: " if column else ""
+        found.append(Finding(source.name, place, kind, len(items), f"{at}{words}" + (f"; {guess}" if guess else "")))
+    return found
+
+
+def _frame(rows: Rows) -> pd.DataFrame:
+    """The columns that findings are about; names as categories, which are compared by number."""
+    names = ("recording", "onset", "offset", "label", "annotator", "low_frequency", "high_frequency", "channel", "tier",
+             "present")  # fmt: skip
+    return pd.DataFrame({n: _category(rows.data[n]) if n in ("recording", "label") else rows.data[n]
+                         for n in names if n in rows.data})  # fmt: skip
+
+
+def _category(values: Any) -> pd.Categorical:
+    place: dict[str, int] = {}
+    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(list(place), dtype=object))
+
+
+def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
+    file, places = rows.source.name, rows.places
+    frame = frame[np.isfinite(frame["offset"])] if rows.weak else frame
+    if not len(frame):
+        return []
+    found: list[Finding] = []
+
+    def add(mask: Any, kind: str, words: str) -> None:
+        where = np.flatnonzero(np.asarray(mask))
+        if len(where):
+            first = int(where[0])
+            row = frame.iloc[first]
+            event = (
+                f"{row['onset']:g}-{row['offset']:g} s {quoted(row['label'])} in {quoted(row['recording'], most=60)}"
+            )
+            found.append(Finding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
+
+    onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
+    whole = np.all(onset == np.round(onset)) and np.all(offset == np.round(offset))
+    milli = bool(whole and np.median(offset - onset) >= 50 and offset.max() >= 1000)
+    owners = rows.data["recording"] if len(frame) == len(rows) else frame["recording"].tolist()
+    known = {name: _limit(name, rows, lengths, everyone) for name in set(owners)}
+    limit = np.fromiter((known[name] for name in owners), np.float64, len(owners))
+    late = offset > limit * (1 + 1e-9)
+    if milli or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
+        words = "probably milliseconds (or sample numbers) taken for seconds; --columns rate=1000 (or the sample rate)"
+        add(np.ones(len(frame), bool) if milli else late, "milliseconds", words)
+    else:
+        add(late, "past the end", "events end after their recording does")
+    same = frame.duplicated(keep="first")
+    add(same, "duplicate", "rows that repeat an earlier one")
+    if not rows.weak:
+        add(_overlaps(frame, same.to_numpy()), "overlap", "events that overlap an earlier one of the same class")
+    return found
+
+
+def _limit(name: str, rows: Rows, lengths: Mapping[str, float], everyone: float) -> float:
+    stated = lengths.get(name) or everyone or rows.lengths.get(name)
+    return float(stated) if stated else clip_length(name)
+
+
+def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
+    """Which rows begin before an earlier row of the same recording, class and annotator has ended."""
+    keys = [name for name in ("recording", "label", "annotator", "channel", "tier") if name in frame]
+    code = frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
+    order = np.lexsort((offset, onset, code))
+    order = order[~same[order]]
+    reach = pd.Series(offset[order]).groupby(code[order]).cummax().to_numpy()
+    late = np.zeros(len(frame), dtype=bool)
+    if len(order) > 1:
+        touching = (code[order][1:] == code[order][:-1]) & (onset[order][1:] < reach[:-1] - 1e-9)
+        late[order[1:][touching]] = True
+    return late
+
+
+def _words(rows: Rows) -> list[Finding]:
+    """What spreadsheets did to names and labels, and what they would do."""
+    found: list[Finding] = []
+    tests = (
+        (_ERRORS, "spreadsheet damage", "a spreadsheet's error stands in place of a {}"),
+        (_DATES, "spreadsheet damage", "a spreadsheet has probably made dates of {}s"),
+        (_ROUNDED, "spreadsheet damage", "a spreadsheet has probably rounded long {}s"),
+        (_FORMULA, "formula", "a spreadsheet would take {}s for formulas"),
+    )
+    for column in ("recording", "label"):
+        values = list(rows.data[column]) + (rows.empty if column == "recording" else [])
+        word = "recording's name" if column == "recording" else "label"
+        unique = set(values)
+        for pattern, kind, words in tests:
+            hits = {value for value in unique if pattern.search(value)}
+            if hits:
+                where = [i for i, value in enumerate(values) if value in hits]
+                place = rows.places[where[0]] if where[0] < len(rows) else None
+                n = len(hits) if column == "recording" else len(where)
+                words = words.format(word)
+                found.append(Finding(rows.source.name, place, kind, n, f"{words} (first: {quoted(values[where[0]])})"))
+    return found
+
+
+def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding]:
+    """Names that are almost the same, and recordings that only one side knows."""
+    found: list[Finding] = []
+    known: dict[str, tuple[str, int | str | None]] = {}
+    labels: dict[str, tuple[str, int | str | None]] = {}
+    for rows in tables:
+        file = rows.source.name
+        for column, where in (("recording", known), ("label", labels)):
+            first = dict(zip(reversed(rows.data[column]), reversed(rows.places)))
+            for name in dict.fromkeys(rows.data[column]):
+                where.setdefault(name, (file, first[name]))
+        for name in rows.empty:
+            known.setdefault(name, (rows.source.name, None))
+    place: int | str | None
+    both = dict.fromkeys([*known, *lengths])
+    for what, names, where, key in (
+        ("recordings", both, known, name_key),
+        ("labels", labels, labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
+    ):
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(key(name), []).append(name)
+        close = [group for group in groups.values() if len(group) > 1]
+        if close:
+            file, place = next((where[name] for name in close[0] if name in where), ("recording_length", None))
+            pair = " and ".join(quoted(name, most=60) for name in close[0][:2])
+            words = f"{what} whose names are almost the same, probably one and the same (first: {pair})"
+            found.append(Finding(file, place, "almost the same", len(close), words))
+    if lengths and known:
+        try:
+            matched = match_lengths(lengths, known, [])
+        except InvalidInput:  # no name fits, which is said already
+            return found
+        # A list of lengths speaks for the files of which it knows at least one recording.
+        files = {where[0] for name, where in known.items() if name in matched}
+        without = [name for name, where in known.items() if name not in matched and where[0] in files]
+        unused = [name for name in matched if name not in known]
+        if without:
+            file, place = known[without[0]]
+            words = f"annotated recordings without a length (first: {quoted(without[0], most=60)})"
+            found.append(Finding(file, place, "missing recording", len(without), words))
+        if unused and files:
+            words = f"recordings with a length that no file annotates (first: {quoted(unused[0], most=60)})"
+            found.append(Finding(min(files), None, "missing recording", len(unused), words))
+    return found
+
+
+def _sounds(names: list[str], folder: Path) -> list[Finding]:
+    if not folder.is_dir():
+        raise InvalidInput(f"recordings must be a folder with sound files, got {str(folder)!r}")
+    there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if p.suffix.lower() in _SOUNDS}
+    keys = {name_key(name): name for name in names}
+    found = []
+    gone = [name for key, name in keys.items() if key not in there]
+    if gone:
+        words = f"annotated recordings without a sound file (first: {quoted(gone[0], most=60)})"
+        found.append(Finding(str(folder), None, "missing recording", len(gone), words))
+    more = [name for key, name in there.items() if key not in keys]
+    if more:
+        words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"
+        found.append(Finding(str(folder), None, "missing annotation", len(more), words))
+    return found

@@ -1,0 +1,308 @@
+"""Which column names the recordings: by its name, its values, where times begin anew; refused where several could."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import InvalidInput
+from .source import column_of, quoted
+from .table import Table
+from .times import MISSING
+from .vocabulary import ASIDE, IDLIKE, PLACES, TIER, looks_like_ids, normal, suited
+
+_MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
+#: Numbers that measure or count something, and are no ids though they are whole.
+_MEASURE = re.compile(
+    r"(^|_)(low|high|min|max|mean|peak|delta|freq|frequency|hz|khz|db|power|energy|amplitude|level|count|counts|total|rate|"
+    r"size|width|height|area|distance|depth|rank|rating|score|percent|pct|temp|temperature|speed|volume|intensity|x|y|z)(_|$)"
+)
+_CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
+
+
+@dataclass
+class Roles:
+    """Which column plays which part; ``None`` recording means the file's own name."""
+
+    table: Table
+    names: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)  # the columns that together name a recording
+
+    def get(self, role: str) -> str | None:
+        """The column of a role."""
+        return self.names.get(role)
+
+    def unit(self, role: str) -> str:
+        """The unit that the name of the role's column tells."""
+        return normal(self.names[role])[1] if role in self.names else ""
+
+
+def _codes(values: Sequence[Any]) -> np.ndarray:
+    place: dict[Any, int] = {}
+    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+
+
+def _decides(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether each value of one goes with a single value of the other."""
+    pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
+    return len(pairs) == int(one.max(initial=-1)) + 1
+
+
+def _onsets(found: Roles, role: str = "onset") -> np.ndarray | None:
+    name = found.names.get(role)
+    if name is None:
+        return None
+    values = found.table.columns[name]
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64) if values.dtype.kind in "fiu" else None
+    try:
+        return np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
+    except ValueError:
+        return None
+
+
+def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
+    """Take the column that names the recordings out of the free ones; none is the file's own name.
+
+    Refused where several could, or where none is known and one might: a table is never one recording by mistake.
+    """
+    table = found.table
+    if "recording" in found.names:
+        if found.names["recording"] == "@file":
+            del found.names["recording"]
+        return
+    if not len(table):
+        chosen = next((name for name in suited(free, "recording") if TIER[normal(name)[0]] < 3), None)
+    else:
+        candidates = _candidates(found, free, kinds)
+        chosen = _finest(found, candidates) if candidates else _by_content(found, free, kinds)
+        if chosen is not None and candidates and candidates[chosen][0] > 1:
+            _begun_anew(found, chosen, [name for name in free if name not in candidates], kinds)
+    if chosen is not None:
+        found.names["recording"] = chosen
+        free.remove(chosen)
+
+
+def _candidates(found: Roles, free: list[str], kinds: dict[str, str]) -> dict[str, tuple[int, Sequence[Any]]]:
+    """The columns that are called like recordings: how good each name is, and the values."""
+    table, candidates = found.table, {}
+    label = suited(free, "label")[:1]
+    for name in suited(free, "recording"):
+        values, base = table.columns[name], normal(name)[0]
+        tier, distinct = TIER.get(base, 1), len(set(values))
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
+            continue
+        if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
+            continue  # a row number
+        if base == "name" and "label" not in found.names and not suited([n for n in free if n != name], "label"):
+            continue
+        if not (name in label and tier > 1):
+            candidates[name] = (tier, values)
+    return candidates
+
+
+def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | None:
+    """The column of names of sound or video files; refused where another column could name recordings."""
+    table, source = found.table, found.table.source
+    files = [
+        name
+        for name in free
+        if kinds[name] == "text" and normal(name)[0] not in ASIDE and _share(table.columns[name], _MEDIA) > 0.9
+    ]
+    if len(files) == 1:
+        return files[0]
+    best = suited(free, "label")[:1]
+    ids = [name for name in free if name not in best and _like_ids(found, name, kinds[name])]
+    if "label" not in found.names and not best:
+        # one column of words is the label if nothing else could be
+        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in PLACES]
+        if len(ids) == 1 and words and not (
+            _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
+            or IDLIKE.search(normal(words[0])[0])
+        ):  # fmt: skip
+            return None
+    if ids or files:
+        name = (files or ids)[0]
+        others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
+        raise InvalidInput(
+            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
+            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
+            "if the whole file is one recording"
+        )
+    if _backwards(found, best[0] if best else None):
+        raise InvalidInput(
+            f"{source.name}: no column names the recordings and the times go backwards, so there may be several; say "
+            "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
+        )
+    return None
+
+
+def _share(values: Sequence[str], pattern: re.Pattern[str]) -> float:
+    some = [value for value in set(values) if value.strip().lower() not in MISSING]
+    return sum(bool(pattern.search(value.strip())) for value in some) / len(some) if some else 0.0
+
+
+def may_tell(found: Roles, name: str, kind: str) -> bool:
+    """Whether an unused column has something to tell: several words, or whole numbers of which some are repeated."""
+    values = found.table.columns[name]
+    some = set(values)
+    if len(some) < 2 or kind not in ("text", "number"):
+        return False
+    return kind == "text" or (
+        len(some) < len(values) and not _MEASURE.search(normal(name)[0]) and all(map(_whole, some))
+    )
+
+
+def _like_ids(found: Roles, name: str, kind: str) -> bool:
+    """Whether a column could name recordings: several values, not one per row like a row number, not a measurement."""
+    base, values = normal(name)[0], found.table.columns[name]
+    if base in PLACES and len(set(values)) > 1:
+        return True
+    if base in ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
+        return False
+    if IDLIKE.search(base):
+        return True
+    return (kind == "text" and (_are_codes(values) or _restarts(found, name))) or _separates(found, name)
+
+
+def _goes_with(found: Roles, name: str) -> bool:
+    """Whether a column is another name of the class or the annotator: class_id beside class, one for each."""
+    table, base = found.table, normal(name)[0]
+    for role in ("label", "annotator"):
+        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), None)
+        if own is None or not (suited([name], role) or base.rpartition("_")[0] == normal(own)[0].removesuffix("_name")):
+            continue
+        if _decides(_codes(table.columns[own]), _codes(table.columns[name])):
+            return True
+    return False
+
+
+def _whole(value: Any) -> bool:
+    try:
+        return (isinstance(value, str) and not value.strip()) or bool(value == value and float(value) % 1 == 0)
+    except ValueError:
+        return False
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Whether values are like n1, 2024_siteA: each with a digit and without spaces, some of them repeated."""
+    some = set(values)
+    return all(_CODE.match(value.strip()) for value in some if value.strip()) and 1 < len(some) < len(values)
+
+
+def _separates(found: Roles, name: str) -> bool:
+    """Whether events of one class overlap in the table as a whole, and never those with the same value."""
+    onset, end = _onsets(found), _onsets(found, "offset" if "offset" in found.names else "length")
+    if onset is None or end is None:
+        return False
+    end = end if "offset" in found.names else onset + end
+    label = suited([n for n in found.table.names if n != name], "label")[:1]
+    kind = _codes(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
+
+    def overlaps(codes: np.ndarray) -> int:
+        order = np.lexsort((onset, codes))
+        same = np.diff(codes[order]) == 0
+        return int((same & (onset[order][1:] < end[order][:-1])).sum())
+
+    values = _codes(found.table.columns[name])
+    return overlaps(kind) > 0 == overlaps(kind * (int(values.max(initial=0)) + 1) + values)
+
+
+def _restarts(found: Roles, name: str) -> bool:
+    """Whether the column stands in runs, one per value, and the times begin anew with them."""
+    onset, codes = _onsets(found), _codes(found.table.columns[name])
+    if onset is None:
+        return True
+    change = np.flatnonzero(np.diff(codes) != 0) + 1
+    return len(change) > 0 and len(change) + 1 == codes.max() + 1 and bool((onset[change] < onset[change - 1]).any())
+
+
+def _backwards(found: Roles, label: str | None) -> bool:
+    """Whether onsets go back in time even within a class (and, where named, an annotator)."""
+    onset = _onsets(found)
+    if onset is None:
+        return False
+    names = [name for name in (label, found.names.get("annotator"), found.names.get("present")) if name]
+    channel = column_of(found.table.names, "channel", "channels")
+    names += [channel] if channel else []
+    codes = _codes(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
+    order = np.argsort(codes, kind="stable")
+    same = np.diff(codes[order]) == 0
+    return bool((same & (np.diff(onset[order]) < 0)).any())
+
+
+def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
+    """The candidate that tells the others; refused where only several together would tell recordings apart."""
+    if len(candidates) == 1:
+        return next(iter(candidates))
+    codes = {name: _codes(values) for name, (_, values) in candidates.items()}
+    best = min(tier for tier, _ in candidates.values())
+    same = [name for name, (tier, _) in candidates.items() if tier == best]
+    first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
+    joint, parts, onset = codes[first], [first], _onsets(found)
+    for other, (tier, values) in candidates.items():
+        if other == first or tier == 3 or _decides(joint, codes[other]) or not set(values) - {""}:
+            continue
+        # The same name beside two others: two recordings if the times begin anew, one with two subjects if they run
+        # on; of equals (subject, session) it takes several changes to believe that they do.
+        stays = (np.diff(joint) == 0) & (np.diff(codes[other]) != 0)
+        anew = onset is None or bool((stays & (np.diff(onset) < 0)).any())
+        if anew or (tier == best and stays.sum() < 4):
+            parts.append(other)
+            joint = _codes(list(zip(joint.tolist(), codes[other].tolist())))
+    if len(parts) > 1:
+        _refuse_pooling(found, parts)
+    return first
+
+
+def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[str, str]) -> None:
+    """Refuse a recording within which times begin anew exactly where another column changes: a visit, a tape."""
+    onset = _onsets(found)
+    if onset is None:
+        return
+    codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
+    back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
+    for other in others if back.any() else ():
+        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in ASIDE - PLACES:
+            continue
+        values = _codes(found.table.columns[other])
+        change = np.diff(values) != 0
+        if (change[back]).all() and change.sum() < 0.5 * len(change):
+            _refuse_pooling(found, [chosen, other])
+
+
+def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
+    together = " together with ".join(map(quoted, parts))
+    raise InvalidInput(
+        f"{found.table.source.name}: the recording could be {quoted(parts[0])}, or {together}: "
+        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    )
+
+
+def overlooked(roles: Roles) -> list[str]:
+    """The unused columns that may tell recordings apart: ids finer than the recording and coarser than a row.
+
+    Where no column names the recording, any words or whole numbers that are repeated may.
+    """
+    columns, recording = roles.table.columns, roles.names.get("recording")
+    found = []
+    for name in roles.unused:
+        base, many = normal(name)[0], len(set(columns[name]))
+        numbered = many == len(columns[name]) > 9  # an id for each row
+        if (looks_like_ids(base) and not numbered) or (
+            alone(roles) and base not in ASIDE and many < len(columns[name])
+        ):
+            known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
+            found += [] if known or _goes_with(roles, name) else [name]
+    return found
+
+
+def alone(roles: Roles) -> bool:
+    """Whether the whole table is one recording and nobody said so."""
+    told = roles.parts or "recording" in roles.table.source.columns
+    return "recording" not in roles.names and not told

@@ -1,0 +1,171 @@
+"""The list of formats: what each is called, how it is recognised, read and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.errors import InvalidInput
+from ..base.results import counted
+from ..base.symbols import choice
+from ..model.answers import Answers
+from ..model.events import Events
+from .source import KINDS, Source, column_of, quoted
+from .table import Rows
+from .times import UNITS, is_number
+from .vocabulary import normal, suited
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file. ``sniff`` looks at the content; formats are asked in the order of their registration."""
+
+    name: str
+    words: str
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], Rows]
+    write: Callable[[Events, Path], list[str]] | None = None
+    write_answers: Callable[[Answers, Path], list[str]] | None = None
+    endings: tuple[str, ...] = ()
+    binary: bool = False  # the reader opens the file itself
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def register(*formats: Format, last: bool = False) -> None:
+    """Add formats of your own: they are asked before all others, unless ``last``.
+
+    A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
+    row) and returns ``Rows``; a writer takes events and a path and returns what the format could not hold, in words.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from weakly.io import FORMATS, Format, read, register
+    >>> from weakly.io.table import Rows
+    >>> def read_mine(source):
+    ...     rows = [(line, *text[5:].split("|")) for line, text in source.lines()]
+    ...     data = {"recording": [row[1] for row in rows], "label": [row[4] for row in rows],
+    ...             "onset": np.array([float(row[2]) for row in rows]),
+    ...             "offset": np.array([float(row[3]) for row in rows])}
+    ...     return Rows(source, data, [row[0] for row in rows]).checked()
+    >>> register(Format("mine", "lines EVENT file|start|end|label",
+    ...                 sniff=lambda source: source.text.startswith("EVENT"), read=read_mine))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.txt"
+    ...     _ = path.write_text("EVENTa.wav|1|2|dog\\n")
+    ...     read(path)
+    <Events: 1 events, 1 labels, 1 recordings>
+    >>> del FORMATS["mine"]
+    """
+    new = {item.name: item for item in formats}
+    old = {name: item for name, item in FORMATS.items() if name not in new}
+    FORMATS.clear()
+    FORMATS.update({**old, **new} if last else {**new, **old})
+
+
+def named(name: str) -> Format:
+    """The format of that name."""
+    return FORMATS[choice("format", name, tuple(FORMATS))]
+
+
+def detect(source: Source) -> Format:
+    """The format of a file, from what is in it; an InvalidInput that says what it is instead, if it is none."""
+    data = source.data
+    item = _sniffed(source, binary=True)
+    if item is not None:
+        return item
+    for magic, words in KINDS:
+        if data.startswith(magic) and not (len(magic) < 4 and _texty(data)):
+            raise InvalidInput(f"{source.name}: is {words}")
+    if not data.strip():
+        raise InvalidInput(
+            f"{source.name}: is empty; if that means annotated and nothing present, say the format, such as audacity"
+        )
+    item = _sniffed(source)
+    if item is None:
+        reason = _reason(source)
+        commented = source.head and source.head[0].lstrip().startswith("#")
+        item = _sniffed(source) if commented and source.uncomment() else None
+        if item is None:
+            raise InvalidInput(f"{source.name}: {reason}")
+    return _by_columns(item, source)
+
+
+def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
+    return next((item for item in FORMATS.values() if item.binary == binary and item.sniff(source)), None)
+
+
+def _by_columns(item: Format, source: Source) -> Format:
+    """The plain table instead of a format with fixed columns, where the caller says which column is which."""
+    given = source.columns
+    if not given or item.name in ("csv", "tsv", "records") or (item.name == "raven" and set(given) == {"label"}):
+        return item
+    other = [name for role, name in given.items() if role != "rate" and name.lower() not in source.names]
+    parts = [part.strip() for name in other for part in name.split("+") if part != "@file"]
+    missing = [name for name in parts if column_of(source.header, name) is None]
+    if missing:
+        names = ", ".join(name[:40] for name in source.header[:12])
+        raise InvalidInput(f"{source.name}: is {item.name} and has no column {quoted(missing[0])}; there are {names}")
+    return FORMATS["tsv" if source.delimiter == "\t" else "csv"]
+
+
+def _reason(source: Source) -> str:
+    """Why a text file is none of the formats, as far as one can tell."""
+    first = source.head[0] if source.head else ""
+    if first.lstrip().startswith(("{", "[")):
+        return f"is {_json(source)}of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
+    widths = [len(line.split(source.delimiter)) for line in source.head]
+    other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
+    if other is not None and any(map(is_number, first.split(source.delimiter))):  # rows without a line of names
+        told = f"its line {quoted(source.head[other])} has {counted(widths[other], 'field')}"
+        return f"{told} where the first has {widths[0]}; another separator, or cut short?"
+    lower = [name.lower() for name in source.header]
+    if is_lengths(source):
+        return "lists the lengths of recordings and no events; give it as recording_length"
+    if len(source.header) > 1 and all(lower) and not any(is_number(name) for name in lower):
+        names = ", ".join(name[:40] for name in source.header[:12])
+        hint = "say which with columns (--columns onset=NAME,offset=NAME or length=NAME,recording=NAME,label=NAME)"
+        return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; {hint}"
+    hint = "say it with format (--format; weakly.io.FORMATS lists them) if it is one"
+    return f"its first line {quoted(first)} is of no known format; {hint}"
+
+
+def _texty(data: bytes) -> bool:
+    """Whether data that begins with the two or three letters of another kind is text all the same (ID3,1,2)."""
+    return data[:256].isascii() and b"\0" not in data[:256]
+
+
+def _json(source: Source) -> str:
+    try:
+        json.loads(source.text)
+    except ValueError as error:
+        return f"broken JSON ({error}), or "
+    except RecursionError:
+        return "JSON nested too deep, or "
+    return "JSON "
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    names = [name for name in source.header if not suited([name], "rate")]
+    length = length_columns(names)[:1]
+    others = [name for name in names if name not in length]
+    if not length or any(suited(others, role) for role in ("onset", "offset", "present")) or "actions" in source.names:
+        return False
+    known = len(others) == 1 or (bool(suited(others, "recording")) and not suited(others, "label"))
+    at = source.header.index(length[0])
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return known and sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> list[str]:
+    """The columns that may hold the lengths of recordings, best first."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    return [name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0]

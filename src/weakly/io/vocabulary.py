@@ -1,0 +1,296 @@
+"""The one vocabulary of answers: which words say present, absent or unsure, and where in a label's text they stand.
+
+Everybody who reads answers (tables, Raven, Audacity, Label Studio, campaigns) asks here. An answer is 1 (present), 0
+(absent) or NaN (unsure); nothing said is None; what cannot be read is ``UNREADABLE``, to be listed and never skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .times import UNITS
+
+#: Names of recordings, from files over ids to people: a column of an earlier line is preferred.
+_FILES = """
+    recording filename file file_name fname audio_filename audiofilename audio_file audio_file_name audio_path
+    audio_name wav wav_file wavfile wav_path wav_name sound_file sound_files soundfile sound_filename media_file
+    media_file_name media_path begin_file in_file video_file video_path video_filename video_file_name source_file
+    eeg_file edf edf_file path file_path filepath notated_path uri begin_path url audio_url video_url fileid file_id
+    datei dateiname fichier nom_fichier archivo nombre_archivo arquivo bestand filnamn 文件名 文件 ファイル名 файл
+"""
+_IDS = """
+    recording_id recording_name recordingid record record_id record_name rec rec_id video video_id video_name videoid
+    vid vid_id youtube_id yt_id ytid clip clip_id clip_name clipid audio audio_id track track_id track_name song
+    song_id song_name observation_id observation soundscape soundscape_id segment_id media media_id media_name episode
+    episode_id trace trace_id trace_name stream item item_id asset_id source utterance_id conversation_id meeting_id
+    recordid aufnahme aufnahme_id enregistrement grabacion grabación gravacao gravação opname subject_ids night
+    deployment deployment_id
+"""
+_PEOPLE = """
+    subject subject_id subjectid sub participant participant_id patient patient_id patientid session session_id
+    sessionid run run_id trial trial_id case case_id animal animal_id proband patientin sujet paciente
+"""
+_WEAK = "id key uuid name"
+_TIERS = (_FILES, _IDS, _PEOPLE, _WEAK)
+
+NAMES: dict[str, str] = {
+    "recording": " ".join(_TIERS),
+    "onset": """
+        onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start
+        start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset
+        start_sample begin_sample first xmin start_datetime begin_datetime start_date_time anfang beginn debut début
+        inicio início start_in time timestamp
+    """,
+    "offset": """
+        offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end end_timestamp
+        stop_timestamp t_end tend tmax t_max t1 to to_time until finish end_sample last xmax end_datetime end_date_time
+        ende fin fim einde
+    """,
+    "length": """
+        duration length dur len event_duration event_length segment_duration dauer länge duree durée duracion duración
+        duração lengte
+    """,
+    "label": """
+        class_name event_label label label_name class species common_name species_name annotation behavior behaviour
+        trial_type stim_type annotation_type event_type event_class event_name event action action_name action_class
+        action_label activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags
+        category category_name kind description species_code ebird_code primary_label scientific_name speaker
+        speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
+        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name
+    """,
+    "annotator": """
+        annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
+        labeler_id user user_id user_name username worker worker_id coder coder_id observer observer_id expert
+        expert_id analyst completed_by created_by reviewer reviewer_id listener listener_id scorer scored_by person
+        initials anotador annotateur beobachter
+    """,
+    "confidence": "confidence score probability prob conf likelihood certainty",
+    "recording_length": """
+        recording_length recording_duration file_duration file_length audio_duration audio_length audio_len
+        clip_duration clip_length video_duration video_length media_duration total_length total_duration
+        soundfile_duration track_duration record_duration
+    """,
+    "annotated": "annotated",
+    "present": """
+        present presence answer answers response is_present detected choice vote judgement judgment verdict annotation
+        antwort réponse respuesta
+    """,
+    "query": "query query_id",
+    "seconds": "seconds lead_time",
+    "rate": "sample_rate sampling_rate samplerate sampling_frequency fs sr fps frame_rate framerate",
+    "origin": """
+        recording_start recording_start_time file_start file_start_time recording_datetime file_datetime
+        recording_date_time start_of_recording file_start_datetime recording_begin orig_time
+    """,
+}
+ROLES = tuple(NAMES)
+_WORDS: dict[str, dict[str, int]] = {
+    role: {name: rank for rank, name in enumerate(dict.fromkeys(names.split()))} for role, names in NAMES.items()
+}
+TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
+# Columns that are never the recording nor the label, whatever is in them.
+_ASIDE_NAMES = """
+    notes note comment comments remark remarks memo split subset fold set partition site location station date day
+    month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude lat
+    lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather comment_start
+    comment_stop test_status behavior_type behavioral_category
+"""
+ASIDE = frozenset(_ASIDE_NAMES.split())
+# Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
+BITS = {"presence", "detected", "vote", "verdict"}
+# Of these, a place or a day may tell recordings apart if nothing else does.
+PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
+_MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
+IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
+
+
+def normal(name: str) -> tuple[str, str]:
+    """A column's name without case, separators and unit; and the unit that it tells, or "".
+
+    >>> normal("Begin Time (s)"), normal("startTime_ms"), normal("class"), normal("sample")
+    (('begin_time', 's'), ('start_time', 'ms'), ('class', ''), ('sample', ''))
+    """
+    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip().lstrip("\ufeff"))
+    bracket = re.search(r"[(\[]\s*(?:in\s+)?([a-zµA-Z]+)\.?\s*[)\]]\s*$", text)
+    unit = bracket[1].lower() if bracket and bracket[1].lower() in UNITS else ""
+    base = re.sub(r"[^\w]+", "_", text[: bracket.start()] if bracket else text).strip("_").lower()
+    base = re.sub(r"__+", "_", base)
+    head, _, last = base.rpartition("_")
+    if head and last in UNITS and (not unit or UNITS[last] != UNITS[last]):
+        base, unit = head.removesuffix("_in"), last
+    return base, unit
+
+
+def looks_like_ids(base: str) -> bool:
+    """Whether a normalised name is that of an id, a name, a file or a number, and not one that is known to be none."""
+    return base not in ASIDE and bool(IDLIKE.search(base))
+
+
+def suited(names: Sequence[str], role: str) -> list[str]:
+    """The columns whose names suit a role, best first; seconds go before milliseconds, samples and dates."""
+    ranked = []
+    for place, name in enumerate(names):
+        base, unit = normal(name)
+        rank = _WORDS[role].get(base)
+        if rank is None and unit:  # "length_s" is a length, and "start_sample" was one word
+            rank = _WORDS[role].get(f"{base}_{unit}")
+        if rank is not None:
+            samples = unit in UNITS and UNITS[unit] != UNITS[unit]
+            ranked.append((samples or "datetime" in base, rank, place, name))
+    return [name for *_, name in sorted(ranked)]
+
+
+def is_events(names: Sequence[str]) -> bool:
+    """Whether names alone say that a table has onsets and ends."""
+    return bool(suited(names, "onset") or suited(names, "offset")) and bool(
+        suited(names, "length") or (suited(names, "onset") and suited(names, "offset"))
+    )
+
+
+UNREADABLE = np.inf
+
+_PRESENT = (
+    "yes y yeah yep true t 1 1.0 + present presence p pos positive detected heard found there correct ja oui si sí sim "
+    "✓ ✔ x checked"
+)
+_ABSENT = (
+    "no n nope not false f 0 0.0 - − – absent absence a neg negative none nothing missing not_present notpresent nein "
+    "non não nao ✗ ✘ nil"
+)
+_UNSURE = (
+    "unsure uncertain unknown unk u ? ?? ??? maybe perhaps possibly possible ambiguous unclear undecided idk dunno "
+    "not_sure don't_know dont_know do_not_know can't_tell cannot_tell vielleicht unsicher peut-être incertain quizás"
+)
+#: Every word that is an answer by itself, in lower case.
+WORDS: dict[str, float] = {
+    **dict.fromkeys(_PRESENT.split(), 1.0),
+    **dict.fromkeys(_ABSENT.split(), 0.0),
+    **dict.fromkeys(_UNSURE.split(), np.nan),
+}
+# Words that may stand beside others ("note absent", "n dog?"); letters that may begin a name do not.
+_CLEAR = {word for word in WORDS if len(word) > 2 and word.isalpha()} | {"no", "y", "n", "u", "ja", "si"}
+_BESIDE = _CLEAR | {"+", "-", "?", "??", "1", "0"}
+_QUERY = re.compile(r"\b[0-9a-f]{12}\b")
+
+
+def answer_of(text: Any) -> float | None:
+    """1 present, 0 absent, NaN unsure, None where nothing is said, ``UNREADABLE`` where something else is.
+
+    >>> answer_of("Yes"), answer_of(" not present"), answer_of(""), answer_of("note absent"), answer_of("blue")
+    (1.0, 0.0, None, 0.0, inf)
+    """
+    if text is None or (isinstance(text, float) and text != text):
+        return None
+    word = str(text).strip().strip("\"'()[].,;:!").strip().lower() or str(text).strip().lower()
+    if not word:
+        return None
+    joined = re.sub(r"\s+", "_", word)
+    if joined in WORDS:
+        return WORDS[joined]
+    parts = re.split(r"[\s,;:/()\[\]]+", word)
+    if "not" in parts[:-1]:
+        after = parts[parts.index("not") + 1]
+        if after in ("sure", "certain", "clear"):
+            return np.nan
+        if WORDS.get(after) == 1.0:
+            return 0.0
+    said = {str(WORDS[part]) for part in parts if part in _CLEAR}
+    return float(said.pop()) if len(said) == 1 else UNREADABLE
+
+
+def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The answers of many texts, infinite where one cannot be read; and where nothing is said."""
+    known = {value: answer_of(value) for value in set(values)}
+    said = [known[value] for value in values]
+    blank = np.array([value is None for value in said], dtype=bool)
+    return np.array([np.nan if value is None else value for value in said], dtype=np.float64), blank
+
+
+def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
+    """Whether texts are nothing but whole answers (or empty), at least one; a clear one, if ``words`` are asked.
+
+    Nine of ten are enough where both present and absent are said: the others are slips, and broken rows.
+
+    >>> is_vocabulary(["yes", "no"]), is_vocabulary(["yes", "dog"]), is_vocabulary(["yes", "no"] * 9 + ["yess"])
+    (True, False, True)
+    """
+    count = Counter(value.strip().lower() for value in values)
+    del count[""]
+    known = {word for word in count if re.sub(r"\s+", "_", word) in WORDS}
+    clear = known & _CLEAR
+    if len(known) < len(count):
+        share = sum(count[word] for word in known) / count.total()
+        return share >= 0.9 and {1.0, 0.0} <= {WORDS[word] for word in clear & WORDS.keys()}
+    return bool(known) and (not words or bool(clear))
+
+
+_NO = re.compile(
+    r"^(?:no|not|non|without|absent|negative)[\s_-]+(.+)$|^(.+?)[\s_-]+(?:absent|negative)$", re.IGNORECASE
+)
+
+
+def opposites(labels: Iterable[str]) -> dict[str, tuple[str, float]]:
+    """What each label says of which class, where all of them are classes and their absence; else nothing.
+
+    >>> opposites(["crack", "no_crack"]), opposites(["crack", "no_crack", "speech"])
+    ({'crack': ('crack', 1.0), 'no_crack': ('crack', 0.0)}, {})
+    """
+    found = {}
+    for label in dict.fromkeys(labels):  # in their order
+        match = _NO.match(label.strip())
+        found[label] = (next(filter(None, match.groups())), 0.0) if match else (label.strip(), 1.0)
+    said: dict[str, set[float]] = {}
+    for name, present in found.values():
+        said.setdefault(name, set()).add(present)
+    return found if said and all(len(both) == 2 for both in said.values()) else {}
+
+
+def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
+    """The query, the label and the answer that one text of a label track holds; empty what is not there.
+
+    A campaign writes ``query label?``; the annotator adds a word behind it, before it, or in place of the question
+    mark: ``dog? yes``, ``n dog?``, ``dog absent``, ``dog ??``. A known ``label`` is taken out before words are sought.
+
+    >>> split_answer("0123456789ab dog? yes"), split_answer("n dog?"), split_answer("big dog absent")
+    (('0123456789ab', 'dog', 'yes'), ('', 'dog', 'n'), ('', 'big dog', 'absent'))
+    """
+    match = _QUERY.search(text)
+    query = match.group() if match else ""
+    rest = " ".join(_QUERY.sub(" ", text, count=1).split()) if match else text.strip()
+    if label and label.strip() and label in rest:
+        before, _, after = rest.partition(label)
+        asked = after.lstrip().startswith("?")
+        said = f"{before} {after.lstrip().removeprefix('?')}".strip()
+        return query, label, said if said or asked else rest
+    if "?" in rest:
+        head, _, tail = rest.partition("?")
+        if tail.strip():
+            return query, head.strip(), tail.strip()
+        first, _, more = head.strip().partition(" ")
+        return (
+            (query, more.strip(), first)
+            if more and first.lower().rstrip(":,") in _BESIDE
+            else (query, head.strip(), "")
+        )
+    first, _, more = rest.partition(" ")
+    before, _, last = rest.rpartition(" ")
+    if last.lower() in _BESIDE and before:
+        return query, before.strip(), last
+    if first.lower().rstrip(":,") in _BESIDE and more:
+        return query, more.strip(), first.rstrip(":,")
+    if rest.lower() in _BESIDE:
+        return query, "", rest
+    return query, rest, ""
+
+
+def person_of(value: Any) -> str:
+    """What an annotator is called: by e-mail, else user name, else number; "" where nobody is named."""
+    if isinstance(value, dict):
+        value = value.get("email") or value.get("username") or value.get("name") or value.get("id")
+    return "" if value is None else str(value)

@@ -1,0 +1,324 @@
+r"""Ask what tells most: the segment whose answer is expected to settle most of every moment's label for its cost.
+
+Nothing needs to be known beforehand. The posterior of the events, of how the annotator hears (criterion, guesses,
+lapses) and of the events' rate and lengths follows from the answers so far (:mod:`.belief`); what one recording taught
+is expected of the next. Asked is the segment with the largest expected fall of
+:math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over
+:math:`(1-r)\,d_q + r`, until the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target.
+
+A long recording is asked in stretches of a minute, one after the other; each knows the answers a little beyond its
+ends. Events that last a good part of a minute need ``event_length``: stretches are then ten times as long.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..base.errors import InvalidInput, MissingExtra
+from ..base.symbols import check, positive, whole
+from ..model.features import Features
+from ..model.intervals import Intervals
+from ..model.lengths import Lengths
+from ..posterior.belief import MARK, NO_SIGNAL, Array, Belief, Expected, belief
+from ..posterior.particles import FIRST, Signal
+from .base import Asked, Labels, Method, Recording
+from .change_point import WINDOWS, change_score, excess, loudness, prepare
+
+STEP = 0.02  # seconds
+_WEIGHTS = np.linspace(0.0, 4.0, 41)
+_MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
+_kept: OrderedDict[Any, tuple[Any, Signal]] = OrderedDict()  # with the features, so that their id stays theirs
+_lock = threading.Lock()
+
+
+def signal_of(recording: Recording) -> Signal:
+    """What the features of a recording say; nothing where it has none, or where reading audio is not installed."""
+    source = recording.features
+    if source is None:
+        return NO_SIGNAL
+    mark: Any = id(source)
+    if isinstance(source, partial):
+        mark = (source.func.__name__, str(source.args), str(source.keywords))
+    with _lock:
+        if mark in _kept:
+            _kept.move_to_end(mark)
+            return _kept[mark][1]
+    try:
+        found = _signal(recording.known_features(), recording.length)
+    except MissingExtra:
+        found = NO_SIGNAL
+    with _lock:
+        _kept[mark] = source, found
+        while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
+            _kept.popitem(last=False)
+    return found
+
+
+def _size(kept: tuple[Any, Signal]) -> int:
+    """Bytes of a signal and of the features that are held with it."""
+    source, signal = kept
+    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
+
+
+def _signal(features: Features, length: float) -> Signal:
+    from scipy.ndimage import maximum_filter1d
+
+    at = np.arange(0.0, length + STEP, STEP)
+    score = change_score(prepare(features), step=features.step, windows=WINDOWS)
+    # Row i sits in the middle of a frame; the change at i lies between rows i - 1 and i.
+    score = maximum_filter1d(np.interp(at, features.times - features.step / 2, score), size=3)
+    edge = np.clip((score - score.mean()) / max(1e-9, float(score.std())), -1.0, 4.0)
+    means = np.array([np.log(np.mean(np.exp(weight * edge))) for weight in _WEIGHTS])
+    level, louds = np.zeros(0), []
+    if features.kind == "log-mel":
+        loud = loudness(excess(features.values.astype(np.float64), features.step))
+        middle = float(np.median(loud))
+        spread = max(1e-3, 1.4826 * float(np.median(np.abs(loud - middle))))
+        z = np.clip((np.interp(at, features.times, loud) - middle) / spread, -2.0, 4.0)
+        level = np.concatenate(([0.0], np.cumsum(z)[:-1]))
+        for width in (max(1, round(FIRST * 2**k / STEP)) for k in range(8)):
+            heard = (level[width:] - level[:-width]) / width if width < len(level) else z[:1]
+            louds.append([np.log(np.mean(np.exp(weight * heard))) for weight in _WEIGHTS])
+    return Signal(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
+
+
+_NONE = np.empty((0, 2))
+MOST = 1000  # queries of one minute
+_STRETCH = 60.0  # seconds that are asked together, or so many
+_LENGTHS = 10.0  # of the length of events, where that is given
+_BEYOND = 1 / 6  # of a stretch on either side, whose answers count
+_TEACHERS = 8  # stretches that teach the others
+#: Of the expected event seconds, and of all seconds: the expected wrong time at which to stop, unless told.
+_SHARE, _FLOOR = 0.1, 0.002
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a recording that is asked by itself: its ends, and how far answers around it count."""
+
+    start: float
+    end: float
+    low: float
+    high: float
+
+    def asked(self, asked: Asked) -> Asked:
+        """The answers that lie within, the unsure ones too."""
+        within = (asked.segments[:, 0] >= self.low - 2e-3) & (asked.segments[:, 1] <= self.high + 2e-3)
+        return Asked(asked.segments[within], asked.present[within])
+
+
+@dataclass(frozen=True)
+class Information(Method):
+    """The segments that tell most about where events are.
+
+    Parameters
+    ----------
+    wrong_time : seconds of expected wrong label in a recording at which to stop; left out, a tenth of the expected
+        event seconds, or 0.2 % of the recording where that is more.
+    event_length : the law of lengths as text: ``1``, ``0.5,1,4``, ``lognorm:s=0.5,scale=1``; event_rate : events that
+        start per second; presence_criterion, guess_rate, lapse_rate : how the annotator answers. All of them are
+        learned from the answers; what is given is where learning begins, and what the answers contradict is given up.
+    query_cost_share : r, the cost of a query that does not grow with its length.
+    shortest : seconds of the shortest segment that is asked.
+    batch : segments of a recording that are asked in one round, for tools that cannot ask one at a time.
+    signal : whether the features of a recording say where events may be; how far they are trusted is learned too.
+
+    Examples
+    --------
+    >>> Information().next(Recording("a.wav", 16.0), Asked()).shape
+    (1, 2)
+    """
+
+    wrong_time: float | None = None
+    event_length: str | None = None
+    event_rate: float | None = None
+    presence_criterion: float | None = None
+    guess_rate: float | None = None
+    lapse_rate: float | None = None
+    query_cost_share: float = 0.5
+    shortest: float = 0.3
+    batch: int = 1
+    signal: bool = True
+    #: What was asked of the other recordings, in the campaign's order.
+    campaign: Mapping[str, tuple[Recording, Asked]] = field(default_factory=dict, compare=False)
+
+    name: ClassVar[str] = "information"
+    follows_answers: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("event_rate", "presence_criterion", "guess_rate", "lapse_rate"):
+            if getattr(self, name) is not None:
+                check(name, getattr(self, name))
+        if self.wrong_time is not None:
+            positive("wrong_time", self.wrong_time)
+        positive("shortest", self.shortest)
+        if not 0 <= self.query_cost_share <= 1:
+            raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
+        whole("batch", self.batch)
+        _ = self._expected
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the method was made with, by name."""
+        found = super().parameters
+        del found["campaign"]
+        return found
+
+    @cached_property
+    def _expected(self) -> Expected:
+        given: dict[str, tuple[float, float]] = {}
+        if self.event_length is not None:
+            law = Lengths.parse(self.event_length)
+            middle = float(law.quantile(0.5))
+            width = np.log(float(law.quantile(0.84)) / middle)
+            given["event_length"] = (float(np.log(middle)), 0.3)
+            given["event_rate"] = (float(np.log(0.1 / middle)), 1.5)  # ten lengths from one to the next, or so
+            given["length_spread"] = (float(np.log(np.clip(width, 0.1, 2.0))), 0.3)
+        if self.event_rate is not None:
+            given["event_rate"] = (float(np.log(max(self.event_rate, 1e-6))), 0.5)
+        if self.presence_criterion is not None:
+            p = min(0.99, self.presence_criterion)
+            given["presence_criterion"] = (float(np.log(p / (1 - p))), 0.3)
+        for name in ("guess_rate", "lapse_rate"):
+            if getattr(self, name) is not None:  # people slip: none at all is not believed
+                p = float(np.clip(2 * getattr(self, name), 0.01, 0.98))
+                given[name] = (float(np.log(p / (1 - p))), 0.5)
+        return Expected.broad(given)
+
+    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Information:
+        """The method with what the answers about other recordings taught."""
+        return replace(self, campaign=campaign)
+
+    def stretches(self, recording: Recording) -> list[Stretch]:
+        """The parts that a recording is asked in."""
+        given = 0.0 if self.event_length is None else float(Lengths.parse(self.event_length).quantile(0.5))
+        span = max(_STRETCH, _LENGTHS * given)
+        n = 1 if recording.length <= 1.5 * span else int(np.ceil(recording.length / span))
+        ends, more = np.linspace(0.0, recording.length, n + 1), _BEYOND * span
+        return [Stretch(a, b, max(0.0, a - more), min(recording.length, b + more)) for a, b in pairwise(ends.tolist())]
+
+    def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
+        """What the stretches before this one taught, those of the recordings before it first."""
+        found, taught = self._expected, 0
+        for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
+            own = name == recording.name
+            for part in self.stretches(other):
+                if taught == _TEACHERS or (own and part.start >= start - 1e-6):
+                    return found
+                mine = part.asked(asked if own else said)
+                sure = np.flatnonzero(~np.isnan(mine.present))
+                # A stretch that is done teaches all it knows; before, the others need not follow every answer.
+                for n in (len(sure), len(sure) // MARK * MARK):
+                    if n == 0:
+                        break
+                    heard = belief(part.low, part.high, mine.segments[sure[:n]], mine.present[sure[:n]], expected=found,
+                                   signal=self._signal(other))  # fmt: skip
+                    if n % MARK == 0 or self._met(heard, part, other):
+                        taught, found = taught + 1, heard.learned()
+                        break
+            if own:
+                break
+        return found
+
+    def _signal(self, recording: Recording) -> Signal:
+        return signal_of(recording) if self.signal else NO_SIGNAL
+
+    def belief(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> Belief:
+        """What the answers say of a stretch of the recording (the first one, unless told)."""
+        part = part or self.stretches(recording)[0]
+        mine = part.asked(asked)
+        sure = ~np.isnan(mine.present)
+        return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
+                      expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
+
+    def _within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
+        """The edges of the steps of a stretch, and P(active) in each."""
+        active = known.active
+        edges = np.linspace(known.low, known.high, len(active) + 1)
+        inside = (edges[1:] > part.start + 1e-9) & (edges[:-1] < part.end - 1e-9)
+        first, last = np.flatnonzero(inside)[[0, -1]]
+        return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
+
+    def _outlook(self, known: Belief, part: Stretch, recording: Recording) -> tuple[float, float, float]:
+        """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
+        edges, active = self._within(known, part)
+        step, length = np.diff(edges), part.end - part.start
+        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        if self.wrong_time is not None:
+            return wrong, self.wrong_time * length / recording.length, seconds
+        return wrong, max(_SHARE * seconds, _FLOOR * length), seconds
+
+    def _met(self, known: Belief, part: Stretch, recording: Recording) -> bool:
+        wrong, target, _ = self._outlook(known, part, recording)
+        return wrong <= target
+
+    def state(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> dict[str, float]:
+        """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
+
+        The answers that are left: each halves what is unknown of one of two edges per event, as far as answers can be
+        trusted; where that takes longer than drawing, draw.
+        """
+        part = part or self.stretches(recording)[0]
+        known = self.belief(recording, asked, part)
+        wrong, target, seconds = self._outlook(known, part, recording)
+        n_events = float(known.count.mean()) * (part.end - part.start) / (known.high - known.low)
+        slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
+        told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
+        left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
+        return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
+                "answers_left": left, "surprise": known.z, "doubt": known.doubt}  # fmt: skip
+
+    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float]:
+        """Expected wrong time, events and answers that are left, over all stretches of a recording."""
+        states = [self.state(recording, asked, part) for part in self.stretches(recording)]
+        return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
+
+    def is_content(self, now: dict[str, float], part: Stretch) -> bool:
+        """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
+
+        A generous target would else be met by having found nothing.
+        """
+        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
+        return now["wrong_time"] <= min(now["target"], least)
+
+    def next(self, recording: Recording, asked: Asked) -> Intervals:
+        """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
+        if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
+            return _NONE
+        for part in self.stretches(recording):
+            now = self.state(recording, asked, part)
+            if self.is_content(now, part):
+                continue
+            mine = part.asked(asked)
+            found = self.belief(recording, asked, part).best(
+                self.batch, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
+                refused=mine.segments[np.isnan(mine.present)],
+            )  # fmt: skip
+            if len(found):
+                return found
+        return _NONE
+
+    def labels(self, recording: Recording, asked: Asked) -> Labels:
+        """The likelier label of every moment."""
+        edges, present = [np.zeros(1)], []
+        for part in self.stretches(recording):
+            ends, active = self._within(self.belief(recording, asked, part), part)
+            edges.append(ends[1:])
+            present.append(active > 0.5)
+        at, said = np.concatenate(edges), np.concatenate(present)
+        turns = np.flatnonzero(np.diff(said)) + 1
+        cuts = np.concatenate(([at[0]], at[turns], [recording.length]))
+        return Labels(np.column_stack((cuts[:-1], cuts[1:])), said[np.concatenate(([0], turns))].astype(np.float64))
+
+    def rounds(self, recording: Recording, asked: Asked) -> int:
+        """One round of questions at a time."""
+        return -(-len(asked) // self.batch)

@@ -1,0 +1,473 @@
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
+
+Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
+is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
+overlap at which the answer changes, passes an edge of a segment): midpoints between the kinks are exact.
+Far from the recording's ends the kinks repeat with the hop: the recording is shortened by whole hops, and what was
+taken out is put back with its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.compiled import kernel, sort_together
+from ..base.parallel import checkpoint
+from ..engine.scoring import measure
+from ..engine.tally import BASE, RAW
+from ..model.annotator import PresenceRule
+from ..model.event_arrays import Timelines
+from ..model.lengths import Lengths
+from ..model.placement import Edge, Placement
+from .criteria import Criteria
+from .halving import FIELDS, counted, halved, levels
+from .outcome import Design
+from .searching import searched, simulated
+
+Floats = NDArray[np.float64]
+#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
+Sums = tuple[Floats, Floats, float, float]
+R = {name: k for k, name in enumerate(RAW)}
+B = {name: k for k, name in enumerate(BASE)}
+_KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
+_FEW = 12  # lengths that stand for all where ways are tried
+_MOST = 1000  # lengths that stand for a longer sample
+_LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
+_NOISY = 16  # events on which noisy searches are simulated
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
+_DRAFT = 4_000  # events on which windows are searched where there are many more
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measures of units (recordings, or event lengths) on one design, and how often each unit counts."""
+
+    raw: Floats  # (units, RAW)
+    base: Floats  # (units, BASE)
+    weight: Floats  # (units,)
+
+    @property
+    def sums(self) -> tuple[Floats, Floats]:
+        """Over all units."""
+        raw, base = (np.einsum("u,uk->k", self.weight, each) for each in (self.raw, self.base))
+        return raw, base
+
+
+def _placed(design: Design, phase: float = 0.0) -> Placement:
+    return Placement(phase=phase, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
+
+
+def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: float = 0.0) -> tuple[Floats, Floats]:
+    """The measures of every recording, averaged over the columns of the criteria."""
+    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design, phase))
+    return np.einsum("rck,c->rk", raw, criteria.weights), base
+
+
+def _silent(lengths: Any) -> Timelines:
+    """Recordings without events."""
+    return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
+
+
+def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
+    """What one more hop without events adds to the measures of a recording."""
+    hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
+    if criteria.certain:  # nobody says present where nothing is
+        worth = np.zeros(len(BASE))
+        worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
+        return np.zeros(len(RAW)), worth
+    raw, base = _mixed(_silent([hop * few, hop * (few + 1.0)]), design, criteria)
+    more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
+    more[1][B["time"]] = hop
+    return more
+
+
+def _searched(part: Recordings, design: Design, criteria: Criteria) -> Measured:
+    """Boundary search: exact where answers hold no noise, else the method itself on some of the recordings."""
+    width, tolerance = float(design.segment_length or 0.0), float(design.tolerance or 0.0)
+    noisy = None if criteria.certain else criteria.annotator
+    if noisy is not None:
+        part = part.part(max(1, round(len(part.full.bounds) / _NOISY)))
+    lines = [line for line in (part.full, part.silent) if len(line)]
+    made: list[Any]
+    if noisy is not None:
+        rule = PresenceRule.fraction(criteria.middle)
+        made = [simulated(line, width, tolerance, noisy, rule) for line in lines]
+    else:
+        made = []
+        for line in lines:
+            each = [(weight, searched(line, width, tolerance, rule)) for weight, rule, _, _ in criteria.parts()]
+            made.append((sum(w * one[0] for w, one in each), sum(w * one[1] for w, one in each)))
+    raw, base = (np.concatenate(both) for both in zip(*made))
+    return Measured(raw, base, part.weight)
+
+
+def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines, Floats]:
+    """The recordings without most of the whole hops between events, and how many were taken out of each."""
+    a, b, owner = timelines.bounds[:, 0], timelines.bounds[:, 1], timelines.owner
+    first, last = timelines.starts[:-1], timelines.starts[1:] - 1  # every recording here has an event
+    before = np.concatenate(([0.0], b[:-1]))
+    before[first] = 0.0
+    keep = _KEPT * (1 + reach) * hop
+    out = np.maximum(0.0, np.floor((a - before - keep) / hop))
+    tail = np.maximum(0.0, np.floor((timelines.lengths - b[last] - keep) / hop))
+    total = np.cumsum(out)
+    gone = total - (total - out)[first][owner]
+    bounds = timelines.bounds - (gone * hop)[:, None]
+    removed = gone[last] + tail
+    return Timelines(bounds, timelines.starts, timelines.lengths - removed * hop), removed
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Recordings whose events are known, a pilot's or drawn ones; those without events count by their lengths."""
+
+    full: Timelines  # recordings with events
+    silent: Timelines  # one for each length of recordings without
+    weight: Floats
+    unit: NDArray[np.int64]  # of every recording
+    described: str
+    drawn: bool = False
+
+    @classmethod
+    def of(cls, timelines: Timelines, described: str, *, drawn: bool = False, silent: float = 0.0) -> Recordings:
+        """From timelines; ``silent`` more recordings, as long as the first, hold no event."""
+        counts = timelines.counts
+        some = counts > 0
+        starts = np.concatenate(([0], np.cumsum(counts[some]))).astype(np.int64)
+        full = Timelines(timelines.bounds, starts, timelines.lengths[some])
+        lengths, group, times = np.unique(timelines.lengths[~some], return_inverse=True, return_counts=True)
+        times = times.astype(np.float64)
+        if silent > 0:
+            lengths, times = np.append(lengths, timelines.lengths[0]), np.append(times, silent)
+        unit = np.empty(len(timelines), dtype=np.int64)
+        unit[some], unit[~some] = np.arange(some.sum()), some.sum() + group.ravel()
+        return cls(full, _silent(lengths), np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
+
+    @property
+    def count(self) -> float:
+        """Recordings."""
+        return float(self.weight.sum())
+
+    @property
+    def time(self) -> float:
+        """Their seconds."""
+        return float((np.concatenate((self.full.lengths, self.silent.lengths)) * self.weight).sum())
+
+    @property
+    def longest(self) -> float:
+        """The longest recording."""
+        return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
+
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments, windows or boundary search, from 0 unless told otherwise."""
+        checkpoint()
+        if design.method == "boundary":
+            return _searched(self, design, criteria)
+        parts = []
+        if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
+            short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
+            both = zip(_mixed(short, design, criteria, phase), _hop_worth(design, criteria))
+            parts.append(tuple(part + removed[:, None] * more for part, more in both))
+        elif len(self.full):
+            parts.append(_mixed(self.full, design, criteria, phase))
+        if len(self.silent):
+            parts.append(_mixed(self.silent, design, criteria, phase))
+        raw, base = (np.concatenate(each) for each in zip(*parts))
+        return Measured(raw, base, self.weight)
+
+    def draft(self, events: float) -> Recordings:
+        """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
+        step = int(events // _DRAFT)
+        return self.part(step) if step > 1 else self
+
+    def part(self, step: int) -> Recordings:
+        """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
+        kept = np.arange(0, len(self.full), step)
+        counts = self.full.counts
+        rows = np.isin(self.full.owner, kept)
+        starts = np.concatenate(([0], np.cumsum(counts[kept]))).astype(np.int64)
+        few = Timelines(self.full.bounds[rows], starts, self.full.lengths[kept])
+        weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
+        return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The recordings of several classes side by side: every way is measured once for all of them."""
+
+    all: Recordings  # with events class by class; without, each length once
+    first: NDArray[np.int64]  # where each class begins, and the end
+    silent: Floats  # how many recordings without events of the class (rows) have each length
+    units: tuple[NDArray[np.int64], ...]  # of every recording, among those of the class
+
+    @classmethod
+    def of(cls, models: Sequence[Recordings]) -> Together:
+        """From those of each class."""
+        first = np.concatenate(([0], np.cumsum([len(each.full) for each in models])))
+        units = tuple(each.unit for each in models)
+        if len(models) == 1:
+            return cls(models[0], first, models[0].weight[None, first[1] :], units)
+        counts = np.concatenate([each.full.counts for each in models])
+        bounds, lengths = (np.concatenate([getattr(m.full, x) for m in models]) for x in ("bounds", "lengths"))
+        full = Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+        lengths = np.unique(np.concatenate([each.silent.lengths for each in models]))
+        silent = np.zeros((len(models), len(lengths)))
+        for row, each in zip(silent, models):
+            row[np.searchsorted(lengths, each.silent.lengths)] = each.weight[len(each.full) :]
+        weight = np.concatenate([*(each.weight[: len(each.full)] for each in models), silent.sum(axis=0)])
+        line = Recordings(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
+        return cls(line, first, silent, units)
+
+    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows; of a boundary search, for one class."""
+        return self.all.measure(design, criteria, phase)
+
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of each class."""
+        return self._sums(part.raw), self._sums(part.base)
+
+    def _sums(self, values: Floats) -> Floats:
+        made = np.zeros((len(self.silent), *values.shape[1:]))
+        _add_up(values.reshape(len(values), -1), self.all.weight, self.first, self.silent, made.reshape(len(made), -1))
+        return made
+
+    def in_recordings(self, values: Floats) -> Floats:
+        """The sums over the classes of each recording."""
+        n, (place, quiet, kind) = self.first[-1], self._places
+        made = [np.bincount(place, weights=each, minlength=len(quiet)) for each in values[:n].T]
+        return np.column_stack(made) + quiet[:, None] * np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+        """The recording of everything measured; in how many classes each is silent; and its length's place then."""
+        quiet, kind = np.zeros(len(self.units[0])), np.full(len(self.units[0]), -1)
+        place = []
+        for unit, n, times in zip(self.units, np.diff(self.first), self.silent):
+            some = unit < n
+            place.append(np.flatnonzero(some))
+            quiet += ~some
+            kind[~some] = np.flatnonzero(times)[unit[~some] - n]
+        return np.concatenate(place), quiet, kind
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+        """Halving of each class from every level, and the standard error of its wrong time; ``alone`` are the sums of
+        fixed segments as long as a leaf."""
+        full, silent = self.all.full, self.all.silent
+        leaves = float((full.bounds[:, 1] - full.bounds[:, 0]).sum()) / leaf + 2 * len(full.bounds)
+        step = int(leaves // _LEAVES) + 1
+        if self.all.drawn and step > 1 and step <= len(full):
+            return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
+        # Of few leaves each is visited: rounding then tells ways from their leaves, always in the same order.
+        way = counted if criteria.nested and (self.all.drawn or step > 1) else halved
+        line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
+        return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
+
+
+@kernel
+def _add_up(values: Any, weight: Any, first: Any, silent: Any, out: Any) -> None:
+    """Add the rows of each class, and those of recordings without its events, as often as there are."""
+    n = first[-1]
+    for c in range(out.shape[0]):
+        for u in range(first[c], first[c + 1]):
+            for k in range(out.shape[1]):
+                out[c, k] += weight[u] * values[u, k]
+        for s in range(silent.shape[1]):
+            for k in range(out.shape[1]):
+                out[c, k] += silent[c, s] * values[n + s, k]
+
+
+@dataclass(frozen=True)
+class OneEvent:
+    """Recordings of one length with one event of a law of lengths, its start uniform; a share of them is silent."""
+
+    lengths: Lengths
+    longest: float
+    share: float = 1.0  # of recordings with the event
+    described: str = field(
+        default="the exact expectation over where the one event of a recording lies, with segments from 0 to its end"
+    )
+    count: float = 1.0
+
+    @property
+    def time(self) -> float:
+        """Seconds of one recording."""
+        return self.longest
+
+    def nodes(self, splits: Any = (), *, smooth: bool = False) -> tuple[Floats, Floats]:
+        """Event lengths, at most the recording's, and their shares; a law is cut into panels at the splits, into fewer
+        where laws of criteria smooth the rest."""
+        law = self.lengths
+        if law.values is not None and law.weights is not None:
+            values, shares = binned(law.values, law.weights, _MOST)
+        else:
+            below = law.notes.get("below", 0.0)
+            cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
+            tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
+            edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
+            x, w = _gauss(4 if smooth else 6)
+            half = np.diff(edges)[:, None] / 2
+            values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
+            shares = (half * w).ravel()
+        return np.minimum(values, self.longest), shares
+
+    def measure(self, design: Design, criteria: Criteria) -> Measured:
+        """Fixed segments, windows or boundary search."""
+        checkpoint()
+        if design.method == "boundary":
+            part = _searched(self._drawn, design, criteria)
+            return replace(part, weight=part.weight / part.weight.sum())
+        width = float(design.segment_length or 0.0)
+        line, shares, first, weight, removed = _placed_events(self, width, float(design.hop or width), criteria)
+        raw, base = _mixed(line, design, criteria)
+        if removed.any():
+            raw_hop, base_hop = _hop_worth(design, criteria)
+            base[:, base_hop != 0] += removed * base_hop[base_hop != 0]
+            raw[:, raw_hop != 0] += removed * raw_hop[raw_hop != 0]
+        raw[np.isnan(raw)] = 0.0
+        raw, base = (np.add.reduceat(weight * one, first) for one in (raw, base))
+        if self.share < 1:
+            none = _mixed(_silent([self.longest]), design, criteria)
+            raw, base = np.vstack((raw, np.nan_to_num(none[0]))), np.vstack((base, none[1]))
+            shares = np.append(self.share * shares, 1 - self.share)
+        return Measured(raw, base, shares)
+
+    def draft(self, events: float) -> OneEvent:
+        """Itself, or with so few lengths that many ways can be tried on them."""
+        if self.lengths.values is not None and self.lengths.values.size <= _FEW:
+            return self
+        few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
+        return replace(self, lengths=Lengths.sample(few))
+
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of the one class."""
+        raw, base = part.sums
+        return raw[None], base[None]
+
+    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+        """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
+        return _as_leaves(self._drawn, alone, leaf, depth, criteria)
+
+    @cached_property
+    def _drawn(self) -> Recordings:
+        """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
+        n = 800
+        rng = np.random.default_rng(0)
+        u = (np.arange(n) + rng.random(n)) / n
+        d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)
+        start = u * (self.longest - d)
+        bounds = np.column_stack((start, np.minimum(start + d, self.longest)))
+        timelines = Timelines(bounds, np.arange(n + 1), np.full(n, self.longest))
+        return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
+
+
+def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
+    """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
+    way = counted if criteria.nested else halved
+    each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
+    raw, base = exact[0][0], exact[1][0]
+    line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
+    if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
+        weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
+        for name, ground, drawn in (
+            ("tp", "event_time", np.sum(weight * np.diff(few.full.bounds).ravel())),
+            ("n_found", "n_events", weight.sum()),
+        ):
+            line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
+    if criteria.nested:
+        for name in ("tp", "fp", "fp_elsewhere", "n_found"):
+            line[:, FIELDS.index(name)] = raw[R[name]]
+    return line[None], np.zeros(depth + 1) if criteria.nested and not few.drawn else _errors(each, few)
+
+
+def _errors(line: Floats, where: Recordings) -> Floats:
+    """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
+    event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
+    tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_elsewhere"))
+    wrong, share = fp + elsewhere + event[:, None] - tp, (where.weight / where.count)[:, None]
+    mean = np.sum(share * wrong, axis=0)
+    return np.asarray(np.sqrt(np.sum(share * (wrong - mean) ** 2, axis=0) / where.count))
+
+
+def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
+    """Lengths and their shares; a long sample is cut into bins of equal share with their means."""
+    if values.size <= most:
+        return values, shares
+    total = np.concatenate(([0.0], np.cumsum(shares)))
+    cuts = np.unique(np.searchsorted(total, np.linspace(0, 1, most + 1)[:-1]).clip(0, values.size - 1))
+    mass = np.add.reduceat(shares, cuts)
+    return np.add.reduceat(shares * values, cuts) / mass, mass
+
+
+@lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
+def _placed_events(
+    model: OneEvent, width: float, hop: float, criteria: Criteria
+) -> tuple[Timelines, Floats, NDArray[np.int64], Floats, Floats]:
+    """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
+    each, and per recording (in a column) its weight and how many hops were taken out of it."""
+    splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
+    d, shares = model.nodes(splits, smooth=criteria.smooth)
+    kinks = criteria.kinks(d, width)
+    kinks[~np.isfinite(kinks)] = 0.0
+    nodes = _gauss(3 if criteria.smooth else 1)
+    first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
+    bounds, length, weight, removed = rest
+    return Timelines(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
+
+
+@kernel
+def _starts(
+    d: Any, total: float, hop: float, width: float, keep: int, kinks: Any, nodes: Any, masses: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Points between kinks for each event length: (where those of each begin, event, recording length, weight, hops
+    removed). Of the recording's middle only a few hops are kept; one of them stands for all that were removed."""
+    offsets, carried = np.empty(4 + 4 * kinks.shape[1]), np.empty(4 + 4 * kinks.shape[1])
+    most = d.shape[0] * offsets.shape[0] * (keep + 2) * nodes.shape[0]
+    first, bounds = np.empty(d.shape[0], np.int64), np.empty((most, 2))
+    lengths, weights, out = np.empty(most), np.empty(most), np.empty(most)
+    g = 0
+    for i in range(d.shape[0]):
+        removed = max(0.0, np.floor((total - d[i]) / hop + 1e-9) - keep)
+        room, length = total - d[i] - removed * hop, total - removed * hop
+        offsets[0], offsets[1], offsets[2], offsets[3] = 0.0, -d[i] % hop, total % hop, (total - d[i]) % hop
+        for k in range(kinks.shape[1]):
+            x = kinks[i, k]
+            offsets[4 + 4 * k], offsets[5 + 4 * k] = (x - d[i]) % hop, -x % hop
+            offsets[6 + 4 * k], offsets[7 + 4 * k] = (width - x) % hop, (total - x) % hop
+        sort_together(offsets, carried)
+        first[i], low, norm = g, 0.0, 0.0
+        still = room <= 1e-12 * total
+        for p in range(1 if still else keep + 2):
+            for x in offsets[: 1 if still else offsets.shape[0]]:
+                high = min(x + p * hop, room)
+                span, middle = high - low, (low + high) / 2
+                # The removed hops are like the period in the middle, which lies clear of both ends.
+                share = span * (1 + removed if np.floor(middle / hop) == keep // 2 else 1.0)
+                if still:
+                    share, span, middle = 1.0, 0.0, 0.0
+                low = high
+                if share <= 1e-15 * hop:
+                    continue
+                for q in range(nodes.shape[0]):
+                    start = max(min(middle + span * nodes[q] / 2, length - d[i]), 0.0)
+                    bounds[g, 0], bounds[g, 1] = start, min(start + d[i], length)
+                    lengths[g], weights[g], out[g] = length, share * masses[q] / 2, removed
+                    norm += weights[g]
+                    g += 1
+        for j in range(first[i], g):
+            weights[j] /= norm
+    return first, bounds[:g], lengths[:g], weights[:g], out[:g]
+
+
+#: Recordings of one class, as a plan has them.
+Model = Recordings | OneEvent
+
+
+def depth_of(model: Model, leaf: float) -> int:
+    """How many starting levels a bisection has."""
+    return levels(model.longest, leaf)

@@ -1,0 +1,539 @@
+r"""The one place where overlap becomes "present": presence rules, random annotators, flipped labels.
+
+A presence rule says how many seconds of an event must lie in a segment before the annotator notices it, its *required
+overlap* :math:`x_0(d_e, d_q)`. The paper's rule is :math:`x_0 = \gamma d_e`. Every rule in use is the smallest of a few
+linear forms :math:`a d_e + b d_q + c`, which is how it is kept here: theory, grid, sweep and simulation all read the
+same few numbers. In time this means: segments that start in :math:`[a_e - d_q + x_0,\; b_e - x_0]` are present.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.errors import InvalidInput
+from ..base.symbols import check, choice, positive
+
+#: Two overlaps that differ by less than this share of the required overlap are equal. Event (0.1, 0.4) in segment
+#: (0.1, 0.25) at criterion 0.5 is present although 0.25 - 0.1 < 0.5 * (0.4 - 0.1) in floating point.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Form:
+    """One linear form of a presence rule: ``event_share * d_e + segment_share * d_q + seconds``."""
+
+    event_share: float = 0.0
+    segment_share: float = 0.0
+    seconds: float = 0.0
+    margin: bool = False  # counts from the segment's edges inwards, so it asks no length of the event
+
+
+@dataclass(frozen=True)
+class PresenceRule:
+    r"""When a segment counts as present, given one event; with several events, one that satisfies the rule is enough.
+
+    A segment is present if it starts in :math:`[a_e - d_q + x_0,\; b_e - x_0]` and meets the event, where
+    :math:`x_0 = \min_k (a_k d_e + b_k d_q + c_k)` is the required overlap in seconds.
+
+    Examples
+    --------
+    >>> rule = PresenceRule.either(PresenceRule.seconds(0.25), PresenceRule.fraction(0.5))
+    >>> rule.required_overlap(event_length=[0.1, 2.0], segment_length=3).tolist()
+    [0.05, 0.25]
+    """
+
+    forms: tuple[Form, ...]
+    name: str
+
+    @classmethod
+    def fraction(cls, share: float) -> PresenceRule:
+        """At least this share of the event lies in the segment: the paper's presence criterion."""
+        share = float(check("presence_criterion", share))
+        return cls((Form(event_share=share),), f"fraction({share:g})")
+
+    @classmethod
+    def seconds(cls, length: float) -> PresenceRule:
+        """At least this many seconds of the event lie in the segment; shorter events are never noticed."""
+        length = positive("seconds", length)
+        return cls((Form(seconds=length),), f"seconds({length:g})")
+
+    @classmethod
+    def any(cls) -> PresenceRule:
+        """Any overlap at all."""
+        return cls((Form(),), "any")
+
+    @classmethod
+    def coverage(cls, share: float) -> PresenceRule:
+        """At least this share of the segment is filled by one event."""
+        share = float(check("presence_criterion", share, called="coverage"))
+        return cls((Form(segment_share=share),), f"coverage({share:g})")
+
+    @classmethod
+    def shorter(cls, share: float) -> PresenceRule:
+        """At least this share of the shorter of event and segment."""
+        share = float(check("presence_criterion", share, called="shorter"))
+        return cls((Form(event_share=share), Form(segment_share=share)), f"shorter({share:g})")
+
+    @classmethod
+    def margin(cls, length: float) -> PresenceRule:
+        """The event reaches at least this many seconds into the segment from either side, or lies further inside.
+
+        Unlike :meth:`seconds` it can notice an event shorter than that, if the event is far enough from the edges.
+        """
+        length = positive("margin", length)
+        return cls((Form(seconds=length, margin=True),), f"margin({length:g})")
+
+    @classmethod
+    def either(cls, *rules: PresenceRule) -> PresenceRule:
+        """Present as soon as one of the rules is satisfied."""
+        if len(rules) < 2:
+            raise InvalidInput(f"either needs two rules or more, got {len(rules)}")
+        return cls(tuple(form for rule in rules for form in rule.forms), " or ".join(rule.name for rule in rules))
+
+    @classmethod
+    def preset(cls, tool: str) -> PresenceRule:
+        """The rule of a tool by name; :data:`PRESETS` lists them."""
+        return PRESETS[choice("preset", tool, tuple(PRESETS))]
+
+    @classmethod
+    def parse(cls, text: str) -> PresenceRule:
+        """The rule written as text: ``0.5``, ``seconds:0.25``, ``any``, ``birdnet``, or several joined by ``|``.
+
+        >>> PresenceRule.parse("seconds:0.25|fraction:0.5").name
+        'seconds(0.25) or fraction(0.5)'
+        """
+        parts = [part.strip() for part in text.split("|")]
+        if len(parts) > 1:
+            return cls.either(*(cls.parse(part) for part in parts))
+        kind, _, value = parts[0].partition(":")
+        makers = {
+            "fraction": cls.fraction,
+            "seconds": cls.seconds,
+            "coverage": cls.coverage,
+            "shorter": cls.shorter,
+            "margin": cls.margin,
+        }
+        try:
+            if kind in makers and value:
+                return makers[kind](float(value))
+            if not value and kind not in PRESETS and kind != "any":
+                return cls.fraction(float(kind))
+        except ValueError as error:
+            if isinstance(error, InvalidInput):
+                raise
+            words = ", ".join([*(f"{maker}:NUMBER" for maker in makers), "any", *PRESETS])
+            raise InvalidInput(f"rule must be a number or one of {words}, got {text!r}") from error
+        return cls.any() if kind == "any" else cls.preset(kind)
+
+    @property
+    def criterion(self) -> float | None:
+        """The presence criterion, if the rule is the paper's; else None."""
+        form, *more = self.forms
+        return (
+            form.event_share if not more and form == Form(event_share=form.event_share) and form.event_share else None
+        )
+
+    def required_overlap(self, *, event_length: ArrayLike, segment_length: ArrayLike) -> NDArray[np.float64]:
+        """The seconds of overlap with an event that make a segment present; infinite where no segment can be.
+
+        Arrays broadcast.
+        """
+        d, q = np.asarray(event_length, float), np.asarray(segment_length, float)
+        needs = []
+        for form in self.forms:
+            need = form.event_share * d + form.segment_share * q + form.seconds
+            most = (d + q) / 2 if form.margin else np.minimum(d, q)
+            needs.append(np.where(need <= most * (1 + TIE), need, np.inf))
+        found: NDArray[np.float64] = np.minimum.reduce(needs)
+        return found
+
+    def is_present(self, *, event: ArrayLike, segment: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the segment is present because of this event; ties within :data:`TIE` count as present.
+
+        >>> bool(PresenceRule.fraction(0.5).is_present(event=(0.1, 0.4), segment=(0.1, 0.25)))
+        True
+        """
+        e, q = _pairs("event", event), _pairs("segment", segment)
+        d, width = e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
+        need = self.required_overlap(event_length=d, segment_length=width)
+        reach = np.minimum(e[..., 1] - q[..., 0], q[..., 1] - e[..., 0])
+        return (reach > 0) & (reach >= need * (1 - TIE))
+
+
+_half_second_or_half = PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))
+
+#: The rules that tools apply when they turn strong labels into clip labels, with the values that they document.
+PRESETS: dict[str, PresenceRule] = {
+    "opensoundscape": PresenceRule.seconds(0.25),
+    "birdnet": PresenceRule.margin(0.5),
+    "koogu": PresenceRule.shorter(1.0),
+    "hoplite": PresenceRule.any(),
+    "perch": PresenceRule.any(),
+    "sed_eval": PresenceRule.any(),
+    "a-cpd": PresenceRule.coverage(0.5),
+    "fsd-mix-sed": _half_second_or_half,
+}
+
+
+def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float64]:
+    r"""The share of an event that lies in a segment.
+
+    .. math:: h(e, q) = |e \cap q| / d_e
+
+    Events and segments are (start, end) pairs in seconds in the last axis, and broadcast.
+
+    Notes
+    -----
+    Definition 1 of the paper.
+
+    Examples
+    --------
+    >>> float(event_fraction(event=(1, 3), segment=(2, 5)))
+    0.5
+    """
+    e, q = _pairs("event", event), _pairs("segment", segment)
+    return overlap_seconds(e, q) / (e[..., 1] - e[..., 0])
+
+
+def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
+    r"""The share of a segment's time that its label gets right, with one event.
+
+    .. math:: F(e, q, \gamma) = |e \cap q| / d_q \text{ if } h(e, q) \ge \gamma, \text{ else } 1 - |e \cap q| / d_q
+
+    Notes
+    -----
+    Definitions 2 and 3 of the paper.
+
+    Examples
+    --------
+    >>> round(float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=0.5)), 6)
+    0.333333
+    """
+    e, q = _pairs("event", event), _pairs("segment", segment)
+    criterion = check("presence_criterion", presence_criterion)
+    overlap, d, width = overlap_seconds(e, q), e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
+    present = (overlap > 0) & (overlap >= criterion * d * (1 - TIE))
+    return np.where(present, overlap, width - overlap) / width
+
+
+def overlap_seconds(event: NDArray[np.float64], segment: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The seconds that an event and a segment share; (start, end) in the last axis."""
+    shared = np.minimum(event[..., 1], segment[..., 1]) - np.maximum(event[..., 0], segment[..., 0])
+    found: NDArray[np.float64] = np.maximum(0.0, shared)
+    return found
+
+
+def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape[-1:] != (2,) or not np.isfinite(array).all() or not (array[..., 1] > array[..., 0]).all():
+        raise InvalidInput(f"{name} must be (start, end) in seconds with start < end, got {value!r}")
+    return array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotator:
+    r"""One or several people who answer present or absent.
+
+    Parameters
+    ----------
+    presence_criterion : a number in (0, 1], or a frozen scipy law of criteria: each annotator has their own. Who has
+        one of 0 or less always says present, who has one above 1 never does; :meth:`logistic` has neither.
+    guess_rate : chance to answer present where the criterion is not met.
+    lapse_rate : chance to answer absent where it is met.
+    flip_rate : chance that an answer is recorded the wrong way round (class label noise, rho in the paper).
+    votes : (j, k): a segment is present if at least j of k independent annotators say so.
+
+    Notes
+    -----
+    For an event fraction h one annotator answers present with probability
+    :math:`p(h) = g_0 + (1 - g_0 - \ell) G(h)`, where G is the law of the criterion; flips turn p into
+    :math:`p + \rho (1 - 2p)`; votes turn it into the binomial tail :math:`I_{p}(j, k - j + 1)`.
+
+    Examples
+    --------
+    >>> crowd = Annotator.beta(2, 3, votes=(1, 3))
+    >>> round(float(crowd.probability(0.5)), 4)
+    0.9695
+    """
+
+    presence_criterion: Any = 0.5
+    guess_rate: float = 0.0
+    lapse_rate: float = 0.0
+    flip_rate: float = 0.0
+    votes: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.presence_criterion, "cdf"):
+            object.__setattr__(self, "presence_criterion", float(check("presence_criterion", self.presence_criterion)))
+        for rate in ("guess_rate", "lapse_rate", "flip_rate"):
+            object.__setattr__(self, rate, float(check(rate, getattr(self, rate))))
+        if self.guess_rate + self.lapse_rate > 1:
+            raise InvalidInput(
+                f"guess_rate + lapse_rate must be at most 1, got {self.guess_rate:g} + {self.lapse_rate:g}"
+            )
+        if self.votes is not None:
+            j, k = self.votes
+            if not (int(j) == j and int(k) == k and 1 <= j <= k):
+                raise InvalidInput(f"votes must be (j, k) with 1 <= j <= k, got {self.votes!r}")
+
+    @classmethod
+    def beta(cls, a: float, b: float, **rates: Any) -> Annotator:
+        """Annotators whose criteria follow a Beta(a, b) law."""
+        from scipy.stats import beta
+
+        return cls(presence_criterion=beta(positive("a", a), positive("b", b)), **rates)
+
+    @classmethod
+    def logistic(cls, middle: float, spread: float, **rates: Any) -> Annotator:
+        r"""An annotator whose chance of present rises as a logistic curve, with middle :math:`x_0` and spread s, from
+        the guess rate where nothing of an event is heard to one minus the lapse rate where all of it is.
+
+        >>> Annotator.logistic(0.3, 0.2, guess_rate=0.1, lapse_rate=0.2).probability([0.0, 1.0]).tolist()
+        [0.1, 0.8]
+        """
+        middle = float(check("event_fraction", middle, called="middle"))
+        return cls(presence_criterion=Logistic(middle, positive("spread", spread)), **rates)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer follows from the event fraction alone: one criterion, no noise."""
+        return isinstance(self.presence_criterion, float) and not (self.guess_rate or self.lapse_rate or self.flip_rate)
+
+    @property
+    def mean(self) -> float:
+        """The criterion, or the mean of its law."""
+        law = self.presence_criterion
+        return law if isinstance(law, float) else float(law.mean())
+
+    def criterion_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """G(h): the chance that one annotator's criterion is met at this event fraction."""
+        h = np.asarray(event_fraction, dtype=np.float64)
+        if isinstance(self.presence_criterion, float):
+            return (h >= self.presence_criterion * (1 - TIE)).astype(np.float64)
+        return np.asarray(self.presence_criterion.cdf(h), dtype=np.float64)
+
+    def probability(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """P(present | h): the chance that the segment is labelled present at this largest event fraction."""
+        single = self.guess_rate + (1 - self.guess_rate - self.lapse_rate) * self.criterion_cdf(event_fraction)
+        single = single + self.flip_rate * (1 - 2 * single)
+        return single if self.votes is None else _at_least(self.votes, single)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether an answer can differ from what the criterion says: guesses, lapses or flips."""
+        return bool(self.guess_rate or self.lapse_rate or self.flip_rate)
+
+    @cached_property
+    def label_chances(self) -> NDArray[np.float64]:
+        """The chance of a present label where the criteria of m of the k voters are met, m = 0 to k (one is k = 1).
+
+        >>> Annotator(lapse_rate=0.5, votes=(1, 2)).label_chances.round(9).tolist()
+        [0.0, 0.5, 0.75]
+        """
+        from scipy.stats import binom
+
+        unmet, met = (rate + self.flip_rate * (1 - 2 * rate) for rate in (self.guess_rate, 1 - self.lapse_rate))
+        j, k = (1, 1) if self.votes is None else (int(self.votes[0]), int(self.votes[1]))
+        found = []
+        for m in range(k + 1):
+            yes = np.convolve(binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet))
+            found.append(yes[j:].sum())
+        return np.asarray(np.clip(found, 0.0, 1.0), dtype=np.float64)
+
+    def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
+        h = np.asarray(event_fraction, dtype=np.float64)
+        if isinstance(self.presence_criterion, float):
+            low, high = (float(self.probability(x)) for x in (0.0, 1.0))
+            area, moment = self.criterion_integrals(h)
+            return low * h + (high - low) * area, low * h * h / 2 + (high - low) * moment
+        if self.votes is not None:
+            return self.panels.integrals(self.probability, h)
+        area, moment = self.criterion_integrals(h)
+        low = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
+        rise = (1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate)
+        return low * h + rise * area, low * h * h / 2 + rise * moment
+
+    def criterion_integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of the law of one criterion.
+
+        A fixed criterion, Beta and logistic laws in closed form, every other law by Gauss-Legendre quadrature.
+        """
+        h = np.asarray(event_fraction, dtype=np.float64)
+        law = self.presence_criterion
+        if isinstance(law, float):
+            above = np.maximum(h - law, 0.0)
+            return above, above * (h + law) / 2
+        if isinstance(law, Logistic) and law.spread < 2:  # wider, the closed form loses digits
+            return law.integrals(h)
+        kind, shapes, loc, scale = _parameters(law)
+        if kind == "beta" and loc == 0 and scale == 1:
+            return _beta_integrals(h, *shapes)
+        if kind == "logistic":
+            return _logistic_integrals(h, loc, scale)
+        return self.panels.integrals(self.criterion_cdf, h)
+
+    def voted_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
+        single = self.criterion_cdf(event_fraction)
+        return single if self.votes is None else _at_least(self.votes, single)
+
+    def voted_area(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The integral of :meth:`voted_cdf` from zero."""
+        if self.votes is None:
+            return self.criterion_integrals(event_fraction)[0]
+        return self.panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
+
+    @cached_property
+    def panels(self) -> Panels:
+        """The panels on which the law of criteria is a smooth function; the law must not be one number."""
+        return Panels.of(self.presence_criterion)
+
+
+def logistic_cdf(event_fraction: ArrayLike, middle: ArrayLike, spread: ArrayLike) -> NDArray[np.float64]:
+    r"""The logistic curve from 0 where nothing of an event is heard to 1 where all of it is; arrays broadcast.
+
+    .. math:: G(h) = \frac{F(h) - F(0)}{F(1) - F(0)}
+        = \frac{F(h)}{F(1)} \cdot \frac{1 - e^{-h/s}}{1 - e^{-1/s}}, \qquad F(h) = \frac{1}{1 + e^{-(h - x_0)/s}}
+    """
+    from scipy.special import expit
+
+    h, x0, s = (np.asarray(x, dtype=np.float64) for x in (event_fraction, middle, spread))
+    return np.asarray(expit((h - x0) / s) / expit((1 - x0) / s) * np.expm1(-h / s) / np.expm1(-1 / s))
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """The law of criteria on [0, 1] whose distribution function is :func:`logistic_cdf`: middle and spread."""
+
+    middle: float
+    spread: float
+
+    @property
+    def args(self) -> tuple[float, float]:
+        """The numbers, as a law of scipy has them."""
+        return self.middle, self.spread
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """What the curve without ends has below 0 and above 1."""
+        from scipy.special import expit
+
+        return float(expit(-self.middle / self.spread)), float(expit((self.middle - 1) / self.spread))
+
+    def cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
+        """The chance of a criterion up to here."""
+        return logistic_cdf(np.clip(event_fraction, 0.0, 1.0), self.middle, self.spread)
+
+    def ppf(self, level: ArrayLike) -> NDArray[np.float64]:
+        """The criterion up to which this share of them lies."""
+        (below, above), q = self._ends, np.asarray(level, dtype=np.float64)
+        width = 1 - below - above
+        with np.errstate(divide="ignore"):
+            odds = np.log(below + q * width) - np.log(above + (1 - q) * width)
+        return np.asarray(np.clip(self.middle + self.spread * odds, 0.0, 1.0))
+
+    def mean(self) -> float:
+        """The mean criterion."""
+        return 1.0 - float(Annotator(presence_criterion=self).criterion_integrals(1.0)[0])
+
+    def integrals(self, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The integrals of the distribution function, and of it times the criterion, from zero to h."""
+        (below, above), (area, moment) = self._ends, _logistic_integrals(h, self.middle, self.spread)
+        width = 1 - below - above
+        return (area - below * h) / width, (moment - below * h * h / 2) / width
+
+
+def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import betainc
+
+    j, k = votes
+    return np.asarray(betainc(j, k - j + 1, single), dtype=np.float64)
+
+
+def _parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
+    """Name, shapes, location and scale of a frozen scipy law; an empty name for anything else."""
+    maker = getattr(law, "dist", None)
+    if maker is None or not hasattr(maker, "_parse_args"):
+        return "", (), 0.0, 1.0
+    parsed = maker._parse_args(*law.args, **law.kwds)
+    shapes, loc = parsed[0], parsed[1]
+    return maker.name, tuple(float(v) for v in shapes), float(loc), float(parsed[2]) if len(parsed) > 2 else 1.0
+
+
+def _beta_integrals(h: NDArray[np.float64], a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from scipy.special import betainc
+
+    share = betainc(a, b, h)
+    first = a / (a + b) * betainc(a + 1, b, h)
+    second = a * (a + 1) / ((a + b) * (a + b + 1)) * betainc(a + 2, b, h)
+    return h * share - first, (h * h * share - second) / 2
+
+
+def _logistic_integrals(h: NDArray[np.float64], x0: float, s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    upper, lower = (h - x0) / s, -x0 / s
+    area = s * (np.logaddexp(0, upper) - np.logaddexp(0, lower))
+    inner = s * (s * (_dilog_of_minus_exp(np.asarray(lower)) - _dilog_of_minus_exp(upper)) - h * np.logaddexp(0, lower))
+    return area, h * area - inner
+
+
+def _dilog_of_minus_exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Li2(-e^x), by inversion where e^x would overflow."""
+    from scipy.special import spence
+
+    small = spence(1 + np.exp(-np.abs(x)))
+    return np.where(x > 0, -(np.pi**2) / 6 - x * x / 2 - small, small)
+
+
+#: Levels of a law's cdf and of its complement at which panels end: close to both tails, where a cdf bends most.
+_LEVELS = 0.5 ** np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 28, 33, 39])
+_DEGREE = 11
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The one discretisation of a law of criteria: panels of [0, 1] that end at its quantiles, where its cdf bends.
+
+    On each panel a function of the event fraction is a polynomial of low degree to about 1e-12 (:meth:`table`), and
+    Gauss-Legendre nodes integrate it (:meth:`integrals`).
+    """
+
+    edges: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, law: Any) -> Panels:
+        levels = np.concatenate(([0.0], _LEVELS, 1 - _LEVELS, [1.0]))
+        points = np.asarray(law.ppf(levels), dtype=np.float64)
+        return cls(np.unique(np.concatenate(([0.0], points[(points > 0) & (points < 1)], [1.0]))))
+
+    def table(self, function: Any) -> NDArray[np.float64]:
+        """The function as polynomials, (panels, degree + 1): coefficients of powers of u in [-1, 1] on each panel."""
+        from numpy.polynomial import chebyshev
+
+        u = chebyshev.chebpts1(_DEGREE + 1)
+        half = np.diff(self.edges)[:, None] / 2
+        values = np.asarray(function(self.edges[:-1, None] + half * (1 + u)), dtype=np.float64)
+        series = np.linalg.solve(chebyshev.chebvander(u, _DEGREE), values.T)
+        powers = np.zeros((_DEGREE + 1, _DEGREE + 1))
+        for i in range(_DEGREE + 1):
+            powers[i, : i + 1] = chebyshev.cheb2poly(np.eye(i + 1)[i])
+        return np.ascontiguousarray(series.T @ powers)
+
+    def integrals(self, function: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The integrals of the function, and of it times the event fraction, from zero to h."""
+        nodes, weights = np.polynomial.legendre.leggauss(24)
+        half = np.diff(self.edges)[:, None] / 2
+        at = self.edges[:-1, None] + half * (1 + nodes)
+        terms = half * weights * function(at)
+        panel = np.clip(np.searchsorted(self.edges, h, side="right") - 1, 0, self.edges.size - 2)
+        start = self.edges[panel]
+        rest = ((h - start) / 2)[..., None]
+        last = start[..., None] + rest * (1 + nodes)
+        tail = rest * weights * function(last)
+        sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
+        return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)

@@ -1,0 +1,295 @@
+"""What is believed of one stretch of a recording: particles that take in answers, one by one.
+
+The belief is a function of the prior, the signal and the answers in their order: chance comes from a generator whose
+seed is the number of answers. Beliefs are kept, so that one more answer costs one step; without them the same steps are
+made again, and give the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..model.intervals import Intervals
+from . import particles, telling
+from .particles import MOST, NAMES, Prior, Signal
+
+Array = NDArray[np.float64]
+
+PARTICLES = 2500
+_EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
+_STEPS = 3000  # of a stretch, for P(active)
+_COARSE = 1500  # and where segments are compared: finer than edges are found
+_CUTS = 48  # onsets and offsets that the particles propose
+_COMPARED = 200  # segments
+_KEPT = 240  # beliefs in memory
+MARK = 16  # answers after which a belief is kept, also when it is gone on from
+_LEAST = 0.4  # of the particles must carry weight after a part of an answer
+NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
+
+
+#: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
+#: answers and of the criterion's softness not even the order of magnitude is known: between none that is ever seen and
+#: one in three, between a limit as hard as can be told and a tenth of an event. Who guesses seldom seldom lapses.
+MEDIAN = np.array([0.0, np.log(0.003), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
+                   np.log(0.2)])  # fmt: skip
+SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 1.0, 1.0])
+_ALIKE = 0.9  # the correlation of guesses and lapses
+_ANNOTATOR = 4  # the first numbers belong to who answers, the others to a recording
+
+
+def _broad(spread: Array, alike: float = _ALIKE) -> Array:
+    """The covariance of numbers that nobody knows."""
+    found = np.diag(spread**2)
+    found[2, 3] = found[3, 2] = alike * spread[2] * spread[3]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible."""
+
+    mean: Array
+    covariance: Array
+    doubt: float
+
+    @classmethod
+    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = 0.1) -> Expected:
+        """Nothing known but what is given, by name: the median and the standard deviation on the particles' scale."""
+        mean, spread = MEDIAN.copy(), SPREAD.copy()
+        for name, (centre, width) in (given or {}).items():
+            k = NAMES.index(name)
+            mean[k], spread[k] = centre, width
+        told = {"guess_rate", "lapse_rate"} & set(given or {})
+        return cls(mean, _broad(spread, 0.0 if told else _ALIKE), doubt)
+
+    @property
+    def prior(self) -> Prior:
+        """The mixture as the compiled loops read it."""
+        covariances = (self.covariance, _broad(SPREAD))
+        sizes = [0.5 * np.linalg.slogdet(one)[1] for one in covariances]
+        weights = np.log([1 - self.doubt, self.doubt]) - sizes
+        return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Unknown numbers of n particles."""
+        near = self.mean + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(self.covariance).T
+        far = MEDIAN + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(_broad(SPREAD)).T
+        return np.asarray(np.where(rng.random((n, 1)) < self.doubt, far, near), dtype=np.float64)
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal laws."""
+        return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
+
+
+def scaled(name: str, x: Any) -> Any:
+    """One of the unknown numbers on its own scale: rates and shares, seconds."""
+    if name == "presence_criterion":
+        return expit(x)
+    return 0.5 * expit(x) if name in ("guess_rate", "lapse_rate") else np.exp(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Particles of the stretch from ``low`` to ``high``, all of the same weight, after some answers."""
+
+    low: float
+    high: float
+    expected: Expected
+    signal: Signal
+    segments: Intervals
+    present: Array
+    starts: Array
+    ends: Array
+    count: NDArray[np.int64]
+    numbers: Array  # (particles, NAMES)
+    surprise: float = 0.0  # how much less likely the answers were than expected, in nats
+    spread: float = 0.0  # and the variance of that
+
+    @property
+    def weight(self) -> Array:
+        """The same for all."""
+        return np.full(len(self.count), 1 / len(self.count))
+
+    @cached_property
+    def active(self) -> Array:
+        """P(an event is under way) in each of many equal steps."""
+        step = (self.high - self.low) / _STEPS
+        found = telling.cover(self.starts, self.ends, self.count, self.weight, self.low, step, _STEPS)
+        return np.clip(np.asarray(found, dtype=np.float64), 0.0, 1.0)
+
+    def value(self, name: str) -> Array:
+        """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
+        return np.asarray(scaled(name, self.numbers[:, NAMES.index(name)]), dtype=np.float64)
+
+    @property
+    def z(self) -> float:
+        """How many standard deviations the answers were less likely than the particles had said: above 3, look."""
+        return float(self.surprise / np.sqrt(max(self.spread, 1e-9)))
+
+    @cached_property
+    def doubt(self) -> float:
+        """The chance that what was expected is wrong."""
+        prior = self.expected.prior
+        apart = self.numbers[:, None] - prior.mean[None]
+        value = prior.log_weight - 0.5 * np.einsum("nci,cij,ncj->nc", apart, prior.precision, apart)
+        value = np.exp(value - value.max(axis=1, keepdims=True))
+        return float((value[:, 1] / value.sum(axis=1)).mean())
+
+    def learned(self) -> Expected:
+        """What these answers let expect of the next stretch."""
+        wider = np.where(np.arange(len(NAMES)) < _ANNOTATOR, 1.0, np.sqrt(1.1))  # other sounds, the same ears
+        widened = np.cov(self.numbers.T) * np.outer(wider, wider) + np.diag((0.02 * SPREAD) ** 2)
+        return Expected(self.numbers.mean(axis=0), widened, 0.05)
+
+    def tell(self, segment: Any, present: float) -> Belief:
+        """The belief after one more answer."""
+        rng = np.random.default_rng(len(self.present) + 1)
+        segments, given = np.vstack((self.segments, segment)), np.append(self.present, present)
+        count, numbers, more = self.count, self.numbers, min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
+        starts, ends = (np.pad(x, ((0, 0), (0, more))) for x in (self.starts, self.ends))
+        yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
+        log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
+        said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
+        mean = said * np.log(said) + (1 - said) * np.log1p(-said)
+        surprise = self.surprise + mean - np.log(said)
+        spread = self.spread + said * (1 - said) * (np.log(said) - np.log1p(-said)) ** 2
+        while left > 1e-9:
+            # An answer that few particles expect is taken in by parts, so that more than these few go on.
+            part = left
+            while True:
+                weight = np.exp(part * (log - log.max()))
+                weight /= weight.sum()
+                if 1 / float(weight @ weight) >= _LEAST * n or part < 0.02:
+                    break
+                part *= 0.7
+            total = np.cumsum(weight)
+            total[-1] = 1.0
+            chosen = np.searchsorted(total, (np.arange(n) + rng.random()) / n)
+            starts, ends, count, numbers = starts[chosen], ends[chosen], count[chosen], numbers[chosen]
+            left -= part
+            power = np.ones(len(given))
+            power[-1] = 1 - left
+            scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
+            effort = _EFFORT if left <= 1e-9 else _EFFORT / 2
+            particles.move(rng, starts, ends, count, numbers, segments, given, power, yes, self.low, self.high, prior,
+                           self.signal, scale, effort)  # fmt: skip
+            if left > 1e-9:
+                log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
+        used = max(1, int(count.max()))
+        return Belief(self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
+                      ends[:, :used].copy(), count, numbers, surprise, spread)  # fmt: skip
+
+    def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
+        """The n segments that tell most together about every label from start to end for their cost; fewer if none."""
+        segments = self._candidates(share, shortest)
+        for bad in refused:  # what could not be told is not asked again
+            both = np.minimum(segments[:, 1], bad[1]) - np.maximum(segments[:, 0], bad[0])
+            either = np.maximum(segments[:, 1], bad[1]) - np.minimum(segments[:, 0], bad[0])
+            segments = segments[both < 0.7 * either]
+        if len(segments) == 0:
+            return np.empty((0, 2))
+        cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
+        step = (end - start) / _COARSE
+        rng, worlds, found = np.random.default_rng(len(self.present)), [self.weight], []
+        for k in range(n):
+            gain = np.mean([
+                telling.gains(self.starts, self.ends, self.count, self.numbers, w, segments, start, step, _COARSE)
+                for w in worlds
+            ], axis=0) / cost  # fmt: skip
+            best = int(np.argmax(gain))
+            if not gain[best] > 1e-9:
+                break
+            found.append(segments[best])
+            if k + 1 < n:  # the next one is chosen for several ways in which this one may be answered
+                worlds = [self._answered(w, segments[best], rng) for w in (worlds if k else worlds * 8)]
+        return np.array(found).reshape(-1, 2)
+
+    def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
+        present = np.exp(particles.likelihood(self.starts, self.ends, self.count, self.numbers, *segment, 1.0))
+        after = weight * (present if rng.random() < float(weight @ present) else 1 - present)
+        return np.asarray(after / after.sum(), dtype=np.float64)
+
+    def _candidates(self, share: float, shortest: float) -> Intervals:
+        """Segments between points where an answer can turn: where a growing segment holds enough of an event."""
+        low, high = self.low, self.high
+        within = np.arange(self.starts.shape[1])[None] < self.count[:, None]
+        need = self.value("presence_criterion")[:, None] * (self.ends - self.starts)
+        even, q = np.linspace(low, high, _CUTS // 2 + 1), (np.arange(_CUTS) + 0.5) / _CUTS
+        middle = (self.starts + self.ends) / 2  # a segment around it is the shortest that holds enough
+        ends: list[Array] = []
+        for plain, turns in (
+            (even[:-1], (self.ends - need, middle - need / 2)),
+            (even[1:], (self.starts + need, middle + need / 2)),
+        ):
+            cuts = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
+            ends.append(np.unique(np.clip(np.round(np.concatenate(cuts), 3), low, high)))
+        onsets, offsets = ends
+        told = telling.bits(self.starts, self.ends, self.count, self.numbers, self.weight, onsets, offsets)
+        length = offsets[None] - onsets[:, None]
+        long_enough = length >= min(shortest, high - low) - 1e-3
+        worth = np.where(long_enough, told / np.maximum((1 - share) * length + share, 1e-9), 0.0).ravel()
+        order = np.argsort(-worth, kind="stable")
+        order = order[(worth[order] > 0.2 * worth.max()) & (worth[order] > 0)]
+        if len(order) > _COMPARED:
+            order = order[np.linspace(0, len(order) - 1, _COMPARED).astype(np.int64)]
+        return np.column_stack((onsets[order // len(offsets)], offsets[order % len(offsets)]))
+
+
+_beliefs: OrderedDict[bytes, Belief] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _first(low: float, high: float, expected: Expected, signal: Signal) -> Belief:
+    rng = np.random.default_rng(0)
+    numbers = expected.draw(PARTICLES, rng)
+    starts, ends = np.zeros((PARTICLES, MOST)), np.zeros((PARTICLES, MOST))
+    count = np.zeros(PARTICLES, np.int64)
+    particles.begin(rng, numbers, starts, ends, count, low, high)
+    if len(signal.edge):
+        blank = np.empty((0, 2)), np.empty(0), np.empty(0), np.empty(0, np.int64)
+        particles.move(
+            rng, starts, ends, count, numbers, *blank, low, high, expected.prior, signal, SPREAD, 5 * _EFFORT
+        )
+    return Belief(low, high, expected, signal, np.empty((0, 2)), np.empty(0), starts, ends, count, numbers)
+
+
+def belief(
+    low: float, high: float, segments: Intervals, present: Array, *, expected: Expected, signal: Signal = NO_SIGNAL
+) -> Belief:
+    """The belief of a stretch after these answers, in their order."""
+    mark = hashlib.sha256(expected.digest + np.array([low, high, signal.step]).tobytes())
+    for values in (signal.edge, signal.level):
+        mark.update(np.ascontiguousarray(values).tobytes())
+    marks = [mark.digest()]
+    for (a, b), said in zip(segments.tolist(), present.tolist()):
+        mark.update(np.array([a, b, said]).tobytes())
+        marks.append(mark.digest())
+    k = next((k for k in range(len(marks) - 1, -1, -1) if marks[k] in _beliefs), -1)
+    now = _beliefs.get(marks[k]) if k >= 0 else None
+    now, k = (_first(low, high, expected, signal), -1) if now is None else (now, k)
+    for j in range(max(k, 0), len(present)):
+        now = now.tell(segments[j], float(present[j]))
+        if (j + 1) % MARK == 0:
+            _beliefs[marks[j + 1]] = now
+    if 0 < k < len(present) and k % MARK:
+        _beliefs.pop(marks[k], None)
+    with _lock:
+        _beliefs[marks[-1]] = now
+        _beliefs.move_to_end(marks[-1])
+        while len(_beliefs) > _KEPT:
+            _beliefs.popitem(last=False)
+    return now

@@ -1,0 +1,289 @@
+r"""How far annotators agree, by exact durations, so that no bin length decides the answer.
+
+For annotations in time every instant is a unit: Cohen's kappa and Krippendorff's alpha become ratios of durations, the
+limit of the binned coefficients as the bins shrink. For answers about clips every clip is a unit, and the coefficients
+are the ordinary ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...base.errors import InvalidInput
+from ...base.results import plain
+from ...model.answers import Answers
+from ...model.events import Events
+from ...model.intervals import contains, merge
+from .observations import Examined
+
+#: For every annotator the recordings that they looked at, and the stretches of each (None: the whole of it).
+Worked = dict[str, dict[str, NDArray[np.float64] | None]]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of annotators: per class (``by_label``) and per pair of annotators (``by_pair``).
+
+    ``by_label``: label, alpha (Krippendorff), agreement (share of pairs that agree), n_annotators, units, and what the
+    units are: seconds for annotations in time, clips for answers. For clips also unanimous, unanimous_present, split,
+    counted over clips with at least two answers. ``by_pair``: label, first, second, kappa (Cohen), agreement, units.
+    ``assumed`` says who was taken to have looked at what, where nobody told; then ``by_label`` has both extremes:
+    alpha_if_all (everybody looked at every recording) and alpha_if_marked (only at those in which they marked one).
+    """
+
+    by_label: pd.DataFrame
+    by_pair: pd.DataFrame
+    unit: str
+    assumed: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return {
+            "unit": self.unit,
+            "assumed": self.assumed,
+            "by_label": plain(self.by_label),
+            "by_pair": plain(self.by_pair),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per class."""
+        return self.by_label.copy()
+
+
+def cohen_kappa(table: NDArray[np.float64]) -> float:
+    """Cohen's kappa of a square table of what two annotators said together, in counts or seconds.
+
+    NaN where both say the same one thing throughout: then chance alone agrees perfectly.
+
+    >>> round(cohen_kappa(np.array([[40.0, 10.0], [10.0, 40.0]])), 6)
+    0.6
+    """
+    total = float(table.sum())
+    if total <= 0:
+        return math.nan
+    observed = float(np.trace(table)) / total
+    expected = float((table.sum(axis=0) * table.sum(axis=1)).sum()) / total**2
+    return (observed - expected) / (1 - expected) if expected < 1 - 1e-15 else math.nan
+
+
+def krippendorff_alpha(
+    present: NDArray[np.float64], answers: NDArray[np.float64], *, weight: NDArray[np.float64] | None = None
+) -> float:
+    r"""Krippendorff's alpha for present/absent, from how many of each unit's answers say present.
+
+    .. math:: \alpha = 1 - D_o/D_e, \quad D_o = \sum_u w_u \frac{2 k_u (m_u - k_u)}{m_u - 1}, \quad
+              D_e = \frac{2 n_0 n_1}{n - 1}
+
+    Parameters
+    ----------
+    present, answers : k_u and m_u of every unit; units with fewer than two answers are left out.
+    weight : seconds of every unit; given, time is a continuum and :math:`D_e = 2 n_0 n_1 / n`.
+
+    Notes
+    -----
+    Nominal data, missing answers allowed. NaN where all answers are the same.
+
+    Examples
+    --------
+    >>> round(krippendorff_alpha(np.array([3.0, 0.0, 1.0]), np.array([3.0, 3.0, 3.0])), 6)
+    0.6
+    """
+    several = answers >= 2
+    k, m = present[several], answers[several]
+    w = np.ones_like(m) if weight is None else weight[several]
+    total, ones = float((w * m).sum()), float((w * k).sum())
+    zeros = total - ones
+    if ones <= 0 or zeros <= 0:
+        return math.nan
+    observed = float((w * 2 * k * (m - k) / (m - 1)).sum())
+    expected = 2 * zeros * ones / (total - 1 if weight is None else total)
+    return 1 - observed / expected
+
+
+def annotation_agreement(events: Events, *, examined: Any = None, label: str | None = None) -> Agreement:
+    """Agreement of several annotators' events in time, by exact durations.
+
+    Parameters
+    ----------
+    events : events with a column ``annotator``. Recordings end at their length, or at the last offset if it is unknown.
+    examined : who looked at what: "all", (annotator, recording) pairs, or a mapping from such pairs or from recordings
+        to stretches in seconds. A recording that somebody heard and left empty cannot be told from one never heard:
+        left out, everybody is taken to have heard every recording if any two annotators share at least half of
+        theirs, else only those in which they marked an event; the result has both.
+    label : one class; left out, each class by itself.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": "r", "onset": [0.0, 1.0], "offset": [2.0, 3.0], "annotator": ["a", "b"]})
+    >>> pair = annotation_agreement(Events.from_frame(frame, recording_length=4.0)).by_pair
+    >>> float(pair["agreement"][0]), float(pair["kappa"][0])
+    (0.5, 0.0)
+    """
+    frame = events.select(label).to_frame()
+    whole = events.to_frame()
+    people = sorted(set(whole["annotator"].astype(str))) if "annotator" in whole else []
+    if len(people) < 2:
+        raise InvalidInput("agreement needs a column 'annotator' with two annotators or more")
+    frame["annotator"] = frame["annotator"].astype(str)
+    told = Examined.of(examined)
+    every: Worked = {name: dict.fromkeys(map(str, events.recordings.index)) for name in people}
+    ways: dict[str, Worked] = {"all": every}
+    if told is None:
+        parts = whole.groupby(whole["annotator"].astype(str))["recording"]
+        ways["marked"] = {str(name): dict.fromkeys(part.unique()) for name, part in parts}
+        assumed = "all" if _share_work(ways["marked"]) else "marked"
+    else:
+        assumed = "all"
+        if not told.everything:
+            ways = {"all": {name: told.of_annotator(name) for name in people}}
+    extents = events.extents
+    if told is not None:
+        more = sorted({r for names in ways["all"].values() for r in names} - set(map(str, extents.index)))
+        if more:
+            raise InvalidInput(f"examined names a recording of unknown length that is not in the events: {more[0]!r}")
+    labels, pairs = [], []
+    for name, part in frame.groupby("label"):
+        units = {way: _instants(part, worked, extents) for way, worked in ways.items()}
+        row = {"label": name, **_of_units(units[assumed], unit="seconds")}
+        if told is None:
+            row |= {f"alpha_if_{way}": _of_units(units[way], unit="seconds")["alpha"] for way in ways}
+        labels.append(row)
+        pairs += [{"label": name, **row} for row in _of_pairs(units[assumed])]
+    words = {"all": "everybody heard every recording", "marked": "only recordings with a mark of theirs were heard"}
+    return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
+
+
+def _share_work(worked: Worked) -> bool:
+    """Whether any two annotators have at least half of their recordings in common."""
+    sets = [set(names) for names in worked.values()]
+    return any(2 * len(a & b) >= max(1, min(len(a), len(b))) for a, b in combinations(sets, 2))
+
+
+def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
+    """Agreement of several annotators' answers about segments; every segment is a unit.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": ["x", "x", "y", "y"], "label": "dog", "present": [1, 1, 0, 1],
+    ...                       "annotator": ["a", "b", "a", "b"]})
+    >>> row = answer_agreement(Answers.from_frame(frame)).by_label.iloc[0]
+    >>> int(row["unanimous"]), int(row["split"])
+    (1, 1)
+    """
+    frame = answers.to_frame()
+    if label is not None:
+        frame = frame[frame["label"] == label]
+    frame = frame[frame["present"].notna()]
+    if frame["annotator"].nunique() < 2:
+        raise InvalidInput("agreement needs answers of two annotators or more in the column 'annotator'")
+    labels, pairs = [], []
+    for name, part in frame.groupby("label"):
+        unit: Any = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
+        codes, names = pd.factorize(part["annotator"])
+        units = _Units(
+            np.ones(int(unit.max()) + 1),
+            unit,
+            np.asarray(codes, dtype=np.int64),
+            list(names),
+            part["present"].to_numpy(),
+        )
+        labels.append({"label": name, **_of_units(units, unit="clips")})
+        if len(names) <= 50:  # crowds: thousands of pairs that share few clips tell nothing
+            pairs += [{"label": name, **row} for row in _of_pairs(units)]
+    columns = ["label", "first", "second", "kappa", "agreement", "units"]
+    return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs, columns=columns), "clips")
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Answers in long form: answer i says ``value[i]`` about ``unit[i]``, which weighs ``weight[unit]``."""
+
+    weight: NDArray[np.float64]
+    unit: NDArray[np.int64]
+    annotator: NDArray[np.int64]
+    names: list[str]
+    value: NDArray[np.float64]
+
+
+def _instants(part: pd.DataFrame, worked: Worked, extents: pd.Series) -> _Units:
+    """Every stretch of time on which no annotator changes their mind is one unit, as heavy as it is long."""
+    names = sorted(worked)
+    weights, units, who, values = [], [], [], []
+    offset = 0
+    shared = [r for r in extents.index if sum(r in worked[name] for name in names) >= 2 and extents[r] > 0]
+    marks = {key: rows[["onset", "offset"]].to_numpy() for key, rows in part.groupby(["recording", "annotator"])}
+    for recording in shared:
+        end = float(extents[recording])
+        here = {k: worked[name][recording] for k, name in enumerate(names) if recording in worked[name]}
+        mine = {k: merge(marks.get((recording, names[k]), np.empty((0, 2)))) for k in here}
+        cuts = [m.ravel() for m in (*mine.values(), *(cut for cut in here.values() if cut is not None))]
+        edges = np.unique(np.clip(np.concatenate([[0.0, end], *cuts]), 0.0, end))
+        middle = (edges[1:] + edges[:-1]) / 2
+        weights.append(np.diff(edges))
+        for k, intervals in mine.items():
+            cut = here[k]
+            heard = np.ones(len(middle), dtype=bool) if cut is None else contains(cut, middle)
+            units.append((np.arange(len(middle)) + offset)[heard])
+            who.append(np.full(int(heard.sum()), k))
+            values.append(contains(intervals, middle[heard]).astype(np.float64))
+        offset += len(middle)
+    if not shared:
+        return _Units(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), names, np.empty(0))
+    return _Units(np.concatenate(weights), np.concatenate(units), np.concatenate(who), names, np.concatenate(values))
+
+
+def _of_units(units: _Units, *, unit: str) -> dict[str, Any]:
+    m = np.bincount(units.unit, minlength=len(units.weight)).astype(np.float64)
+    k = np.bincount(units.unit, weights=units.value, minlength=len(units.weight)).astype(np.float64)
+    several = m >= 2
+    w, k, m = units.weight[several], k[several], m[several]
+    pairs = m * (m - 1) / 2
+    agree = (k * (k - 1) + (m - k) * (m - k - 1)) / 2
+    total = float((w * pairs).sum())
+    row = {
+        "alpha": krippendorff_alpha(k, m, weight=w if unit == "seconds" else None),
+        "agreement": float((w * agree).sum()) / total if total > 0 else math.nan,
+        "n_annotators": len(np.unique(units.annotator)),
+        "units": float(w.sum()),
+    }
+    if unit == "clips":
+        same = (k == 0) | (k == m)
+        row |= {"unanimous": int(same.sum()), "unanimous_present": int((k == m).sum()), "split": int((~same).sum())}
+    return row
+
+
+def _of_pairs(units: _Units) -> list[dict[str, Any]]:
+    """Every two annotators, from the pairs of answers about one unit; who answers twice is taken at the last word."""
+    order = np.lexsort((units.annotator, units.unit))
+    key = units.unit[order] * len(units.names) + units.annotator[order]
+    order = order[np.append(key[1:] != key[:-1], True)] if len(key) else order
+    unit, who, value = units.unit[order], units.annotator[order], units.value[order].astype(np.int64)
+    many = len(units.names)
+    tables = np.zeros(many * many * 4)
+    for step in range(1, many):  # an annotator answers once about a unit, so that pairs lie at most so far apart
+        same = np.flatnonzero(unit[step:] == unit[:-step])
+        if len(same) == 0:
+            break
+        cell = ((who[same] * many + who[same + step]) * 2 + value[same]) * 2 + value[same + step]
+        tables += np.bincount(cell, weights=units.weight[unit[same]], minlength=len(tables))
+    rows = []
+    for i, j in combinations(range(many), 2):
+        table = tables.reshape(many, many, 2, 2)[i, j]
+        if table.sum() > 0:
+            rows.append(
+                {
+                    "first": units.names[i],
+                    "second": units.names[j],
+                    "kappa": cohen_kappa(table),
+                    "agreement": float(np.trace(table) / table.sum()),
+                    "units": float(table.sum()),
+                }
+            )
+    return rows

@@ -1,0 +1,447 @@
+"""The result of an audit: tables, sentences, a picture, a page, and the checks that a build can ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...base import plot
+from ...base.errors import InvalidInput
+from ...base.report import Report, Result
+from ...base.results import METRICS, holds, plain
+from ...base.symbols import choice
+from ...model.annotator import Annotator
+from ...posterior.criterion import CriterionEstimate
+from .aggregation import DawidSkene, Effort
+from .agreement import Agreement
+from .ceiling import Ceiling
+from .findings import Finding, elsewhere, ranked
+from .label_card import label_card, save_card
+from .quality import Quality
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
+_SHOWN = 200  # rows of a table on a page
+_EXAMPLES = 10  # of labels that are wrong
+_MOST = 25  # classes in one picture
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """What is known about a labelled data set; parts that the input does not allow are None or empty.
+
+    ``criteria``: one row per class, annotator ("" for all together) and method, with presence_criterion, its interval
+    (_low, _high), spread, guess and lapse rates with theirs, ``aic`` to compare fits, whether it is ``identifiable``
+    and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
+    ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
+    labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
+    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
+    other parts. ``findings`` says it in words.
+    """
+
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+    criteria: pd.DataFrame
+    estimates: dict[tuple[str, str], CriterionEstimate]
+    curves: pd.DataFrame
+    rules: pd.DataFrame
+    quality: Quality | None
+    ceiling: Ceiling | None
+    agreement: Agreement | None
+    annotation_agreement: Agreement | None
+    majority: pd.DataFrame | None
+    aggregated: DawidSkene | None
+    votes: pd.DataFrame | None
+    effort: Effort | None
+    strong: pd.DataFrame | None
+    recipe: dict[str, CriterionEstimate]
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, in words, the most important first."""
+        return ranked(self)
+
+    @cached_property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Every number that a check can name, by class; "all" holds the pooled ones."""
+        found: dict[str, dict[str, float]] = {"all": {}}
+        empty = pd.DataFrame(columns=["label"])
+        agreement = empty if self.agreement is None else self.agreement.by_label
+        in_time = empty if self.annotation_agreement is None else self.annotation_agreement.by_label
+        tables: list[tuple[Any, Any]] = [
+            (empty if self.quality is None else self.quality.table, None),
+            (self.headline, ("presence_criterion", "spread", "guess_rate", "lapse_rate")),
+            (agreement, ("alpha", "agreement", "unanimous", "unanimous_present", "split")),
+            (in_time[["label", "alpha"]].rename(columns={"alpha": "time_alpha"}) if len(in_time) else empty, None),
+            (empty if self.strong is None else self.strong, ("mean_length", "median_length", "length_share")),
+        ]
+        if self.ceiling is not None:
+            scores = self.ceiling.table[self.ceiling.table["label"] != "mean"]
+            wide = scores.pivot(index="label", columns="metric", values="perfect").add_prefix("ceiling_")
+            tables.append((wide.reset_index(), None))
+        if self.effort is not None:
+            tables.append((pd.DataFrame([{"label": "all", **self.effort.to_dict()}]), _SPENT))
+        for table, names in tables:
+            for row in table.to_dict("records"):
+                mine = found.setdefault(str(row.pop("label")), {})
+                for name in names or row:
+                    mine[str(name)] = float("nan") if row[name] is None else float(row[name])
+        return found
+
+    @property
+    def annotator(self) -> Annotator:
+        """Who gave these labels, all together, for plan, evaluate, simulate and infer."""
+        if not self.estimates:
+            raise InvalidInput(
+                "an annotator needs strong annotations and weak labels or answers about the same segments"
+            )
+        whole = self.estimates.get(("all", ""), next(iter(self.estimates.values())))
+        return whole.annotator
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of :attr:`metrics`."""
+        return holds(condition, self.metrics)
+
+    @cached_property
+    def headline(self) -> pd.DataFrame:
+        """The rows of ``criteria`` that speak for all annotators of a class: the first of each."""
+        if self.criteria.empty:
+            return self.criteria
+        pooled = self.criteria[(self.criteria["annotator"] == "") & (self.criteria["scale"] == "event")]
+        return pooled.drop_duplicates("label")
+
+    def card(self) -> dict[str, Any]:
+        """The label card: what whoever uses these labels should know, in few numbers and sentences."""
+        return label_card(self)
+
+    def write_card(self, path: str | Path) -> Path:
+        """The card as a file: .md, .html or .json."""
+        return save_card(self, Path(path))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
+        if self.quality is not None and len(self.quality.table):
+            kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
+            counts = [
+                name
+                for name in self.quality.table
+                if str(name).startswith("n_") and name not in ("n_recordings", "n_queries")
+            ]
+            table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
+            if len(self.headline):
+                names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
+                table = table.merge(self.headline[names], on="label", how="left")
+            return table
+        if self.agreement is not None:
+            return self.agreement.to_frame()
+        if self.annotation_agreement is not None:
+            return self.annotation_agreement.to_frame()
+        return pd.DataFrame() if self.strong is None else self.strong.copy()
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table that is not empty, by name."""
+        found: dict[str, pd.DataFrame | None] = {
+            "audit": self.to_frame(),
+            "criteria": self.criteria,
+            "curves": self.curves,
+            "rules": self.rules,
+            "votes": self.votes,
+            "strong": self.strong,
+        }
+        if self.quality is not None:
+            found |= {"missed": self.quality.missed, "phantom": self.quality.phantom}
+        found["ceiling"] = None if self.ceiling is None else self.ceiling.table
+        for name, result in (("agreement", self.agreement), ("annotation_agreement", self.annotation_agreement)):
+            if result is not None:
+                found |= {name: result.by_label, f"{name}_pairs": result.by_pair}
+        found["majority"] = self.majority
+        if self.aggregated is not None:
+            found |= {"aggregated": self.aggregated.labels, "annotators": self.aggregated.annotators}
+        return {name: table for name, table in found.items() if table is not None and len(table)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers, for JSON."""
+        return {
+            "settings": plain(self.settings),
+            "findings": plain([{"topic": f.topic, "weight": f.weight, "text": f.text} for f in self.findings]),
+            "notes": list(self.notes),
+            "card": plain(self.card()),
+            "criteria": plain(self.criteria),
+            "curves": plain(self.curves),
+            "detection": self._detection(),
+            "rules": plain(self.rules),
+            "votes": plain(self.votes),
+            "quality": plain(self.quality),
+            "ceiling": plain(self.ceiling),
+            "agreement": plain(self.agreement),
+            "annotation_agreement": plain(self.annotation_agreement),
+            "effort": plain(self.effort),
+            "annotators": None if self.aggregated is None else plain(self.aggregated.annotators),
+            "prevalence": None if self.aggregated is None else plain(self.aggregated.prevalence),
+            "strong": plain(self.strong),
+            "recipe": plain(self.recipe),
+        }
+
+    def _detection(self) -> dict[str, str] | None:
+        """Which of the curves shows what decides."""
+        shown = _drawn(self)["detection"]
+        return {name: str(shown[name].iloc[0]) for name in ("label", "scale")} if len(shown) else None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of picture that this audit has."""
+        return [name for name, rows in _drawn(self).items() if len(rows)]
+
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Axes:
+        """A picture: "detection" curve, the same over "seconds", "criterion" and "quality" per class, "votes",
+        "agreement" or "lengths"."""
+        able = self.kinds
+        if kind is not None:
+            choice("kind", kind, tuple(_PICTURES))
+        if not able or (kind is not None and kind not in able):
+            raise InvalidInput(
+                f"this audit has nothing to draw of kind {kind or 'any'}; it has {', '.join(able) or 'none'}"
+            )
+        kind = kind or able[0]
+        rows = _drawn(self)[kind]
+        listed = kind not in ("detection", "seconds", "votes")
+        ax = plot.axes(ax, size=(7.2, 1.4 + 0.3 * min(len(rows), _MOST)) if listed else (6.4, 4.0))
+        _PICTURES[kind][0](rows, ax, self)
+        if listed:
+            ax.invert_yaxis()
+            ax.grid(visible=False, axis="y")
+        return ax
+
+    @property
+    def answer(self) -> str:
+        """The findings, the most important first."""
+        return " ".join(finding.text for finding in self.findings) or "There is nothing to report."
+
+    def page(self) -> Report:
+        """The findings first, then the pictures, then the tables."""
+        return _page(self)
+
+
+def _drawn(audit: Audit) -> dict[str, Any]:
+    """What each kind of picture shows."""
+    quality: Any = [] if audit.quality is None else audit.quality.table
+    if len(quality):
+        quality = quality[quality["label"] != "all"].sort_values("n_events", ascending=False).head(_MOST)
+    criteria: Any = audit.criteria
+    if len(criteria):
+        kept = criteria["identifiable"] & (criteria["scale"] == "event") & criteria["method"].str.startswith("law")
+        criteria = criteria[kept & (criteria["label"] != "all")].head(_MOST)
+    curves = seconds = audit.curves
+    if len(curves):
+        label = "all" if (curves["label"] == "all").any() else curves["label"].iloc[0]
+        scale = _scale(audit, label)
+        curves, seconds = (
+            curves[(curves["label"] == label) & (curves["scale"] == one)]
+            for one in (scale, "event_seconds" if scale != "event_seconds" else "")
+        )
+    agreement: Any = next((a.by_label for a in (audit.agreement, audit.annotation_agreement) if a is not None), [])
+    agreement = agreement[agreement["alpha"].notna()] if len(agreement) else agreement
+    lengths: Any = [] if audit.strong is None else audit.strong.sort_values("n_events", ascending=False).head(_MOST)
+    votes: Any = [] if audit.votes is None else audit.votes
+    return {
+        "detection": curves,
+        "seconds": seconds,
+        "criterion": criteria,
+        "quality": quality,
+        "votes": votes,
+        "agreement": agreement[:_MOST],
+        "lengths": lengths,
+    }
+
+
+def _scale(audit: Audit, label: str) -> str:
+    """What decides: the rule's scale if it beats the share of the event; else that share, if parts were asked about."""
+    instead = elsewhere(audit)
+    if instead is not None:
+        return instead[2]
+    rows = audit.curves[(audit.curves["label"] == label) & (audit.curves["scale"] == "event_fraction")]
+    return "event_fraction" if (rows["low"].between(1e-9, 0.5)).any() and len(rows) > 3 else "event_seconds"
+
+
+def _ticks(ax: Axes, names: Any) -> None:
+    # Dollar signs would be read as formulas.
+    short = [str(name).replace("$", r"\$") for name in names]
+    ax.set_yticks(range(len(short)), [name if len(name) < 40 else name[:37] + "..." for name in short])
+    ax.set_ylim(-0.6, len(short) - 0.4)
+
+
+def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
+    label, scale = str(rows["label"].iloc[0]), str(rows["scale"].iloc[0])
+    met = rows[rows["middle"] > 0]
+    x = met["middle"].to_numpy()
+    ax.fill_between(x, met["present_low"], met["present_high"], color=plot.COLOURS[0], alpha=0.2, lw=0)
+    ax.plot(x, met["present"], "o-", color=plot.COLOURS[0], label="labelled present, 95 % band")
+    none = rows[rows["middle"] == 0]
+    if len(none):
+        middle = none["present"].to_numpy()
+        spread = np.abs(none[["present_low", "present_high"]].to_numpy().T - middle)
+        ax.errorbar(
+            [0.0], middle, yerr=spread, fmt="s", color=plot.COLOURS[1], capsize=3, label="no event in the segment"
+        )
+    one = audit.estimates.get((label, ""))
+    if scale == "event_fraction" and one is not None and one.identifiable and one.scale == "event":
+        h = np.linspace(1e-3, float(met["high"].max()), 300)
+        ax.plot(
+            h,
+            one.annotator.probability(h),
+            "--",
+            color=plot.COLOURS[2],
+            label=f"law of criteria, mean {one.presence_criterion:.2f}",
+        )
+    best = "" if len(audit.rules) == 0 or elsewhere(audit) is None else str(audit.rules["rule"].iloc[0])
+    kind, _, limit = best.partition(":")
+    if limit and "|" not in limit and {"seconds": "event_seconds", "coverage": "coverage"}.get(kind) == scale:
+        ax.axvline(float(limit), ls="--", color=plot.COLOURS[2], label=f"rule that fits best, {best}")
+    words = {"event_seconds": "seconds of event in the segment", "coverage": "share of the segment that is event"}
+    ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="P(present)")
+    if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
+        least = float(x[x > 0].min())
+        ax.set_xscale("symlog", linthresh=least)
+        ax.set_xlim(-0.2 * least, 1.3 * float(x.max()))
+        steps = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(x.max())) + 1)
+        ax.set_xticks([0.0, *steps], [f"{step:g}" for step in (0, *steps)])
+    name = label.replace("$", r"\$")
+    ax.set_title("all classes" if label == "all" else name if len(name) < 50 else name[:47] + "...", fontsize=10)
+    low = len(met) > 0 and float(met["present"].iloc[-1]) < 0.5
+    ax.legend(loc="upper left" if low else "lower right", fontsize=8)
+
+
+def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
+    mean = rows.groupby("votes")[["majority_accuracy", "weighted_accuracy"]].mean()
+    ax.plot(mean.index, mean["majority_accuracy"], "o-", color=plot.COLOURS[0], label="majority")
+    ax.plot(mean.index, mean["weighted_accuracy"], "s--", color=plot.COLOURS[1], label="weighted (Dawid-Skene)")
+    ax.set(
+        xlabel="votes per segment",
+        ylabel="share of right labels" + (", mean of classes" if rows["label"].nunique() > 1 else ""),
+    )
+    ax.legend(fontsize=8)
+
+
+def _draw_quality(rows: Any, ax: Axes, audit: Audit) -> None:
+    for name, marker, colour in (("precision", "o", 0), ("recall", "s", 1), ("event_recall", "^", 2)):
+        ax.plot(rows[name], np.arange(len(rows)), marker, color=plot.COLOURS[colour], label=plot.label(name))
+    _ticks(ax, rows["label"])
+    ax.set(xlim=(-0.02, 1.02), xlabel="share")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
+
+
+def _draw_criterion(rows: Any, ax: Axes, audit: Audit) -> None:
+    middle, at = rows["presence_criterion"].to_numpy(), np.arange(len(rows))
+    spread = np.abs(rows[["presence_criterion_low", "presence_criterion_high"]].to_numpy().T - middle)
+    ax.errorbar(middle, at, xerr=spread, fmt="o", color=plot.COLOURS[0], capsize=3)
+    _ticks(ax, [row.label if not row.annotator else f"{row.label}, {row.annotator}" for row in rows.itertuples()])
+    ax.set(xlim=(0, 1), xlabel=plot.label("presence_criterion") + ", 95 % interval")
+
+
+def _draw_agreement(rows: Any, ax: Axes, audit: Audit) -> None:
+    ax.barh(np.arange(len(rows)), rows["alpha"], color=plot.COLOURS[0], height=0.6)
+    for limit in (0.667, 0.8):
+        ax.axvline(limit, color="#888888", lw=1, ls="--")
+    _ticks(ax, rows["label"])
+    ax.set(xlabel="Krippendorff's alpha (dashed: 0.667 and 0.8)")
+
+
+def _draw_lengths(rows: Any, ax: Axes, audit: Audit) -> None:
+    ax.barh(np.arange(len(rows)), rows["mean_length"], color=plot.COLOURS[0], height=0.6, label="mean")
+    ax.plot(rows["median_length"], np.arange(len(rows)), "o", color=plot.COLOURS[1], label="median")
+    _ticks(ax, rows["label"])
+    ax.set(xlabel=plot.label("event_length"))
+    ax.legend()
+
+
+#: How each kind is drawn, and what it shows.
+_PICTURES: dict[str, Any] = {
+    "detection": (_draw_detection, "How often a segment is labelled present, over how much of an event it holds."),
+    "seconds": (_draw_detection, "The same over the seconds of event in the segment."),
+    "criterion": (
+        _draw_criterion,
+        "The share of an event that must be in a segment before it is called present: mean of the law, 95 % intervals.",
+    ),
+    "quality": (
+        _draw_quality,
+        "Weak labels against strong ones: precision and recall of event time, and the share of events found.",
+    ),
+    "votes": (_draw_votes, "How right labels become with more votes per segment, if annotators err independently."),
+    "agreement": (_draw_agreement, "Agreement of the annotators."),
+    "lengths": (_draw_lengths, "Lengths of the annotated events."),
+}
+
+
+#: What people read of the quality of labels; the rest is in the JSON.
+_READ = (
+    *("label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"),
+    *("n_events", "n_present", "n_phantom", "n_missed"),
+)
+
+
+_FITTED = (
+    *("label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high"),
+    *("spread", "guess_rate", "lapse_rate", "n", "reason"),
+)
+_PLACE = ("recording", "onset", "offset", "label", "event_seconds")
+_HEADS = {
+    **{"metric": "score", "perfect": "exact model", "mimic": "model that repeats the labels"},
+    **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
+    **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
+    **{"median_length": "median length (s)", "length_share": "length in a recording", "coverage": "share of time"},
+}
+_SCORES = {
+    **{"segment_f1_1s": "segment-based F1 (1 s)", "event_f1": "event-based F1"},
+    **{"time_f1": "F1 of time", "accuracy": "accuracy of time"},
+}
+
+
+def _page(audit: Audit) -> Report:
+    """The page: findings first, then pictures, then tables."""
+    report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
+    first = audit.findings[0].text if audit.findings else "There is nothing to report."
+    report.answer(first)
+    if len(audit.findings) > 1:
+        report.heading("Findings").items([finding.text for finding in audit.findings[1:]])
+    for kind in audit.kinds:
+        if not (kind == "lengths" and audit.quality is not None):
+            report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
+    if audit.quality is not None and len(audit.quality.table):
+        table = audit.to_frame()
+        heads = {"n_events": "events", "n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"}
+        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]], heads=heads)
+    if audit.ceiling is not None:
+        report.heading("What a perfect model scores on these labels").text(
+            "What two models would score on these labels: one that finds every event exactly, and one that repeats "
+            "the labels, errors included; the latter also against the true events."
+        )
+        scores = audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])]
+        report.table(scores.assign(metric=scores["metric"].map(_SCORES).fillna(scores["metric"])), heads=_HEADS)
+    tables: dict[str, Any] = {
+        "Presence criterion": audit.criteria[[name for name in _FITTED if name in audit.criteria]],
+        "Clip rules that fit": audit.rules.drop(columns=["scale", "log_likelihood"], errors="ignore"),
+    }
+    for name, result in (("Agreement", audit.agreement), ("Agreement in time", audit.annotation_agreement)):
+        if result is not None:
+            tables |= {name: result.by_label, f"{name}, pairs": result.by_pair}
+    tables["How many votes are enough"] = audit.votes
+    if audit.aggregated is not None:
+        tables["Annotators"] = audit.aggregated.annotators
+    tables["Strong annotations"] = audit.strong
+    if audit.quality is not None:
+        wrong = {
+            "Labelled absent, but an event is there": audit.quality.missed,
+            "Labelled present, but no event is there": audit.quality.phantom.drop(columns="event_seconds"),
+        }
+        tables |= {name: table[[each for each in _PLACE if each in table]] for name, table in wrong.items()}
+    for name, table in tables.items():
+        if table is not None and len(table):
+            report.heading(name).table(table, heads=_HEADS, most=_SHOWN if "but" not in name else _EXAMPLES)
+    return report

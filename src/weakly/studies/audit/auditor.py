@@ -1,0 +1,393 @@
+"""A labelled data set -> how sensitive its annotators were, how wrong its labels are, what score they allow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...base.errors import InvalidInput
+from ...base.symbols import check, choice
+from ...model.answers import Answers
+from ...model.events import Events
+from ...model.intervals import merge
+from ...posterior import law
+from ...posterior.criterion import METHODS, CriterionEstimate, codes_of, estimate_criterion, unknown
+from .aggregation import DawidSkene, Effort, dawid_skene, effort, majority, votes_needed
+from .agreement import Agreement, annotation_agreement, answer_agreement
+from .audit_result import Audit
+from .ceiling import Ceiling, ceiling
+from .curves import detection_curve, detection_curves, likely_rules
+from .findings import Finding
+from .observations import UNLISTED, Examined, Pairing, completed, pair
+from .quality import Quality, quality, recipe, summary
+from .shares import criterion_from_share, criterion_from_two_shares, paper_recipe_criterion
+
+__all__ = [
+    "Agreement",
+    "Audit",
+    "Ceiling",
+    "CriterionEstimate",
+    "DawidSkene",
+    "Effort",
+    "Examined",
+    "Finding",
+    "Quality",
+    "annotation_agreement",
+    "answer_agreement",
+    "audit",
+    "ceiling",
+    "criterion_from_share",
+    "criterion_from_two_shares",
+    "dawid_skene",
+    "detection_curve",
+    "effort",
+    "estimate_criterion",
+    "majority",
+    "pair",
+    "paper_recipe_criterion",
+    "quality",
+    "votes_needed",
+]
+
+_OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
+_FEW = 10  # annotators below which they are taken as they are, not as a sample of many
+_ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
+_NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
+_COLUMNS = (
+    "label",
+    "annotator",
+    "method",
+    "scale",
+    *(f"{name}{end}" for name in _NUMBERS for end in ("", "_low", "_high")),
+    "n",
+    "aic",
+    "design_effect",
+    "identifiable",
+    "identified",
+    "reason",
+)
+
+
+def audit(
+    *,
+    strong: Any = None,
+    weak: Any = None,
+    answers: Any = None,
+    label: str | None = None,
+    unlisted: str | None = None,
+    recording_length: float | None = None,
+    resolutions: Sequence[float] = (1.0,),
+    collar: float = 0.2,
+    share_of_length: float = 0.2,
+    where: Mapping[str, str] | None = None,
+    examined: Any = None,
+    rng: Any = None,
+) -> Audit:
+    """What is known about a labelled data set: an :class:`Audit`.
+
+    Parameters
+    ----------
+    strong : events with boundaries, taken as the truth: an :class:`Events`, a path or several. With two annotators or
+        more in it, their agreement in time.
+    weak, answers : presence and absence labels of segments or whole recordings: an :class:`Answers`, a path or several.
+        Two names for the same thing: the labels of a data set, or what each annotator said.
+    label : one class only.
+    unlisted : what it means that a segment does not list a class. ``absent``: looked for and not found; ``unknown``:
+        nothing. Left out, labels that list presences only count as absent where quality and ceiling are concerned,
+        which is how such data are used, while the presence criterion is not estimated.
+    recording_length : seconds, for recordings of unknown length.
+    resolutions : segment lengths in seconds of the segment-based F1.
+    collar, share_of_length : tolerances of the event-based F1.
+    where : keep only the rows whose column has this value, such as ``{"split": "train"}``; of the answers if they have
+        the column, else of the strong annotations.
+    examined : who looked at what: "all" (everybody at every recording), recordings, (annotator, recording) pairs, a
+        mapping from either to stretches in seconds (None: the whole recording), or a table (recording, annotator,
+        onset, offset). It tells "looked and found nothing"
+        from "never looked"; left out, the audit says what it assumes and shows both extremes.
+    rng : for the bootstrap of the paper's recipe.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": ["dog"]})
+    >>> strong = Events.from_frame(frame, recording_length={"a": 10.0, "b": 10.0})
+    >>> weak = Answers.from_frame(pd.DataFrame({"recording": ["a", "b"], "label": "dog", "present": [1, 1]}))
+    >>> found = audit(strong=strong, weak=weak)
+    >>> found.metrics["all"]["precision"], found.metrics["all"]["n_phantom"]
+    (0.1, 1.0)
+    """
+    if weak is not None and answers is not None:
+        raise InvalidInput("give weak or answers, not both: they are two names for the labels of segments")
+    given = weak if weak is not None else answers
+    if strong is None and given is None:
+        raise InvalidInput("audit needs strong annotations, weak labels or answers; got none of them")
+    if unlisted is not None:
+        choice("unlisted", unlisted, UNLISTED)
+    if recording_length is not None:
+        recording_length = float(check("recording_length", recording_length))
+    widths = [float(x) for x in np.atleast_1d(check("segment_length", resolutions, called="resolutions"))]
+    truth = None if strong is None else _with_length(_loaded(strong, Events, "read", "strong"), recording_length)
+    said = None if given is None else _loaded(given, Answers, "read_answers", "weak and answers")
+    if examined is None:  # a reader may know it
+        examined = next((v for v in (getattr(x, "examined", None) for x in (truth, said)) if v is not None), None)
+    looked = Examined.of(examined)
+    for column, value in (where or {}).items():
+        held = said is not None and column in said.to_frame()
+        kept = _chosen(said if held else truth, column, value)
+        if kept is None:
+            raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
+        truth, said = (truth, kept) if held else (kept, said)
+    parts: dict[str, Any] = {
+        "settings": {
+            "label": label,
+            "unlisted": unlisted,
+            "examined": "as told" if looked is not None else "not told",
+            "recording_length": recording_length,
+            "resolutions": widths,
+            "where": dict(where or {}),
+        },
+        "notes": (),
+        "criteria": pd.DataFrame(columns=list(_COLUMNS)),
+        "estimates": {},
+        "curves": pd.DataFrame(columns=["label", "scale"]),
+        "rules": pd.DataFrame(),
+        "quality": None,
+        "ceiling": None,
+        "strong": None,
+        "recipe": {},
+    }
+    if truth is not None:
+        _strong_parts(parts, truth, label, rng, alone=said is None)
+    if truth is not None and said is not None:
+        both = pair(truth, said, recording_length=recording_length, examined=looked)
+        _paired_parts(parts, both, label, unlisted, collar, share_of_length)
+    return Audit(
+        **parts,
+        annotation_agreement=_agreement_in_time(truth, label, looked),
+        **_crowd(None if said is None else said.select(label), recording_length, looked, unlisted),
+    )
+
+
+def _is_path(value: Any) -> bool:
+    several = isinstance(value, (list, tuple))
+    return isinstance(value, (str, os.PathLike)) or (several and bool(value) and all(_is_path(item) for item in value))
+
+
+def _loaded(value: Any, kind: type, reader: str, names: str) -> Any:
+    """The table itself, or the one in these files."""
+    if _is_path(value):
+        from ... import io
+
+        return getattr(io, reader)(value)
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{names} must be {kind.__name__} or a path, got {type(value).__name__}")
+    return value
+
+
+def _chosen(table: Events | Answers | None, column: str, value: str) -> Any:
+    """The rows with this value in a column, and their recordings; None if there are none."""
+    if table is None or column not in table.to_frame():
+        return None
+    rows = table.to_frame()
+    rows = rows[rows[column].astype(str) == value].reset_index(drop=True)
+    listed = table.recordings[table.recordings.index.isin(set(rows["recording"]))]
+    return type(table)(rows, listed) if len(rows) else None
+
+
+def _with_length(events: Events, recording_length: float | None) -> Events:
+    if recording_length is None or not events.recordings["length"].isna().any():
+        return events
+    lengths = events.recordings["length"].fillna(recording_length)
+    known = {str(name): float(length) for name, length in lengths.items()}
+    whole = Events.from_frame(events.to_frame(), recording_length=known)
+    whole.recordings["annotated"] = events.recordings["annotated"].reindex(whole.recordings.index)
+    return whole
+
+
+def _strong_parts(parts: dict[str, Any], truth: Events, label: str | None, rng: Any, *, alone: bool) -> None:
+    chosen = truth.select(label)  # refuses a class that is not there
+    labels = chosen.labels
+    parts["strong"] = summary(truth, labels=labels)
+    parts["settings"]["n_recordings"] = len(truth.recordings)
+    parts["settings"]["n_empty"] = int((~truth.recordings.index.isin(set(truth.to_frame()["recording"]))).sum())
+    if alone and (label is not None or len(labels) == 1):
+        parts["recipe"] = {name: recipe(truth, name, rng=rng) for name in labels}
+
+
+def _paired_parts(
+    parts: dict[str, Any],
+    both: Pairing,
+    label: str | None,
+    unlisted: str | None,
+    collar: float,
+    share_of_length: float,
+) -> None:
+    labels = both.labels if label is None else [label]
+    shared = [name for name in labels if name in both.strong_labels and name in both.weak_labels]
+    scored = shared if label is None else labels
+    if not scored:
+        ours, theirs = sorted(both.strong_labels)[:3], sorted(both.weak_labels)[:3]
+        raise InvalidInput(f"no class is in both files: strong has {ours}, weak has {theirs}, for example")
+    assumed = unlisted or ("absent" if both.presence_only else "unknown")
+    notes = list(both.notes)
+    if unlisted is None and both.presence_only:
+        notes.append("in these numbers a class that a segment does not list counts as absent from it")
+    parts["notes"] = tuple(notes)
+    parts["settings"]["unlisted"] = assumed
+    observed = {name: both.observed(name, unlisted=assumed) for name in scored}
+    refused = both.presence_only and unlisted != "absent"
+    parts["rules"] = likely_rules(both, observed)
+    parts["curves"] = detection_curves(observed)
+    apart = len(parts["rules"]) > 0 and parts["rules"]["scale"].iloc[0] != "event"
+    parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused, both_scales=apart)
+    parts["settings"]["n_paired"] = len(both.strong.recordings)
+    parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
+    parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
+    truth, marks = {}, {}
+    names = both.strong.recordings.index
+    for name in scored:
+        timelines = both.timelines(name)
+        truth[name] = {str(r): events for r, (events, _) in zip(names, timelines) if len(events)}
+        marks[name] = _marks(observed[name])
+    lengths = {str(r): float(v) for r, v in both.strong.recordings["length"].items()}
+    widths = parts["settings"]["resolutions"]
+    parts["ceiling"] = ceiling(
+        truth, marks, recording_length=lengths, resolutions=widths, collar=collar, share_of_length=share_of_length
+    )
+
+
+def _marks(seen: pd.DataFrame) -> dict[str, Any]:
+    """The present segments of a class as events: what touches is one event; annotators vote."""
+    rows = seen[seen["listed"] & seen["present"].notna()]
+    share = rows.groupby(["recording", "onset", "offset"])["present"].mean().reset_index()
+    share = share[share["present"] > 0.5]
+    names = share["recording"].to_numpy()
+    bounds = share[["onset", "offset"]].to_numpy(np.float64)
+    first: Any = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1]))) if len(names) else []
+    return {str(names[k]): merge(part) for k, part in zip(first, np.split(bounds, first[1:]))}
+
+
+def _criteria(
+    observed: dict[str, pd.DataFrame], *, refused: bool, both_scales: bool
+) -> tuple[pd.DataFrame, dict[tuple[str, str], CriterionEstimate]]:
+    """Per class, per annotator and over all; on the scale of the event and, where that is silent, of the segment.
+
+    The law comes first in every group. Annotators and classes with few answers are drawn to the others.
+    """
+    rows: list[dict[str, Any]] = []
+    kept: dict[tuple[str, str], CriterionEstimate] = {}
+    columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
+    together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
+    whole = _estimates(together, refused, both_scales)
+    drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
+    for name, seen in observed.items():
+        found = _estimates(seen, refused, False) if len(observed) > 1 else whole
+        if name in drawn and not found[0].identifiable:
+            found.insert(0, drawn[name])
+        kept[name, ""] = found[0]
+        rows += [_row(name, "", one) for one in found]
+        if not refused and seen["annotator"].nunique() > 1:
+            for person, one in _drawn(seen, "annotator", found[0]).items():
+                kept[name, person] = one
+                rows.append(_row(name, person, one))
+    if len(observed) > 1:
+        kept["all", ""] = whole[0]
+        rows += [_row("all", "", one) for one in whole]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)), kept
+
+
+def _clusters(seen: pd.DataFrame) -> list[Any]:
+    """Recordings, and annotators where they are many enough to be a sample."""
+    people = codes_of(seen["annotator"])
+    return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
+
+
+def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
+    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent."""
+    seen = seen[seen["present"].notna()]
+    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
+    y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
+    if refused:
+        return [unknown(_ONLY, method="law", n=len(y))]
+    found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
+    if both_scales or not found[0].identifiable:
+        found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
+    return found
+
+
+def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[str, CriterionEstimate]:
+    """The criterion of every annotator (or class): their own fit, or with few answers one drawn to the others."""
+    seen = seen[seen["present"].notna()]
+    if not whole.identifiable or whole.scale != "event" or len(seen) == 0:
+        return {}
+    h, y = seen["event_fraction"].to_numpy(np.float64), seen["present"].to_numpy(np.float64)
+    unit, names = pd.factorize(seen[column])
+    unit = np.asarray(unit, dtype=np.int64)
+    asked = np.bincount(unit[h > 0], minlength=len(names))
+    own = asked >= _OWN
+    people = {}
+    if column == "annotator":
+        for k in np.flatnonzero(own).tolist():
+            part = seen[unit == k]
+            people[str(names[k])] = estimate_criterion(
+                part["event_fraction"], present=part["present"], clusters=[codes_of(part["recording"])]
+            )
+    few = np.flatnonzero((asked > 0) & ~own)
+    if len(few) and len(names) > 1:
+        middle, ends = law.pooled(law.grouped(h, y, whole.presence_criterion), y, unit, whole)
+        for k in few.tolist():
+            people[str(names[k])] = CriterionEstimate(
+                float(middle[k]), (float(ends[k, 0]), float(ends[k, 1])), whole.guess_rate, whole.lapse_rate,
+                "law, drawn to the others", int((unit == k).sum()), True, spread=whole.spread,
+            )  # fmt: skip
+    return people
+
+
+def _row(label: str, annotator: str, one: CriterionEstimate) -> dict[str, Any]:
+    row: dict[str, Any] = {"label": label, "annotator": annotator}
+    for name in _NUMBERS:
+        row[name] = getattr(one, name)
+        row[f"{name}_low"], row[f"{name}_high"] = getattr(one, f"{name}_ci")
+    told = ", ".join(name for name, known in one.identified.items() if known)
+    plain = {
+        name: getattr(one, name) for name in ("method", "scale", "n", "aic", "design_effect", "identifiable", "reason")
+    }
+    return {**row, **plain, "identified": told}
+
+
+def _agreement_in_time(truth: Events | None, label: str | None, looked: Examined | None) -> Agreement | None:
+    if truth is None or "annotator" not in truth.to_frame():
+        return None
+    people = set(truth.to_frame()["annotator"].astype(str))
+    if len(people) < 2:
+        return None
+    if looked is not None and not looked.everything and not people & looked.by.keys() and "" not in looked.by:
+        looked = None  # it speaks of other people
+    return annotation_agreement(truth, label=label, examined=looked)
+
+
+def _crowd(
+    said: Answers | None, recording_length: float | None, looked: Examined | None, unlisted: str | None
+) -> dict[str, Any]:
+    """What several annotators' answers allow: agreement, aggregation, and the time that they took."""
+    parts: dict[str, Any] = dict.fromkeys(("agreement", "majority", "aggregated", "votes", "effort"))
+    if said is None:
+        return parts
+    frame = said.to_frame()
+    if (frame["seconds"] > 0).any():
+        parts["effort"] = effort(said, recording_length=recording_length)
+    only = bool((frame["present"].dropna() == 1).all())
+    if looked is not None and (only or unlisted == "absent"):
+        said = completed(said, looked)
+        frame = said.to_frame()
+    frame = frame[frame["present"].notna()]
+    if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
+        parts["agreement"] = answer_agreement(said)
+        parts["majority"] = majority(said)
+        parts["aggregated"] = dawid_skene(said)
+        spent = parts["effort"].seconds_per_query if parts["effort"] is not None else float("nan")
+        parts["votes"] = votes_needed(parts["aggregated"], seconds=spent)
+    return parts

@@ -1,0 +1,331 @@
+r"""Strong annotations -> the clip labels that a rule makes of them; and what other rules would have made.
+
+Every tool that turns events into clip labels has its own rule. A clip [s, s + w] is present because of the event [a, b]
+if it meets it and :math:`s \in [a - w + x_0, b - x_0]`, where :math:`x_0` is the rule's required overlap. A clip that
+the end of a recording cuts short is judged as if silence filled it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...base.errors import InvalidInput
+from ...base.report import Report, Result
+from ...base.results import METRICS, counted, percent, plain
+from ...base.symbols import check, choice, positive
+from ...model.annotator import PRESETS, TIE, PresenceRule
+from ...model.answers import Answers
+from ...model.event_arrays import Timelines
+from ...model.events import Events
+from ...model.placement import first_start, window_counts
+from .evaluator import evaluate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EDGES = ("truncate", "inside")
+_TOUCH = 1e-9  # an overlap shorter than this share of a clip is none, as everywhere
+_ROUND = 1e-10  # of a hop: what rounding may move
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Where the clips of many recordings lie: clip i is (onset[i], offset[i]) of recording[i], cut at its ends."""
+
+    recording: NDArray[np.int64]
+    onset: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    first: NDArray[np.int64]  # (recordings + 1,): the first clip of each recording
+    begin: float  # where clip 0 of a recording begins, which may be before the recording
+    hop: float
+    width: float
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.float64], *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
+        """The clips of recordings of these lengths: the windows of :mod:`weakly.model.placement`."""
+        step = width if hop is None else hop
+        begin = first_start(phase, step)
+        if begin < 0 and edge == "inside":
+            begin += step
+        count = window_counts(lengths, segment_length=width, hop=hop, phase=phase, edge=edge)[0].astype(np.int64)
+        first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+        recording = np.repeat(np.arange(len(lengths)), count)
+        start = begin + step * (np.arange(first[-1]) - first[recording])
+        onset, offset = np.maximum(start, 0.0), np.minimum(start + width, lengths[recording])
+        return cls(recording, onset, offset, first, begin, step, width)
+
+    def spans(self, timelines: Timelines, rule: PresenceRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and last clip (among all) that each event makes present; last < first where there is none."""
+        a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
+        need = rule.required_overlap(event_length=b - a, segment_length=self.width) * (1 - TIE)
+        need = np.maximum(need, _TOUCH * self.width)
+        owner = timelines.owner
+        never = np.isinf(need)
+        need = np.where(never, 0.0, need)
+        low = np.ceil((a - self.width + need - self.begin) / self.hop - _ROUND)
+        high = np.floor((b - need - self.begin) / self.hop + _ROUND)
+        low = self.first[owner] + np.maximum(low, 0).astype(np.int64)
+        high = np.minimum(self.first[owner] + high.astype(np.int64), self.first[owner + 1] - 1)
+        return low, np.where(never, low - 1, high)
+
+    def present(self, timelines: Timelines, rule: PresenceRule) -> NDArray[np.bool_]:
+        """Which clips the rule calls present."""
+        low, high = self.spans(timelines, rule)
+        some = high >= low
+        n = len(self.onset)
+        change = np.bincount(low[some], minlength=n + 1) - np.bincount(high[some] + 1, minlength=n + 1)
+        return np.cumsum(change)[:n] > 0
+
+
+def _clips(events: Events, segment_length: float, phase: float, hop: float | None, edge: str) -> Clips:
+    width = float(check("segment_length", segment_length))
+    start = positive("phase", phase, zero=True)
+    step = None if hop is None else float(check("hop", hop))
+    choice("edge", edge, EDGES)
+    lengths = events.known_extents.to_numpy(np.float64)
+    return Clips.of(lengths, width=width, phase=start, hop=step, edge=edge)
+
+
+def _rule(rule: Any, presence_criterion: float | None) -> PresenceRule:
+    if (rule is None) == (presence_criterion is None):
+        raise InvalidInput("give exactly one of rule and presence_criterion")
+    if presence_criterion is not None:
+        return PresenceRule.fraction(presence_criterion)
+    return PresenceRule.parse(rule) if isinstance(rule, str) else rule
+
+
+def clip_labels(
+    events: Events,
+    *,
+    segment_length: float,
+    rule: PresenceRule | str | None = None,
+    presence_criterion: float | None = None,
+    phase: float = 0.0,
+    hop: float | None = None,
+    edge: str = "truncate",
+    label: str | None = None,
+) -> Answers:
+    """The clip labels that a rule makes of strong annotations: one row per clip and class, present 1 or 0.
+
+    Parameters
+    ----------
+    segment_length : w in seconds, > 0.
+    rule, presence_criterion : exactly one of them.
+    phase : where the first full clip begins, in seconds.
+    hop : from one clip's start to the next, in seconds; left out, clips follow each other.
+    edge : ``truncate`` cuts clips at the recording's ends, ``inside`` leaves cut ones out.
+    label : one class; left out, every class.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.3], "label": ["dog"]})
+    >>> events = Events.from_frame(frame, recording_length=9.0)
+    >>> clip_labels(events, segment_length=3, rule="fraction:0.5").to_frame()["present"].tolist()
+    [0.0, 1.0, 0.0]
+    """
+    chosen = _rule(rule, presence_criterion)
+    clips = _clips(events, segment_length, phase, hop, edge)
+    names = [str(name) for name in events.known_extents.index]
+    recording = np.asarray(names, dtype=object)[clips.recording]
+    tables = []
+    for name, timelines in events.by_label(label).items():
+        tables.append(
+            pd.DataFrame(
+                {
+                    "recording": recording,
+                    "onset": clips.onset,
+                    "offset": clips.offset,
+                    "label": name,
+                    "present": clips.present(timelines, chosen).astype(np.float64),
+                }
+            )
+        )
+    columns = ["recording", "onset", "offset", "label", "present"]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    known = {str(name): float(length) for name, length in events.recordings["length"].items() if length == length}
+    return Answers.from_frame(table, recording_length=known, recordings=names)
+
+
+@dataclass(frozen=True)
+class RuleComparison(Result):
+    """What several rules make of the same events.
+
+    ``table``: one row per class and rule (and one per rule for all classes, label "all"): the words of an evaluation,
+    n_present (clips), n_vanished (events that no clip notices) and n_flipped (clips that differ from the first rule).
+    ``flipped``: the clips on which rules disagree, with ``present_by`` and ``absent_by``. ``vanished``: the events that
+    at least one rule loses, with ``lost_by``.
+    """
+
+    table: pd.DataFrame
+    flipped: pd.DataFrame
+    vanished: pd.DataFrame
+    settings: dict[str, Any]  # segment_length, phase, rules (what each name stands for)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per class and rule."""
+        return self.table.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        found = {"rows": self.table, "flipped": self.flipped, "vanished": self.vanished}
+        return dict(plain({**self.settings, **found}))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Accuracy given overlap against event recall, one point per rule, all classes together."""
+        from ...base import plot
+
+        ax = plot.axes(ax)
+        rows = self.table[self.table["label"] == "all"]
+        points = zip(rows["event_recall"].tolist(), rows["overlap_accuracy"].tolist(), rows["rule"].tolist())
+        for k, (found, accuracy, rule) in enumerate(points):
+            ax.plot(found, accuracy, "o", color=plot.COLOURS[k % 7], label=rule, ms=8)
+        ax.set(xlabel=plot.label("event_recall"), ylabel=plot.label("overlap_accuracy"), xlim=(0, 1.02), ylim=(0, 1.02))
+        ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        return ax
+
+    @property
+    def answer(self) -> str:
+        """What hangs on the rule, in one sentence."""
+        found = self.table.loc[self.table["label"] == "all", "event_recall"]
+        return (
+            f"By the rules of the tools {self.settings['segment_length']:g} s clips have {percent(found.min())} to "
+            f"{percent(found.max())} of events found; {counted(len(self.flipped), 'clip label')} depend on the rule, "
+            f"{counted(len(self.vanished), 'event')} vanish under some rule."
+        )
+
+    def page(self) -> Report:
+        """The rules side by side, then what hangs on them."""
+        width = self.settings["segment_length"]
+        page = Report(f"Rules of the tools, clips of {width:g} s from {self.settings['phase']:g} s").answer(self.answer)
+        page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
+        page.table(self.table, most=2000)
+        for title, table in (
+            ("Labels that depend on the rule", self.flipped),
+            ("Events that vanish under some rule", self.vanished),
+        ):
+            page.heading(title).table(table, most=200)
+        return page
+
+
+def tool_rules() -> dict[str, PresenceRule]:
+    """The rules of the tools, those that are the same rule under one name.
+
+    >>> list(tool_rules())[0]
+    'hoplite, perch, sed_eval'
+    """
+    tools: dict[PresenceRule, list[str]] = {PresenceRule.any(): []}
+    for tool, rule in PRESETS.items():
+        tools.setdefault(rule, []).append(tool)
+    return {", ".join(names): rule for rule, names in tools.items()}
+
+
+def compare_rules(
+    events: Events,
+    *,
+    segment_length: float,
+    rules: Mapping[str, PresenceRule] | None = None,
+    phase: float = 0.0,
+    label: str | None = None,
+) -> RuleComparison:
+    """What several rules make of the same events on the same clips: a :class:`RuleComparison`.
+
+    Parameters
+    ----------
+    segment_length : seconds, > 0.
+    rules : by name, the first is the one that others are compared to; left out, the rules of the tools.
+    phase : where the first full clip begins, in seconds.
+    label : one class; left out, every class.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.1], "label": ["dog"]})
+    >>> two = {"any": PresenceRule.any(), "long": PresenceRule.seconds(0.25)}
+    >>> found = compare_rules(Events.from_frame(frame, recording_length=9.0), segment_length=3, rules=two)
+    >>> found.table.query("label == 'all'")[["n_present", "n_vanished"]].values.tolist()
+    [[2, 0], [0, 1]]
+    """
+    named = dict(tool_rules() if rules is None else rules)
+    if not named:
+        raise InvalidInput("rules must hold at least one rule, got none")
+    clips = _clips(events, segment_length, phase, None, "truncate")
+    names = np.asarray(events.known_extents.index, dtype=object)
+    found = evaluate(events, segment_length=clips.width, rule=list(named.values()), phase=phase, label=label)
+    rows, flipped, vanished = [], [], []
+    total = np.zeros((len(named), 3), dtype=np.int64)
+    for name, timelines in events.by_label(label).items():
+        said, lost = [], []
+        for rule in named.values():
+            low, high = clips.spans(timelines, rule)
+            said.append(clips.present(timelines, rule))
+            lost.append(high < low)
+        present, gone = np.array(said), np.array(lost)
+        differ = present != present[:1]
+        count = np.column_stack((present.sum(axis=1), gone.sum(axis=1), differ.sum(axis=1)))
+        total += count
+        rows.append(_numbered(found.tallies[name], name, named, count))
+        flipped.append(_flipped(clips, names, name, present, list(named)))
+        vanished.append(_vanished(timelines, names, name, gone, list(named)))
+    rows.append(_numbered(found.pooled, "all", named, total))
+    return RuleComparison(
+        pd.concat(rows, ignore_index=True),
+        pd.concat(flipped, ignore_index=True),
+        pd.concat(vanished, ignore_index=True),
+        {
+            "segment_length": clips.width,
+            "phase": float(phase),
+            "rules": {name: rule.name for name, rule in named.items()},
+        },
+    )
+
+
+def _numbered(tally: Any, label: str, named: Mapping[str, PresenceRule], count: NDArray[np.int64]) -> pd.DataFrame:
+    metrics = tally.metrics()
+    table: dict[str, Any] = {"label": [label] * len(named), "rule": list(named)}
+    table |= {name: metrics[name][0] for name in METRICS}
+    table |= {"n_present": count[:, 0], "n_flipped": count[:, 2], "n_vanished": count[:, 1]}
+    table |= {
+        "n_queries": [int(tally.n_segments.item())] * len(named),
+        "n_events": [int(tally.n_events.item())] * len(named),
+    }
+    return pd.DataFrame(table)
+
+
+def _who(chosen: NDArray[np.bool_], names: list[str]) -> list[str]:
+    """For every column the names of the rows that are set; few patterns, many columns."""
+    power = 1 << np.arange(len(names), dtype=np.int64)
+    words = {int(code): "; ".join(n for n, p in zip(names, power) if code & p) for code in np.unique(power @ chosen)}
+    return [words[int(code)] for code in power @ chosen]
+
+
+def _flipped(clips: Clips, names: Any, label: str, present: NDArray[np.bool_], rules: list[str]) -> pd.DataFrame:
+    at = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
+    return pd.DataFrame(
+        {
+            "recording": names[clips.recording[at]],
+            "onset": clips.onset[at],
+            "offset": clips.offset[at],
+            "label": label,
+            "present_by": _who(present[:, at], rules),
+            "absent_by": _who(~present[:, at], rules),
+        }
+    )
+
+
+def _vanished(timelines: Timelines, names: Any, label: str, gone: NDArray[np.bool_], rules: list[str]) -> pd.DataFrame:
+    at = np.flatnonzero(gone.any(axis=0))
+    owner = timelines.owner
+    return pd.DataFrame(
+        {
+            "recording": names[owner[at]],
+            "onset": timelines.bounds[at, 0],
+            "offset": timelines.bounds[at, 1],
+            "label": label,
+            "lost_by": _who(gone[:, at], rules),
+        }
+    )

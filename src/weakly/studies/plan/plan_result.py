@@ -1,0 +1,405 @@
+"""The plan: the answer in words, the comparison behind it, and how both leave the house."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base import plot
+from ...base.report import Report, Result
+from ...base.results import WORDS, digits, percent, plain, seconds
+from ...base.symbols import plain_name
+from ...methods.outcome import COLUMNS, WAY_NAMES, WAYS, Design, Row
+from ...methods.problem import COMMON, Task
+from .classes import Classes
+from .decision import FOUND
+from .inverse import table as posterior_table
+from .summary import notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Plan(Result):
+    """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
+
+    ``answer`` is the plan in words, ``recommended`` the :class:`Row` it speaks of, ``equal_range`` the segment lengths
+    that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
+    ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
+    them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it was asked for)
+    what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of ``recommended``
+    are attributes of the plan too.
+    """
+
+    answer: str
+    recommended: Row
+    reachable: bool
+    equal_range: tuple[float, float] | None
+    rows: tuple[Row, ...]
+    objective: str
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    settings: dict[str, Any]
+    by_criterion: tuple[dict[str, Any], ...]
+    other_rule: dict[str, Any] | None
+    uncertainty: dict[str, Any] | None
+    classes: Classes | None
+    break_even: dict[str, Any]
+    example: dict[str, Any]
+    task: Task = field(repr=False, compare=False)
+    pool: tuple[Row, ...] = field(repr=False, compare=False)
+    posterior: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def segment_length(self) -> float | None:
+        """The recommended segment length in seconds; None for a way without one."""
+        return self.recommended.segment_length
+
+    def __getattr__(self, name: str) -> Any:
+        if name in (*WORDS, "n_queries", "listened", "cost", "method"):
+            return getattr(self.recommended, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @cached_property
+    def curve(self) -> list[Row]:
+        """Fixed segments over their length, from the same rows as the comparison."""
+        centre = self.segment_length or self.break_even["segment_length"]
+        near = [row for row in self.task.fixed_rows if centre / 30 <= (row.segment_length or 0.0) <= 30 * centre]
+        return near or self.task.fixed_rows
+
+    @cached_property
+    def sensitivity(self) -> list[dict[str, Any]]:
+        """What the recommended way gives if the criterion is another one, and the fixed segments best for that one."""
+        task, picked = self.task, self.recommended
+        if task.criteria.kind == "rule" or not picked.asks:
+            return []
+        low, high = task.criteria.plausible
+        widths = task.grid[:: max(1, task.grid.size // 30)]
+        made = []
+        for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
+            own = replace(task, criteria=task.criteria.only(float(value)))
+            here = own.row(picked.design)
+            tried = own.few.rows([Design("fixed", float(width)) for width in widths])
+            best = own.row(min(tried, key=lambda row: (row.event_recall < FOUND, row.wrong_time)).design)
+            words = ("wrong_time", "event_recall", "overlap_accuracy")
+            made.append(
+                {
+                    "presence_criterion": float(value),
+                    **{word: getattr(here, word) for word in words},
+                    "best_segment_length": best.segment_length,
+                    **{f"best_{word}": getattr(best, word) for word in words},
+                    "plausible": bool(low - 1e-9 <= value <= high + 1e-9),
+                }
+            )
+        return made
+
+    def _frontier(self) -> list[dict[str, Any]]:
+        """Every way that was looked at, by cost, each told whether no cheaper one has as little wrong time."""
+        unique = {row.design: row for row in (*self.pool, *self.rows) if row.attainable}
+        made, best = [], float("inf")
+        for row in sorted(unique.values(), key=lambda each: (each.cost, each.wrong_time)):
+            made.append({**row.to_dict(), "on_frontier": row.wrong_time < best - 1e-12})
+            best = min(best, row.wrong_time)
+        return made
+
+    def frontier(self) -> pd.DataFrame:
+        """Every way that was looked at, by cost; ``on_frontier`` where no cheaper way has as little wrong time."""
+        import pandas as pd
+
+        return pd.DataFrame(self._frontier()).drop(columns=["note"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and words; the same for the CLI, the report and the page."""
+        names = (
+            "answer", "recommended", "reachable", "equal_range", "objective", "rows", "curve", "sensitivity",
+            "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
+            "settings", "posterior",
+        )  # fmt: skip
+        return dict(plain({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per way of the comparison, in the words of results."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{name: getattr(row, name) for name in COLUMNS} for row in self.rows], columns=list(COLUMNS)
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Wrong time and events found over the segment length, with the pick and the lengths people use."""
+
+        return over_lengths(self, ax)
+
+    def figures(self) -> dict[str, Figure]:
+        """The figures of the report by name: frontier, lengths, cost, timeline."""
+
+        return draw(self)
+
+    def page(self) -> Report:
+        """The report with answer, figures, tables and assumptions."""
+
+        return page(self)
+
+    def brief(self) -> pd.DataFrame:
+        """The columns that people read; the rest is in the JSON."""
+
+        return self.to_frame()[list(SHOWN)]
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.answer}>"
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+CAPTIONS = {
+    "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
+    "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
+    "cost": "What each way costs for the same work, and the wrong time that it leaves.",
+    "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
+}
+_METHOD = {"fixed": 0, "bisection": 1, "windows": 2, "passes": 3, "boundary": 4}
+
+
+def _colour(method: str) -> str:
+    return plot.COLOURS[_METHOD.get(method, 6)]
+
+
+def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Wrong time (left) and the share of events found (right) over the segment length."""
+    ax = plot.axes(ax)
+    rows = plan.curve
+    x = np.array([row.segment_length for row in rows], dtype=float)
+    wrong = np.array([row.wrong_time for row in rows])
+    found = np.array([row.event_recall for row in rows])
+    (left,) = ax.plot(x, wrong, color=plot.COLOURS[0], label=plain_name("wrong_time"))
+    usual = [k for k, width in enumerate(x) if width in COMMON]
+    ax.plot(x[usual], wrong[usual], "o", color=plot.COLOURS[0], markersize=5)
+    ax.axhline(plan.task.event_time, color="#888888", linewidth=1, linestyle=":")
+    _beside(ax, "label nothing", (1.0, plan.task.event_time), xycoords=("axes fraction", "data"), ha="right")
+    other = ax.twinx()
+    (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
+    other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
+    other.grid(visible=False)
+    if plan.equal_range is not None and plan.recommended.method == "fixed":
+        ax.axvspan(*plan.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
+    if plan.recommended.method == "fixed" and plan.segment_length is not None:
+        ax.axvline(plan.segment_length, color="#444444", linestyle="--", linewidth=1)
+        _beside(ax, seconds(plan.segment_length), (plan.segment_length, 0.0))
+    top = 2.0 * max(plan.task.event_time, plan.recommended.wrong_time)
+    ax.set(xscale="log", ylim=(0, top), xlabel=plot.label("segment_length"), ylabel="wrong time per recording (s)")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.legend(handles=[left, right], loc="best")
+    return ax
+
+
+def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
+    ax.annotate(text, at, **{"xytext": (4, 3), "textcoords": "offset points", "fontsize": 8, "color": "#444444", **how})
+
+
+def _named(plan: Plan) -> dict[str, Row]:
+    """The few rows that a picture names: the pick, the paper's optimum, the best of the other methods."""
+    both = "recommended, the paper's optimum: " if "Theorem 2" in plan.recommended.note else "recommended: "
+    made = {both + plan.recommended.name: plan.recommended}
+    for row in plan.rows:
+        if row.design == plan.recommended.design:
+            continue
+        if "Theorem 2" in row.note:
+            made[f"paper's optimum: {row.name}"] = row
+        elif row.asks and row.method not in {each.method for each in made.values()}:
+            made[row.name] = row
+    return made
+
+
+def _frontier(plan: Plan) -> Figure:
+    ax = plot.axes(size=(7.2, 4.4))
+    named = {name: row for name, row in _named(plan).items() if np.isfinite(row.cost)}
+    nothing = next(row for row in plan.rows if row.method == "nothing")
+    top = 1.6 * max(nothing.wrong_time, plan.recommended.wrong_time)
+    asked = [row for row in plan.pool if row.asks and row.wrong_time < top] or [plan.recommended]
+    costs = [row.cost for row in (*asked, *named.values()) if row.cost > 0] or [1.0]
+    for method in WAYS:
+        for loses in (True, False):
+            part = [row for row in asked if row.method == method and (row.event_recall < FOUND - 1e-9) == loses]
+            name = "_" if loses else WAY_NAMES[method]
+            if part or any(row.method == method for row in asked):
+                ax.plot(
+                    [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(method),
+                    markersize=3.5, label=name, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+                )  # fmt: skip
+    if any(row.event_recall < FOUND - 1e-9 for row in asked):
+        hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
+        ax.plot([], [], "o", label=f"finds less than {percent(FOUND)}", **hollow)
+    front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in ("nothing", "everything")]
+    ax.plot(
+        [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
+    )
+    ax.axhline(nothing.wrong_time, color="#888888", linewidth=1, linestyle=":")
+    _beside(ax, "label nothing", (1.0, nothing.wrong_time), xycoords=("axes fraction", "data"), ha="right",
+            xytext=(-4, 3))  # fmt: skip
+    unit = plan.task.cost.currency
+    left, right = 0.8 * min(costs), 1.6 * max(costs)
+    ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
+    ax.set(xlabel=f"cost{f' ({unit})' if unit else ''}", ylabel="wrong time per recording (s)")
+    from matplotlib.ticker import NullFormatter
+
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    if right / left < 300:
+        ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in "25" else "")
+    else:
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    shown = {name: row for name, row in named.items() if row.wrong_time <= top}
+    for k, row in enumerate(shown.values()):
+        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row.method), markersize=10 if k == 0 else 7,
+                markeredgecolor="black")  # fmt: skip
+    _say(ax, {name: (row.cost, row.wrong_time) for name, row in shown.items()},
+         [(row.cost, row.wrong_time) for row in asked])  # fmt: skip
+    return ax.figure  # type: ignore[return-value]
+
+
+def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float, float]]) -> None:
+    """Each name near its place, where it hides the fewest dots and no other name; a thin line where it stands off."""
+    scale = 72.0 / ax.figure.dpi  # points
+    box = ax.get_window_extent()
+    (x0, y0), (x1, y1) = np.asarray(box) * scale
+    crowd = ax.transData.transform(np.array([*dots, *names.values()])) * scale
+    taken: list[tuple[float, float, float, float]] = []
+    for name, at in names.items():
+        x, y = ax.transData.transform(at) * scale
+        wide, tall = 4.4 * len(name), 9.0
+        best, least = (8.0, 5.0), np.inf
+        for rise in (6, -15, 18, -27, 30, -39, 42, -51, 56, 72):
+            for shift in (8.0, -wide - 8, -wide / 2):
+                a, b = x + shift, y + rise
+                hidden = ((crowd > (a - 3, b - 3)) & (crowd < (a + wide + 3, b + tall + 3))).all(axis=1).sum()
+                over = sum(a < r and a + wide > p and b < s and b + tall > q for p, q, r, s in taken)
+                out = a < x0 or a + wide > x1 or b < y0 or b + tall > y1
+                price = 3 * hidden + 30 * over + 100 * out + abs(rise) / 12
+                if price < least:
+                    best, least = (shift, float(rise)), price
+        taken.append((x + best[0], y + best[1], x + best[0] + wide, y + best[1] + tall))
+        line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.6} if abs(best[1] + 4) > 16 else None
+        _beside(ax, name, at, xytext=best, arrowprops=line)
+
+
+def _cost(plan: Plan) -> Figure:
+    rows = [row for row in reversed(plan.rows) if row.method not in ("nothing", "everything")]
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    with plot.style():
+        figure = Figure(figsize=(8.0, 0.9 + 0.34 * len(rows)))
+        left, right = figure.subplots(1, 2, sharey=True)
+    for ax, word, text in (
+        (left, "cost", f"cost ({plan.task.cost.currency})" if plan.task.cost.currency else "cost"),
+        (right, "wrong_time", "wrong time per recording (s)"),
+    ):
+        values = np.array([getattr(row, word) for row in rows], dtype=float)
+        ax.barh(range(len(rows)), values, color=[_colour(row.method) for row in rows], height=0.7)
+        for k, value in enumerate(values):
+            ax.annotate(digits(value), (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.set(xlabel=text, xlim=(0, 1.25 * max(values.max(), 1e-9)))
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        ax.grid(visible=False, axis="y")
+    left.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=9)
+    for tick, row in zip(left.get_yticklabels(), rows):
+        if row.design == plan.recommended.design:
+            tick.set_fontweight("bold")
+    return figure
+
+
+def _timeline(plan: Plan) -> Figure:
+    shown = plan.example
+    rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
+    for each in shown["rows"][1:]:  # the first is the truth again
+        colours = [plot.PRESENT if flag else plot.ABSENT for flag in each["present"]]
+        rows[f"{each['name']}, {each['n_queries']} queries"] = (np.array(each["segments"]), colours)
+    return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
+
+
+def draw(plan: Plan) -> dict[str, Any]:
+    """Every figure by name."""
+    with plot.style():
+        return {
+            "timeline": _timeline(plan),
+            "lengths": over_lengths(plan).figure,
+            "frontier": _frontier(plan),
+            "cost": _cost(plan),
+        }
+
+
+#: The columns that people read; the rest is in the JSON.
+SHOWN = (
+    *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
+    *("n_queries", "listened", "cost"),
+)
+
+
+def page(plan: Plan) -> Report:
+    """The report, ready to be written."""
+    import pandas as pd
+
+    figures = draw(plan)
+    label = plan.settings["label"]
+    report = Report("Labeling plan" + (f": {label}" if label else ""))
+    report.answer(plan.answer)
+    if plan.warnings:
+        report.items(list(plan.warnings))
+    for name, title in (
+        ("lengths", "How long a segment should be"),
+        ("frontier", "What more cost buys"),
+        ("timeline", "What the labels look like"),
+    ):
+        report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
+    report.heading("The ways to label on the same work").figure(figures["cost"], CAPTIONS["cost"], name="cost")
+    unit = plan.task.cost.currency
+    heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
+    report.table(plan.brief(), heads=heads, chosen=0)
+    report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
+    if plan.posterior:
+        report.heading("What inference makes of the same answers").table(posterior_table(plan))
+        report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
+    if said := notes(plan.rows):
+        report.heading("Where a way stops making sense").items(said)
+    if plan.uncertainty and plan.uncertainty["words"] not in plan.answer:
+        report.heading("What new recordings will give").text(plan.uncertainty["words"])
+    if plan.by_criterion:
+        report.heading("What an unknown criterion changes").table(pd.DataFrame(plan.by_criterion)[
+            ["name", "presence_criterion", "wrong_time", "event_recall", "n_queries", "cost"]
+        ])  # fmt: skip
+    if plan.classes:
+        report.heading("Several classes").text(plan.classes.words)
+        report.table(pd.DataFrame([vars(row) for row in plan.classes.per_class]))
+        passes = pd.DataFrame([vars(row) for row in plan.classes.passes]).drop(columns="labels")
+        passes["segment_lengths"] = [", ".join(map(digits, row)) for row in passes["segment_lengths"]]
+        report.table(passes)
+    if plan.sensitivity:
+        report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
+    report.heading("Following the events instead").items(break_even_words(plan))
+    return report.heading("What this rests on").items(list(plan.assumptions))
+
+
+def break_even_words(plan: Plan) -> list[str]:
+    """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
+    even = plan.break_even
+    one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
+    times = even["overestimation"]
+    limit = f"up to {digits(times)} times the queries that are needed" if times >= 1 else "not"
+    return [
+        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
+        f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
+        f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
+        f"With {digits(plan.task.n_events)} events per recording they would {limit}.",
+        f"If boundaries were known, {plan.task.row(Design('oracle')).n_queries:,.0f} queries would do; the recommended "
+        f"way asks {plan.recommended.n_queries:,.0f}.",
+    ]

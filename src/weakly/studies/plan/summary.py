@@ -1,0 +1,485 @@
+"""The plan in words: the answer first, then what was assumed and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ...base.results import digits, hours, percent, seconds
+from ...base.symbols import plain_name
+from ...methods.model import OneEvent
+from ...methods.outcome import PATIENCE, UNASKED, Row, size
+from ...methods.problem import Task
+from ...model.annotator import PresenceRule
+from .decision import EQUAL, FOUND, Choice, Target, beats
+from .pilot import Pilot
+
+if TYPE_CHECKING:
+    from .plan_result import Plan
+
+
+def count(value: float) -> str:
+    """A number of things as people say it.
+
+    >>> count(2139.6), count(1.0)
+    ('2,140', '1')
+    """
+    return f"{value:,.0f}"
+
+
+def instruction(made: Row) -> str:
+    """What to do, for one row of the comparison."""
+    width = size(made.segment_length)
+    if made.method == "windows":
+        k = made.design.windows_per_cell
+        votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
+        return f"Label {width} windows, one every {seconds(made.hop or 0.0)}, and call a moment present if {votes}"
+    if made.method == "passes":
+        return f"Label in {len(made.passes)} passes, {_each(made)}"
+    if made.method == "boundary":
+        return (
+            f"Label {width} segments, then search where the events in the present ones begin and end, by halving down "
+            f"to {seconds(made.tolerance or 0.0)}"
+        )
+    if made.method == "bisection":
+        return f"Ask {size(made.start_length)} segments and halve those that are present, down to {width}"
+    return {
+        "everything": "Call everything present and ask nobody",
+        "nothing": "Call nothing present and ask nobody",
+    }.get(made.method, f"Label {width} segments")
+
+
+def _each(made: Row) -> str:
+    """What is asked about whom, for few passes; how many halve or not, for many."""
+    halves = made.passes[0][1].method == "bisection"
+    if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
+        widths = [own.segment_length or 0.0 for _, own in made.passes]
+        kind = "halving down to lengths" if halves else "each with segments"
+        return f"{kind} {_from_to(min(widths), max(widths))}, by how long the classes last"
+    said = [
+        f"{' and '.join(labels)} "
+        + (f"by halving {size(own.start_length)} segments down to " if halves else "with ")
+        + f"{size(own.segment_length)}{'' if halves else ' segments'}"
+        for labels, own in made.passes
+    ]
+    return ", ".join(said)
+
+
+def expectation(task: Task, made: Row) -> str:
+    """What to expect of it: the numbers of its row."""
+    per = " per recording" if task.n_recordings != 1 else ""
+    said = f"{seconds(made.wrong_time)} of wrong time{per} where events last {seconds(task.event_time)}, "
+    said += f"{_share(made.event_recall)} events found"
+    if not made.asks:
+        return said
+    said += f", {percent(made.overlap_accuracy)} accuracy near events; {count(made.n_queries)} "
+    said += f"{'query' if round(made.n_queries) == 1 else 'queries'}, {hours(made.listened)} of listening"
+    if task.cost.annotators > 1:
+        said += f" for each of {task.cost.annotators} annotators"
+    return f"{said}, {task.cost.words(made.cost)}" if task.cost.query_cost_share is None else said
+
+
+def _share(value: float) -> str:
+    return "all" if value >= 1 - 1e-9 else f"{percent(value)} of"
+
+
+def answer(
+    plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: float | None, pilot: Pilot | None = None
+) -> str:
+    """The whole answer, a few sentences."""
+    task, chosen = plan.task, choice.row
+    said = [
+        *_not_known(task, pilot),
+        *_first(plan, choice, wanted, budget),
+        f"{instruction(chosen)}: {expectation(task, chosen)}.",
+    ]
+    if not chosen.doable:
+        said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
+    if choice.reachable and chosen.asks and wanted:
+        said += _cheapest(plan, wanted, budget)
+    elif choice.reachable and chosen.asks and budget is not None:
+        said.append(_for_the_budget(plan, _budget(task, budget)))
+    said += _equal(plan)
+    said += _alternative(plan)
+    if not wanted:
+        said += _beyond(plan, budget)
+    said += [f"If {percent(each['presence_criterion'])} of an event must be heard: {_other(task, each)}."
+             for each in plan.by_criterion]  # fmt: skip
+    if plan.by_criterion:
+        said.append(
+            "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
+            "weakly label --measure."
+        )
+    if plan.other_rule:
+        each = plan.other_rule
+        said.append(
+            f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
+            f"{each['rule']}: {_other(task, each)}, {percent(each['event_recall'])} of events found, "
+            f"{count(each['n_queries'])} queries."
+        )
+    if plan.uncertainty:
+        said.append(plan.uncertainty["words"])
+    if plan.classes and plan.recommended.method != "passes":
+        said.append(plan.classes.words)
+    return " ".join(said)
+
+
+def _not_known(task: Task, pilot: Pilot | None) -> list[str]:
+    """What nobody said of the recordings, and what was done about it."""
+    said = []
+    if pilot is not None and pilot.n_unknown:
+        many, empty = pilot.n_unknown, pilot.n_unknown - int((~pilot.ends_known).sum())
+        every = "the " if many == len(pilot.extents) + empty else ""
+        which = f"{every or 'one '}recording is" if many == 1 else f"{every}{many:,} recordings are"
+        left = f", and {empty:,} without events {'is' if empty == 1 else 'are'} left out" if empty else ""
+        said.append(
+            f"Nobody says how long {which}: each is taken to end with its last event, so that the silence after it "
+            f"counts neither as wrong time nor as work{left}; --recording-length tells it."
+        )
+    if pilot is not None and pilot.in_place and not _drawn(task):
+        which = "All" if pilot.in_place == 1 else f"{percent(pilot.in_place)} of"
+        said.append(
+            f"{which} events begin at the same time or end their recording: where events lie in new recordings is not "
+            "known, and the numbers hold for the pilot alone."
+        )
+    if (longer := _longer(task)) >= 0.0005:
+        length = seconds(task.recording_length)
+        said.append(f"{percent(longer)} of events are longer than a recording of {length} and are cut to it.")
+    return said
+
+
+def _drawn(task: Task) -> bool:
+    """Whether events are placed anywhere in recordings, with lengths from their law."""
+    return isinstance(task.model, OneEvent) or task.model.drawn
+
+
+def _longer(task: Task) -> float:
+    """The share of events that are cut because they are longer than a recording."""
+    return 1 - float(task.lengths.partial_moments(task.recording_length * (1 + 1e-9))[0]) if _drawn(task) else 0.0
+
+
+def goal(target: Target) -> str:
+    """A target as people say it.
+
+    >>> goal(Target("event_recall", 0.9)), goal(Target("wrong_time", 2.0))
+    ('events found at least 90 %', 'wrong time per recording at most 2 s')
+    """
+    if target.word == "wrong_time":
+        return f"{plain_name(target.word)} at most {target.value:g} s"
+    return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"
+
+
+def _budget(task: Task, budget: float) -> str:
+    """The budget as it was given: rounded, it would pay for more."""
+    if task.cost.currency == "s":
+        return task.cost.words(budget)
+    number = f"{budget:,.2f}".removesuffix(".00") if budget >= 1 else f"{budget:.6g}"
+    return f"{number} {task.cost.currency or 'cost units'}"
+
+
+def _apart(value: float, limit: float, *, share: bool = False) -> str:
+    """A value with as many digits as it takes to tell it from the limit that it misses.
+
+    >>> _apart(0.8967, 0.9, share=True), _apart(2.004, 2.0), _apart(3.2, 2.0)
+    ('89.67 %', '2.004 s', '3.2 s')
+    """
+    said = percent if share else seconds
+    if said(value) != said(limit):
+        return said(value)
+    return f"{100 * value:.6g} %" if share else f"{value:.6g} s"
+
+
+def _other(task: Task, row: dict[str, Any]) -> str:
+    """What another criterion or rule would make of the plan."""
+    vain = ", no better than labelling nothing" if row["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
+    return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
+
+
+def _cheapest(plan: Plan, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+    """Among which ways it is the cheapest, and what a way with half the wrong time would cost."""
+    row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
+    cheaper, free, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], _free(plan), []
+    if beats(row, free) and not all(beats(each, free) for each in cheaper):
+        but.append("leave less wrong time than asking nobody")
+        cheaper = [each for each in cheaper if beats(each, free)]
+    if cheaper:
+        but.append(f"hear everything at most {PATIENCE} times")
+    of = f", of those that {' and '.join(but)}" if but else ""
+    said = [f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."]
+    less = [each for each in plan.rows if each in rows and each.doable and each.wrong_time <= 0.5 * row.wrong_time]
+    less = [each for each in less if each.event_recall >= min(FOUND, row.event_recall) - 1e-9]
+    less = [each for each in less if budget is None or each.cost <= budget]
+    if less and row.cost > 0:
+        best = min(less, key=lambda each: (each.cost, each.wrong_time))
+        more = percent(best.cost / row.cost - 1)
+        said.append(f"For {more} more cost, {best.name} would leave {seconds(best.wrong_time)} of wrong time.")
+    return said
+
+
+def _for_the_budget(plan: Plan, most: str) -> str:
+    """In what respect no way that can be paid is better."""
+    return {
+        "overlap": f"Of segments side by side that cost at most {most}, none have a better accuracy near events.",
+        "recording": f"No way that costs at most {most} leaves less wrong time.",
+    }.get(
+        plan.objective,
+        f"No way that costs at most {most}, finds as many events and hears everything at most {PATIENCE} times leaves "
+        "clearly less wrong time.",
+    )
+
+
+def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+    """What the reader must know before the recommendation, where there is such a thing."""
+    task, row, said = plan.task, choice.row, []
+    paid = "" if budget is None else f" that costs at most {_budget(task, budget)}"
+    if choice.limit == "budget":
+        said.append(
+            f"Not reachable: nothing can be labelled for {_budget(task, budget or 0.0)}; the cheapest costs "
+            f"{_budget(task, row.cost)}."
+        )
+    elif choice.limit == "target":
+        within = f" within {_budget(task, budget)}" if budget is not None else ""
+        values = ", ".join(
+            f"{plain_name(each.word)} " + _apart(getattr(row, each.word), each.value, share=each.word != "wrong_time")
+            for each in wanted
+        )
+        goals = " and ".join(goal(each) for each in wanted)
+        said.append(f"Not reachable: {goals}{within}. The nearest has {values}.")
+    elif choice.limit == "found":
+        said.append(
+            f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events; this one finds "
+            f"{_apart(row.event_recall, FOUND, share=True)}."
+        )
+    elif choice.limit in UNASKED:
+        share = percent(task.event_time / (task.recording_length * task.n_classes))
+        scope, free = _scope(plan, budget, wanted), _UNASKED[row.method]
+        said.append(
+            f"Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less wrong time "
+            f"than {free}. Strong labels (marking where events begin and end) would."
+        )
+    if choice.beaten is not None:
+        said.append(
+            f"These labels are no better than none: {_UNASKED[choice.beaten.method]} leaves "
+            f"{seconds(choice.beaten.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
+        )
+    if choice.beaten is not None or choice.limit == "found":
+        said.append(_remedy(plan, budget))
+    elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
+        said.append(f"This loses {percent(1 - row.event_recall)} of events.")
+    return said
+
+
+def _free(plan: Plan) -> Row:
+    """The better way of asking nobody."""
+    return min((row for row in plan.pool if row.method in UNASKED), key=lambda row: row.wrong_time)
+
+
+_UNASKED = {"nothing": "labelling nothing", "everything": "calling everything present"}
+
+
+def _scope(plan: Plan, budget: float | None, wanted: tuple[Target, ...]) -> str:
+    """Which ways of asking are no better than asking nobody, where some are."""
+    if not any(row.asks and beats(row, plan.recommended) for row in plan.pool):
+        return ""
+    but = [f"costs at most {_budget(plan.task, budget)}"] if budget is not None else []
+    but += [f"meets {' and '.join(goal(each) for each in wanted)}"] if wanted else [
+        f"finds {percent(FOUND)} of events", f"hears everything at most {PATIENCE} times"
+    ]  # fmt: skip
+    return f" that {' and '.join(but)}"
+
+
+def _remedy(plan: Plan, budget: float | None) -> str:
+    """What would do better, or may: more money, another method, a finer rule, or strong labels."""
+    parts, task, free = [], plan.task, _free(plan)
+    dearer = [
+        row
+        for row in plan.pool
+        if row.asks and row.doable and row.event_recall >= FOUND - 1e-9 and beats(row, free)
+        and budget is not None and row.cost > budget
+    ]  # fmt: skip
+    if dearer:
+        best = min(dearer, key=lambda row: row.cost)
+        parts.append(f"{task.cost.words(best.cost)}: {best.name} would leave {seconds(best.wrong_time)}")
+    missing = [each for each in ("windows", "bisection") if each not in plan.settings["methods"]]
+    if missing:
+        parts.append(f"allowing {' and '.join(missing)}")
+    finer = [
+        each
+        for each in plan.sensitivity
+        if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * task.event_time
+        and each["presence_criterion"] < task.criteria.plausible[0] - 1e-9
+    ]  # fmt: skip
+    if finer:
+        rule = finer[-1]
+        parts.append(
+            f"a finer rule: if annotators answered present from {percent(rule['presence_criterion'])} of an event on, "
+            f"{seconds(rule['best_segment_length'])} segments would leave {seconds(rule['best_wrong_time'])}"
+        )
+    parts += _finer_rule(task)
+    parts.append("strong labels (marking where events begin and end)")
+    return f"What may help: {'; '.join(parts)}."
+
+
+def _finer_rule(task: Task) -> list[str]:
+    """What a rule in seconds leaves out: events that are shorter never satisfy it."""
+    rule = task.criteria.rule
+    if rule is None or rule != PresenceRule.seconds(need := max(rule.forms[0].seconds, 1e-9)):
+        return []
+    short = float(task.lengths.partial_moments(need * (1 - 1e-9))[0])
+    if short < 0.005:
+        return []
+    return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
+
+
+def _from_to(low: float, high: float) -> str:
+    """A range of lengths, in one unit where it can be."""
+    return f"from {digits(low) if high < 3600 else seconds(low)} to {seconds(high)}"
+
+
+def _equal(plan: Plan) -> list[str]:
+    """Which lengths are as good, as the rows have it, and why this one was taken."""
+    row = plan.recommended
+    if plan.equal_range is None or plan.objective != "wrong_time" or not row.asks or row.method == "boundary":
+        return []
+    low, high = plan.equal_range
+    if high < 1.02 * low:
+        return []
+    same = [each for each in (*plan.pool, row) if each.alike(row) and low <= (each.segment_length or 0.0) <= high]
+    noun = {"windows": "windows", "bisection": "shortest segments"}.get(row.method, "segments")
+    times = [each.wrong_time for each in same]
+    equal = f"{noun.capitalize()} {_from_to(low, high)} are practically equal"
+    if max(times) > (1 + EQUAL) * min(times) * (1 + 1e-9):
+        equal = f"The pilot cannot tell {noun} {_from_to(low, high)} apart"
+    reason = ""
+    if row.method == "fixed" and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
+        reason = "; this length needs the fewest queries"
+    elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
+        reason = "; this length needs the least cost"
+    return [f"{equal}{reason}."]
+
+
+def _alternative(plan: Plan) -> list[str]:
+    """What the simplest method would cost and leave beside another pick."""
+    row = plan.recommended
+    fixed = next((each for each in plan.rows if each.method == "fixed"), None)
+    if not row.asks or row.method == "fixed" or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
+        return []
+    more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
+    cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
+    left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
+    if times >= 100:
+        left = "far more wrong time"
+    return [
+        f"Plain {size(fixed.segment_length)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
+        f"leave {left} ({seconds(fixed.wrong_time)})."
+    ]
+
+
+def _beyond(plan: Plan, budget: float | None) -> list[str]:
+    """What would leave clearly less wrong time, and is more than people bear."""
+    row = plan.recommended
+    if plan.objective != "wrong_time" or not row.asks or not row.doable:
+        return []
+    more = [
+        each
+        for each in plan.rows
+        if each.asks
+        and not each.doable
+        and (budget is None or each.cost <= budget * (1 + 1e-12))
+        and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
+        and each.wrong_time < 0.9 * row.wrong_time
+    ]
+    if not more:
+        return []
+    best = min(more, key=lambda each: each.wrong_time)
+    return [
+        f"Not taken: {best.name} would leave {seconds(best.wrong_time)}, but people would hear everything "
+        f"{best.heard:.0f} times ({hours(best.listened)}); marking the events by hand is less work."
+    ]
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Where ways stop making sense; those with the same note share a line."""
+    shared: dict[str, list[str]] = {}
+    for made in rows:
+        if made.note:
+            shared.setdefault(made.note, []).append(made.name)
+    return [f"{'; '.join(names)}: {note}." for note, names in shared.items()]
+
+
+def warnings(task: Task, chosen: Row) -> list[str]:
+    """What speaks against trusting the recommendation blindly."""
+    said = []
+    if chosen.asks and chosen.event_recall < FOUND - 1e-9:
+        said.append(f"{percent(1 - chosen.event_recall)} of events are never labelled present.")
+    if chosen.segment_length is not None and chosen.segment_length >= 0.5 * task.model.longest:
+        said.append("A segment is half of a recording or more: what is learnt is hardly when, only whether.")
+    return said
+
+
+def pilot_warnings(pilot: Pilot) -> list[str]:
+    """What the pilot itself should make its owner think of."""
+    said = []
+    cut = pilot.n_cut / pilot.n_events
+    if cut > 0.05:
+        said.append(
+            f"{percent(cut)} of the pilot's events begin or end with their recording: they may last longer than heard."
+        )
+    if pilot.n_joined:
+        every = pilot.n_joined + pilot.n_events
+        touch = f" ({pilot.n_touching:,} begin where another ends)" if pilot.n_touching else ""
+        said.append(
+            f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
+        )
+        if pilot.frames:
+            said.append(
+                "So many touching events look like frames of a fixed length: a share of a joined event is hardly what "
+                "annotators go by; consider --rule seconds:1."
+            )
+    return said
+
+
+def assumptions(task: Task, choice: Choice, *, objective: str, wanted: tuple[Target, ...]) -> list[str]:
+    """What the numbers rest on."""
+    criteria = task.criteria
+    low, high = criteria.plausible
+    told = {
+        "known": f"Annotators notice an event once {percent(criteria.middle, exact=True)} of it lies in the segment.",
+        "several": f"The presence criterion is one of {criteria.name}, each as likely as the others.",
+        "unknown": f"The presence criterion is unknown; {criteria.name} are taken as equally likely.",
+        "law": f"Presence criteria: {criteria.name}; 90 % of them lie between {low:.2g} and {high:.2g}.",
+        "rule": f"A segment is present by the rule {criteria.name}.",
+    }[criteria.kind]
+    chosen = {
+        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
+        f"everything at most {PATIENCE} times, and of those within 5 % of it (or within what the pilot can tell) the "
+        "cheapest.",
+        "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
+        "recording": "Chosen: the least wrong time, whatever it finds or costs.",
+    }[objective]
+    if choice.limit in ("budget", "target"):
+        chosen = f"Chosen: {'the cheapest' if choice.limit == 'budget' else 'what comes nearest to the targets'}."
+    elif wanted:
+        chosen = (
+            "Chosen: the cheapest way that meets the targets, if there is one of those that leave less wrong time than "
+            f"asking nobody and hear everything at most {PATIENCE} times."
+        )
+    each = "event" if round(task.n_events, 2) == 1 else "events"
+    said = [
+        chosen,
+        told,
+        f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}"
+        + (", cut to the recording where they are longer." if _longer(task) > 1e-9 else "."),
+        f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
+        f"{seconds(task.recording_length)} with {digits(task.n_events)} {each} each"
+        + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
+        f"How good labels become: {task.model.described}.",
+        f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
+    ]
+    if not criteria.certain and criteria.annotator is not None:
+        said.append(
+            f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node, and "
+            "boundary search, where few answers are wrong, simulated on some recordings."
+        )
+    said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
+    return said

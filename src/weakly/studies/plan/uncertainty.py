@@ -1,0 +1,282 @@
+r"""How sure a pilot makes a plan: what its recordings tell apart, what new ones will give, how many more to hear.
+
+The way that looks best on a pilot looks better there than it is. So every recording is scored by the choice that the
+others make (cross-fitting), and with its events elsewhere on the grid, as in new recordings: what comes out is what the
+choice is worth where it had no say. The band around it is Student's, from a jackknife over the recordings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.results import percent, seconds
+from ...methods.model import Floats, OneEvent, Recordings
+from ...methods.outcome import WAYS, Row
+from ...methods.problem import Task, contributions, in_recordings
+from .decision import EQUAL, FOUND, Target
+from .summary import goal
+
+_MANY = 20_000  # recordings beyond which there is nothing left to correct
+_MOVED = 200_000  # events times phases
+_CLASS = 500  # events take as long as the fixed cost of a class
+_WAYS = 48  # ways that are compared on every resample
+_AROUND = 6.0  # times the best length, and shorter
+_FEW = 10  # units that tell too little to settle anything, or to say how many would
+_SURE = 1.645  # standard errors of a 90 % band
+_NEVER = 1e4  # times the pilot: no number is named beyond
+_WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What each recording (or event) of a pilot contributes to each of a few ways: (units, ways, 5)."""
+
+    parts: Floats
+    ways: tuple[Row, ...]
+    unit: str
+
+    @classmethod
+    def of(cls, task: Task, rows: list[Row]) -> Spread | None:
+        """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
+        model = task.model
+        if not task.criteria.nested:  # then halving does not give the labels of its leaves
+            rows = [row for row in rows if row.design.same_labels == row.design]
+        ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
+        if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
+            parts = [in_recordings(task, row.design.same_labels) for row in ways]
+            return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
+        values = model.lengths.values if isinstance(model, OneEvent) else None
+        if values is not None and values.size > 2:
+            parts = [_per_event(task, row) for row in ways]
+            return cls(np.stack(parts, axis=1), tuple(ways), "event") if parts else None
+        return None
+
+    def moved(self, task: Task) -> Floats:
+        """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
+        if self.unit == "event":
+            return self.parts
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), _CLASS * len(task.models)), 1, 8))
+        made = []
+        for k, row in enumerate(self.ways):
+            way = row.design.same_labels
+            fine = way.hop is not None and way.hop < task.lengths.mean / 20  # then where it starts hardly matters
+            widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
+            long = task.recording_length >= 5 * widest and way.method != "boundary" and not fine
+            shifts = [j / count for j in range(1, count)] if long else []
+            made.append(
+                (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
+            )
+        return np.stack(made, axis=1)
+
+    def including(self, task: Task, row: Row) -> tuple[Spread, int]:
+        """The same with this way among the others, and where it stands."""
+        if row in self.ways:
+            return self, self.ways.index(row)
+        part = in_recordings(task, row.design.same_labels) if self.unit == "recording" else _per_event(task, row)
+        return Spread(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(self.ways)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The standard error of the difference in mean wrong time between every two ways."""
+        wrong = self.parts[:, :, _WRONG]
+        both = np.cov(wrong, rowvar=False).reshape(wrong.shape[1], -1)
+        own = np.diag(both)
+        return np.asarray(np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * both, 0.0) / len(wrong)))
+
+    def margin(self, rows: list[Row], least: Row) -> Floats:
+        """By how much each row's wrong time may differ from the least by chance alone; 0 where that is not known."""
+        where = {row: k for k, row in enumerate(self.ways)}
+        if least not in where or self.unit != "recording":
+            return np.zeros(len(rows))
+        return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
+
+
+def _per_event(task: Task, row: Row) -> Floats:
+    """The same from the lengths of an observed sample: each event alone in a recording."""
+    model = task.model
+    assert isinstance(model, OneEvent)
+    part = OneEvent(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
+    times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
+    return np.repeat(contributions(part), times, axis=0)
+
+
+def contenders(rows: list[Row], most: int) -> list[Row]:
+    """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
+    this pilot. Only the good ones would let the recordings that are held back have a say."""
+    made: list[Row] = []
+    rows = [row for row in rows if row.doable] or rows
+    for method in WAYS[:3]:
+        own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
+        centre = (own[0].segment_length or 0.0) if own else 0.0
+        made += [row for row in own if centre / _AROUND <= (row.segment_length or 0.0) <= centre * _AROUND]
+    made = sorted((*made, *(row for row in rows if row.method == "passes")), key=_order)
+    return made[:: max(1, -(-len(made) // most))]
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    return row.event_recall < FOUND - 1e-9, row.wrong_time
+
+
+def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
+    """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
+    what is as good."""
+    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
+    least = np.where(usable, wrong, np.inf).argmin(axis=1)
+    best = np.take_along_axis(wrong, least[:, None], axis=1)
+    margin = np.maximum(EQUAL * best, noise[least])
+    equal = usable & (wrong - best <= margin + 1e-12)
+    return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
+
+
+def _usable(sums: Floats) -> NDArray[np.bool_]:
+    """Which ways find 90 % of events or, where none does, nearly as many as any."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    usable = found >= FOUND - 1e-9
+    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
+
+
+def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[np.int64]:
+    """The ways without those that would be chosen before the picked one but were not: they were refused for what is
+    not known here (too much to hear, a budget, a target), as they would be by any other pilot."""
+    kept = np.arange(len(cost))
+    while True:
+        total = parts[:, kept].sum(axis=0)[None]
+        first = int(_choose(total, len(parts), cost[kept], gap[np.ix_(kept, kept)])[0])
+        if kept[first] == own:
+            return kept
+        kept = np.delete(kept, first)
+
+
+def how_sure(
+    task: Task, known: Spread | None, picked: Row, *, n_events: int, limits: tuple[Target, ...] = (), ruled: bool = True
+) -> dict[str, Any] | None:
+    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
+
+    The choice is settled where the wrong times of the ways that may be best are told apart, or known to 5 %, where it
+    stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
+    held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
+    judged. A word that is the same for all units has no band.
+    """
+    if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
+        return None
+    if picked.method == "boundary" and known.unit == "event":
+        return None
+    spread, own = known.including(task, picked)
+    ways = spread.ways
+    gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
+    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap)
+    spread = Spread(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
+    ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
+    parts, there = spread.parts, spread.moved(task)
+    n, cost = len(parts), np.array([row.cost for row in ways])
+    others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
+    chosen = _choose(others, max(n - 1, 1), cost, gap)
+    held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
+    made: dict[str, Any] = {
+        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
+        "n_events": n_events,
+        f"n_{spread.unit}s": n,
+    }
+    for word in ("overlap_accuracy", "event_recall", "wrong_time"):
+        centre, error, tall = _promise(held, word)
+        each = np.array([_promise(there[:, k], word)[0] for k in range(len(ways))])[chosen]
+        error = float(
+            np.hypot(error, np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2)))
+        )  # the choice varies too
+        low, high = centre - tall * error, centre + tall * error
+        if word == "event_recall":  # where all were found, the next may still be lost
+            low, high = _widened(low, high, there[:, own])
+        if word != "wrong_time":
+            centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
+        made[word] = centre
+        if high > max(low, 0.0) + 1e-9 * max(1.0, abs(centre)):
+            made[f"{word}_ci"] = [max(low, 0.0), high]
+    wrong = parts[..., _WRONG].mean(axis=0)
+    stable = bool((np.abs(wrong[chosen] - wrong[own]) <= EQUAL * wrong[own]).all())
+    need = _told_apart(spread)
+    doubts = [each for each in limits if not _on_its_side(made, each, picked)]
+    made["settled"] = ruled and n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
+    made["more"] = int(np.ceil(n_events * (need - 1))) if n >= _FEW and 1 < need < _NEVER else None
+    made["words"] = _said(made, spread.unit, doubts, ruled)
+    return made
+
+
+def _told_apart(spread: Spread) -> float:
+    """How many times the pilot would tell apart the wrong times of the best ways, or know their difference to 5 %."""
+    total = spread.parts.sum(axis=0)
+    wrong = total[:, _WRONG] / len(spread.parts)
+    finds = total[:, _FOUND] >= (FOUND - 1e-9) * total[:, _EVENTS]
+    least = int(np.where(finds | ~finds.any(), wrong, np.inf).argmin())
+    noise, behind = spread.noise[least], np.maximum(np.abs(wrong - wrong[least]), 1e-300)
+    close = np.minimum(noise / (EQUAL * max(wrong[least], 1e-300)), _SURE * noise / behind)
+    return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
+
+
+def _on_its_side(made: dict[str, Any], limit: Target, picked: Row) -> bool:
+    """Whether the whole band of a word lies on the side of the limit on which the pilot itself has it."""
+    low, high = made.get(f"{limit.word}_ci", (-np.inf, np.inf))
+    above = limit.met(picked) == (limit.word != "wrong_time")
+    return bool(low >= limit.value - 1e-9 if above else high <= limit.value + 1e-9)
+
+
+def _promise(held: Floats, word: str) -> tuple[float, float, float]:
+    """A word over units, its jackknife standard error, and Student's factor. Of units that hold uneven parts of the
+    events, about half as many count as their squared weights tell (measured: benchmarks/bench_coverage.py)."""
+    from scipy.special import stdtrit
+
+    n = len(held)
+    above, below = {
+        "overlap_accuracy": (held[:, _RIGHT], held[:, _OVERLAP]),
+        "event_recall": (held[:, _FOUND], held[:, _EVENTS]),
+        "wrong_time": (held[:, _WRONG], np.ones(n)),
+    }[word]
+    total = max(float(below.sum()), 1e-300)
+    value = float(above.sum()) / total
+    without = (above.sum() - above) / np.maximum(total - below, 1e-12 * total)
+    error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
+    weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
+    count = float(weight.sum() ** 2 / np.sum(weight**2))
+    return value, error, float(stdtrit(max(count / 2, 1.0), 0.95))
+
+
+def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
+    """At least as wide as the exact limits of so many events found out of so many."""
+    from scipy.special import betaincinv
+
+    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
+    least = betaincinv(found, lost + 1, 0.05) if found > 0 else 0.0
+    most = betaincinv(found + 1, lost, 0.95) if lost > 1e-9 else 1.0
+    return min(low, float(least)), max(high, float(most))
+
+
+def _said(made: dict[str, Any], unit: str, doubts: list[Target], ruled: bool) -> str:
+    if "wrong_time_ci" not in made:
+        alike = f"The {made[f'n_{unit}s']:,} {unit}s of the pilot are alike in wrong time"
+        return f"{alike}: how much others will have cannot be told from them."
+    low, high = made["wrong_time_ci"]
+    worse, better = made.get("event_recall_ci", [made["event_recall"]] * 2)
+    found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
+    band = f" ({seconds(low)} to {seconds(high)})" if seconds(low) != seconds(high) else ""
+    said = (
+        f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each{band}, with {found} of "
+        "events found (90 % bands)"
+    )
+    if made["settled"]:
+        return f"{said}; the {made['n_events']:,} pilot events settle the choice."
+    if not ruled and not doubts:
+        return f"{said}."
+    if made["more"] is None or doubts:
+        what = f"whether this meets {' and '.join(map(goal, doubts))}" if doubts else "the choice"
+        return f"{said}; the {made['n_events']:,} pilot events do not settle {what}."
+    return f"{said}; about {_round(made['more']):,} more pilot events would settle the choice to within 5 %."
+
+
+def _round(value: int) -> int:
+    size = 10 ** max(0, len(str(value)) - 2)
+    return int(-(-value // size) * size)

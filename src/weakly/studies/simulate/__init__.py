@@ -1,0 +1,1 @@
+"""Synthetic recordings -> what weak labels make of them, with standard errors."""

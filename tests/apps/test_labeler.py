@@ -1,0 +1,1573 @@
+"""The labeling server: what is asked next, what is kept, who may ask, and what a person's card says."""
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import io
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import urllib.error
+import urllib.request
+import warnings
+import zlib
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+from sqlalchemy import create_engine, inspect, text
+from starlette.testclient import TestClient
+
+import weakly as wk
+from weakly.apps.label import Card, Client, Posterior, media
+from weakly.apps.label.launch import open_campaign, open_measurement, serve
+from weakly.apps.label.live import Goal, sentences
+from weakly.apps.label.routes import create_app
+from weakly.base.errors import InvalidInput
+from weakly.io.signals import duration, read_clip
+from weakly.io.soundscape import soundscape
+from weakly.studies.queries.store import Store, StoreTrouble
+
+BASE = "http://127.0.0.1:8765"
+NASTY = "<img src=x onerror=alert(1)>"
+FIELDS = ["query", "present", "id", "seconds", "plays", "speed", "context", "more"]
+VALUES = st.one_of(st.none(), st.text(max_size=20), st.floats(), st.integers(), st.booleans())
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """Two recordings of 12 s with known events."""
+    folder = tmp_path_factory.mktemp("recordings")
+    rows = []
+    for k in range(2):
+        scene = soundscape(12, n_events=3, event_length=(0.5, 1.0), least_gap=1.5, rng=k)
+        scene.write(folder / f"night_{k}.wav")
+        rows += [(f"night_{k}.wav", a, b, "owl") for a, b in scene.events]
+    text = "filename\tonset\toffset\tevent_label\n" + "".join(f"{n}\t{a}\t{b}\t{x}\n" for n, a, b, x in rows)
+    (folder / "known.tsv").write_text(text)
+    return folder
+
+
+_OPENED = []
+
+
+def opened(recordings, out, **how):
+    how = {"out": out, "label": "owl", "segment_length": 3.0, "annotators": ["ana"], **how}
+    _OPENED.append(open_campaign([recordings], **how))
+    return _OPENED[-1]
+
+
+def web(labeling, token=..., base=BASE):
+    """A browser with the first annotator's token, another one, or (None) none."""
+    made = TestClient(create_app(labeling), base_url=base)
+    token = labeling.access.token(labeling.access.annotators[0]) if token is ... else token
+    if token:
+        made.headers["Authorization"] = f"Bearer {token}"
+    return made
+
+
+def tell(page, query, present, id="x" * 12, **more):
+    return page.post("/api/1/tell", json={"query": query, "present": present, "id": id, **more})
+
+
+def first(page):
+    return page.get("/api/1/ask").json()["items"][0]["query"]
+
+
+def rows(labeling, table):
+    """What the store holds, read past the package."""
+    with labeling.session.store._engine.connect() as db:
+        return [dict(row) for row in db.execute(text(f"select * from {table} order by number")).mappings()]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request):
+    """An empty store: a file in the campaign's folder, or a server."""
+    if request.param == "sqlite":
+        yield None
+        return
+    server = request.getfixturevalue("postgres")
+    server.clear()
+    yield server.address
+    while _OPENED:
+        _OPENED.pop().session.store.close()
+
+
+class TestSession:
+    def test_a_whole_campaign(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page = web(made)
+        seen = []
+        while items := page.get("/api/1/ask").json()["items"]:
+            seen.append(items[0]["query"])
+            said = tell(page, seen[-1], len(seen) % 2, id=f"answer-{len(seen):04d}", seconds=1.5).json()
+            assert said["kept"]
+        assert len(seen) == len(set(seen)) == 8
+        assert said["progress"] == {
+            "answered": 8, "left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
+            "follows_answers": False, "queries": 8, "is_expected": False,
+        }  # fmt: skip
+        assert [row["query"] for row in rows(made, "answers")] == seen
+        assert [row["present"] for row in rows(made, "answers")] == [1, 0] * 4
+
+    def test_the_order_is_shuffled_unless_told_and_always_the_same(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        order = [item.query for item in made.session.ask("ana", most=99)]
+        assert order == [item.query for item in opened(recordings, tmp_path / "c").session.ask("ana", most=99)]
+        times = [
+            (i.recording, i.onset)
+            for i in opened(recordings, tmp_path / "d", in_order=True).session.ask("ana", most=99)
+        ]
+        assert times == sorted(times)
+        assert order != [
+            item.query for item in sorted(made.session.items.values(), key=lambda i: (i.recording, i.onset))
+        ]
+
+    def test_an_answer_sent_twice_is_kept_once(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert [tell(page, query, 1).json()["kept"] for _ in range(3)] == [True, True, True]
+        assert len(rows(made, "answers")) == 1
+        # Another tab, another id, the same segment: the first answer stands.
+        assert not tell(page, query, 0, id="another-tab").json()["kept"]
+        assert [row["present"] for row in rows(made, "answers")] == [1]
+
+    def test_undo_adds_and_erases_nothing(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page = web(made)
+        queries = []
+        for k in range(3):
+            queries.append(first(page))
+            tell(page, queries[-1], 1, id=f"answer-{k:04d}")
+        for k, query in enumerate(reversed(queries)):  # one after the other, the last first
+            said = page.post("/api/1/undo", json={"id": f"undo-{k:06d}"}).json()
+            assert said["undone"] == query == said["items"][0]["query"]
+        assert page.post("/api/1/undo", json={"id": "undo-nothing"}).json()["undone"] is None
+        assert (
+            page.post("/api/1/undo", json={"id": "undo-000000"}).json()["undone"] == queries[-1]
+        )  # a retry undoes nothing
+        assert len(rows(made, "answers")) == 3
+        assert len(rows(made, "actions")) == 3
+        again = opened(recordings, tmp_path / "c", database=database)
+        assert not again.session.all_answers()
+        assert [item.query for item in again.session.ask("ana")] == queries
+        tell(web(again), queries[0], 0, id="again-00000")
+        assert again.session.answer_of("ana", queries[0]).present == 0
+        held = again.session.store.state().answers  # what every other command reads
+        assert [(one.query, one.present) for one in held] == [(queries[0], 0.0)]
+
+    def test_a_store_of_version_1_is_brought_up_to_date(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        with made.session.store._engine.begin() as db:
+            db.execute(text("drop table actions"))
+            db.execute(text("update settings set value = '1' where name = 'schema_version'"))
+        page = web(opened(recordings, tmp_path / "c"))
+        query = first(page)
+        tell(page, query, 1)
+        assert page.post("/api/1/undo", json={"id": "undo-000001"}).json()["undone"] == query
+
+    def test_unsure_counts_as_an_answer_and_says_nothing(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert tell(page, query, None).json()["kept"]
+        assert first(page) != query
+        assert np.isnan(made.session.answer_of("ana", query).present)
+
+    def test_context_speed_and_notes_are_kept(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        assert page.post("/api/1/bookmark", json={"query": query, "note": NASTY, "id": "note-0001"}).status_code == 200
+        tell(page, query, 1, context=True, speed=1.5, plays=3)
+        kinds = {row["kind"]: row["detail"] for row in rows(made, "actions")}
+        assert kinds == {"bookmark": NASTY, "context": "shown", "speed": "1.5", "replay": "2"}
+        assert made.session.bookmarks() == [{"query": query, "annotator": "ana", "note": NASTY}]
+
+    def test_two_servers_of_one_store_see_each_other(self, recordings, tmp_path, database):
+        one, two = (opened(recordings, tmp_path / "c", database=database) for _ in range(2))
+        query = one.session.ask("ana")[0].query
+        assert one.session.tell("ana", query=query, present=1.0, id="first-one")
+        assert two.session.ask("ana")[0].query != query
+        assert not two.session.tell("ana", query=query, present=0.0, id="second-one")
+        assert len(rows(one, "answers")) == 1
+
+    def test_bisection_follows_the_answers_and_their_undoing(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.0, in_order=True)
+        session, page = made.session, web(made)
+        whole = session.ask("ana", most=99)
+        name = whole[0].recording
+        mine = [item for item in whole if item.recording == name]
+        for k, item in enumerate(mine):
+            tell(page, item.query, int(k == 0), id=f"answer-{k:04d}")
+        children = [item for item in session.ask("ana", most=99) if item.recording == name]
+        assert children
+        assert all(mine[0].onset <= item.onset < item.offset <= mine[0].offset for item in children)
+        for _ in mine:
+            page.post("/api/1/undo", json={"id": f"undo-{random.random():.12f}".replace(".", "-")})
+        for k, item in enumerate(mine):
+            tell(page, item.query, 0, id=f"again-{k:05d}")
+        # What the undone answer had asked for is in the store, and nobody is asked about it any more.
+        assert {item.query for item in children} <= set(session.items)
+        assert not [item for item in session.ask("ana", most=99) if item.recording == name]
+
+    def test_bisection_asks_what_a_run_of_the_method_asks(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        frame = events.to_frame()
+        made = opened(recordings, tmp_path / "c", method="bisection", segment_length=1.0)
+        rule = wk.PresenceRule.fraction(0.5)
+        while items := made.session.ask("ana"):
+            item = items[0]
+            mine = frame[frame["recording"] == item.recording][["onset", "offset"]].to_numpy()
+            said = float(rule.is_present(event=mine, segment=(item.onset, item.offset)).any())
+            made.session.tell("ana", query=item.query, present=said, id=f"answer-{item.query}")
+        from weakly.methods.base import Recording
+        from weakly.methods.segments import Bisection
+        from weakly.methods.simulated import SimulatedAnnotator, run
+
+        for name in frame["recording"].unique():
+            mine = frame[frame["recording"] == name][["onset", "offset"]].to_numpy()
+            done = run(Bisection(segment_length=1.0), Recording(name, 12.0, events=mine), SimulatedAnnotator(0.5))
+            asked = {(round(a, 6), round(b, 6)) for a, b in done.asked.segments.tolist()}
+            here = {(round(i.onset, 6), round(i.offset, 6)) for i in made.session.items.values() if i.recording == name}
+            assert here == asked
+
+    def test_information_told_nothing_meets_its_target_and_knows_how_good_it_is(self, recordings, tmp_path):
+        """An honest listener who notices half of an event, against the fixed segments that the theory calls best."""
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        lengths = (events["offset"] - events["onset"]).to_numpy()
+        ways = {"fixed": {"segment_length": float(0.7 * lengths.mean())},
+                "information": {"segment_length": None, "shortest": 0.1}}  # fmt: skip
+        wrong, left = {}, []
+        for method, how in ways.items():
+            made = opened(recordings, tmp_path / method, method=method, **how)
+            page = web(made)
+            while (now := page.get("/api/1/ask").json())["items"]:
+                item = now["items"][0]
+                left.append(now["progress"]["left"])
+                mine = events[events["recording"] == item["recording"]]
+                shared = np.minimum(mine["offset"], item["offset"]) - np.maximum(mine["onset"], item["onset"])
+                said = int((shared >= 0.5 * (mine["offset"] - mine["onset"])).any())
+                assert tell(page, item["query"], said, id=item["query"]).json()["kept"]
+                if len(left) % 9 == 0:  # taken back, the same one comes again; after a restart too
+                    again = page.post("/api/1/undo", json={"id": f"undo-{len(left):04d}"}).json()
+                    assert again["items"][0]["query"] == item["query"]
+                    before = [one["query"] for one in again["items"]]
+                    made = opened(recordings, tmp_path / method, method=method, **how)
+                    page = web(made)
+                    assert [one["query"] for one in page.get("/api/1/ask").json()["items"]] == before
+                    assert tell(page, item["query"], said, id=f"{item['query']}-again").json()["kept"]
+                    before = [one["query"] for one in page.get("/api/1/ask").json()["items"]]
+                    made = opened(recordings, tmp_path / method, method=method, **how)
+                    page = web(made)
+                    assert [one["query"] for one in page.get("/api/1/ask").json()["items"]] == before
+            made.export()
+            labels = wk.read(tmp_path / method / "labels" / "events.csv").to_frame()
+            at = np.arange(0, 12, 0.001)[:, None]
+            wrong[method] = 0.0
+            for name in ("night_0.wav", "night_1.wav"):
+                inside = [
+                    ((at >= part["onset"].to_numpy()) & (at < part["offset"].to_numpy())).any(axis=1)
+                    for part in (events[events["recording"] == name], labels[labels["recording"] == name])
+                ]
+                wrong[method] += 0.0005 * (inside[0] != inside[1]).sum()
+        assert wrong["information"] < 0.5 * wrong["fixed"]
+        state = page.get("/api/1/live").json()
+        found = state["labels"]
+        assert found["wrong_time"] <= 0.3
+        assert wrong["information"] < 2 * 0.3
+        assert abs(found["n_events"] - len(events)) < 0.5
+        assert found["event_seconds"] == pytest.approx(lengths.sum(), rel=0.25)
+        assert found["event_recall"] > 0.9
+        assert found["answers_left"] == 0
+        heard = state["criterion"]
+        assert heard["presence_criterion_low"] <= 0.5 <= heard["presence_criterion_high"]
+        assert heard["presence_criterion_high"] - heard["presence_criterion_low"] < 0.3
+        likely = pd.read_csv(tmp_path / "information" / "labels" / "inferred.csv")
+        np.testing.assert_allclose(likely[["onset", "offset"]], labels[["onset", "offset"]], atol=0.011)
+        assert ((likely["onset_low"] <= likely["onset"]) & (likely["offset"] <= likely["offset_high"])).all()
+        asked = len(made.session.items)
+        assert any(n > 5 for n in left[-asked:-5])  # it says that more is to come than the one that it waits for
+        live = {"goals": Goal.parse("wrong_time<=0.05")}  # more is wanted after all
+        how = {**ways["information"], "method": "information", "live": live}
+        assert web(opened(recordings, tmp_path / "information", **how)).get("/api/1/ask").json()["items"]
+
+
+class TestTeam:
+    def team(self, recordings, out, **how):
+        return opened(recordings, out, annotators=["ana", "ben", "cem"], **how)
+
+    def test_everybody_answers_a_share_and_helps_afterwards(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=2)
+        session = made.session
+        shares = {
+            name: {i.query for i in session.ask(name, most=99) if session._mine(name, i)} for name in session.annotators
+        }
+        assert sorted(len(share) for share in shares.values()) == [5, 5, 6]
+        assert all(sum(query in share for share in shares.values()) == 2 for query in session.items)
+        k = 0
+        while items := session.ask("ana"):  # her share, and then what is left of the others'
+            session.tell("ana", query=items[0].query, present=1.0, id=f"answer-{(k := k + 1):04d}")
+        assert k == 8
+        while items := session.ask("ben"):
+            session.tell("ben", query=items[0].query, present=0.0, id=f"answer-{(k := k + 1):04d}")
+        assert all(map(session.is_settled, session.items))
+        assert session.ask("cem") == []
+
+    def test_agreement_equals_other_peoples_tool(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=3)
+        rng = np.random.default_rng(1)
+        table = np.full((3, len(made.session.items)), np.nan)
+        for i, name in enumerate(made.session.annotators):
+            for j, query in enumerate(made.session.items):
+                if rng.random() < 0.8:
+                    table[i, j] = float(rng.random() < 0.3 + 0.4 * (j % 2))
+                    made.session.tell(name, query=query, present=table[i, j], id=f"answer-{i}-{j:04d}")
+        owner = web(made, made.access.token(None)).get("/api/1/team").json()
+        expected = krippendorff.alpha(table, level_of_measurement="nominal")
+        assert owner["alpha"] == pytest.approx(expected, abs=1e-12)
+        pairs = [a == b for column in table.T for k, a in enumerate(column) for b in column[:k] if not np.isnan(a + b)]
+        assert owner["agreement"] == pytest.approx(np.mean(pairs))
+
+    def test_without_a_token_nothing_is_readable(self, recordings, tmp_path):
+        """From another host, every address that the application has, with every wrong token."""
+        made = self.team(recordings, tmp_path / "c")
+        query = next(iter(made.session.items))
+        app = create_app(made, host="0.0.0.0")
+        said = TestClient(app, base_url="http://10.1.2.3:8765").get("/openapi.json").json()["paths"]
+        paths = [(verb, path) for path, verbs in said.items() for verb in verbs]
+        assert len(paths) >= 11
+        body = {"query": query, "present": 1, "id": "x" * 9}
+        wrong = (None, "", "x" * 32, made.access.token("ana")[:-1], "None")
+        for token in wrong:
+            page = TestClient(app, base_url="http://10.1.2.3:8765")
+            if token is not None:
+                page.headers["Authorization"] = f"Bearer {token}"
+            for verb, path in paths:
+                found = page.request(verb, path.replace("{query}", query), **({"json": body} if verb == "post" else {}))
+                assert found.status_code == 401, path
+                assert set(found.json()) == {"field", "message"}
+            for path in ("/", "/static/label.js", "/openapi.json"):  # the empty page is everybody's
+                assert not {"night_0", "owl", "ana", query} & set(re.findall(r"[\w]+", page.get(path).text))
+        assert not rows(made, "answers")
+        page.headers["Authorization"] = f"Bearer {made.access.token('ana')}"
+        assert page.get("/api/1/ask").status_code == 200
+
+    def test_events_too_short_to_be_told_are_said_to_be(self):
+        labels = {"wrong_time": 0.3, "n_events": 14.0, "event_seconds": 0.6, "event_recall": 1.0, "shortest": 0.3}
+        spent = {"n_queries": 1, "listened": 1.0, "minutes": 0.1, "price": None}
+        state = {"criterion": None, "labels": labels, "spent": spent, "goals": [], "may_stop": False}
+        told = [
+            " ".join(sentences(None, {**state, "labels": labels | {"event_seconds": x}}, "ana")) for x in (0.6, 7.0)
+        ]
+        assert ["--shortest" in each for each in told] == [True, False]
+
+    def test_nobody_sees_what_others_said(self, recordings, tmp_path):
+        made = self.team(recordings, tmp_path / "c", votes=3)
+        ana, ben = (web(made, made.access.token(name)) for name in ("ana", "ben"))
+        query = first(ana)
+        before = ben.get("/api/1/ask").json()
+        tell(ana, query, 1, id="anas-answer")
+        assert ben.get("/api/1/ask").json() == before
+        assert ben.get("/api/1/team").status_code == ana.post("/api/1/export").status_code == 403
+        assert ben.post("/api/1/undo", json={"id": "bens-undo"}).json()["undone"] is None
+        owner = web(made, made.access.token(None))
+        assert tell(owner, query, 1).status_code == owner.get("/api/1/ask").status_code == 403
+        assert owner.get("/api/1/live").json()["sentences"] == ["1 answers, 3 s heard, 0.0 min of work."]
+        assert owner.get("/api/1/team").json()["answers"] == 1
+
+    def test_links_stay_and_differ_between_campaigns(self, recordings, tmp_path):
+        one, again, other = (self.team(recordings, tmp_path / name).access.links("http://h/") for name in "aab")
+        assert one == again
+        assert set(one) == {"ana", "ben", "cem", "owner"}
+        assert len(set(one.values()) | set(other.values())) == 8
+
+    def test_another_host_needs_tokens(self, recordings, tmp_path):
+        with pytest.raises(InvalidInput, match="--annotators ana,ben"):
+            serve(opened(recordings, tmp_path / "c"), host="0.0.0.0", open_browser=False)
+
+    def test_a_team_of_one_has_a_token_too(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", team=True)
+        assert set(made.access.links("http://h/")) == {"ana", "owner"}
+        assert web(made, None).get("/api/1/ask").status_code == 401
+        with pytest.raises(InvalidInput, match="told apart by their tokens"):
+            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], team=False)
+
+    @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
+    def test_names_are_refused(self, recordings, tmp_path, names):
+        with pytest.raises(InvalidInput, match="annotators must have different names"):
+            opened(recordings, tmp_path / "c", annotators=names)
+
+
+class TestOwn:
+    """What is the owner's alone: files, tokens, and which recordings are played."""
+
+    def test_files_of_a_campaign_are_their_owners_alone(self, recordings, tmp_path):
+        mask = os.umask(0o022)
+        try:
+            made = opened(recordings, tmp_path / "new" / "c")
+            tell(web(made), first(web(made)), 1)  # leaves SQLite's journal
+            made.export()
+            neutral = open_measurement([], out=tmp_path / "m", n_items=12)
+            wk.queries([recordings], segment_length=3.0).write(tmp_path / "q")
+        finally:
+            os.umask(mask)
+        paths = [tmp_path / "new", tmp_path / "m", tmp_path / "q", made.access.own.file, neutral.access.own.file]
+        paths += [path for folder in paths[:3] for path in folder.rglob("*")]
+        assert {"campaign.db", "campaign.db-journal", "strong.tsv", "neutral_0.wav", "queries.csv"} <= {
+            path.name for path in paths
+        }
+        for path in paths:
+            assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+    @pytest.mark.parametrize(("before", "after"), [(0o644, 0o600), (0o660, 0o660)])
+    def test_older_stores_are_closed_and_those_of_a_group_stay_its_own(self, recordings, tmp_path, before, after):
+        opened(recordings, tmp_path / "c")
+        (tmp_path / "c" / "campaign.db").chmod(before)
+        opened(recordings, tmp_path / "c")
+        assert (tmp_path / "c" / "campaign.db").stat().st_mode & 0o777 == after
+
+    def test_a_stolen_folder_yields_no_token(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])
+        tokens = [made.access.token(name) for name in ("ana", "ben", None)]
+        assert len(set(tokens)) == 3
+        held = b"".join(path.read_bytes() for path in (tmp_path / "c").rglob("*") if path.is_file())
+        values = {row["value"].strip('"') for row in settings(tmp_path / "c")}
+        for word in [*values, *tokens]:
+            names = ("owner", "annotator:ana", "annotator:ben")
+            signed = [base64.b32encode(hmac.new(word.encode(), text.encode(), "sha256").digest()).decode().lower()[:32]
+                      for text in names]  # fmt: skip
+            for guess in (word, *signed, hashlib.sha256(word.encode()).hexdigest()):
+                assert guess.encode() not in held or guess in values
+                if guess not in tokens:
+                    assert web(made, guess).get("/api/1/me").status_code == 401
+        shutil.copytree(tmp_path / "c", tmp_path / "copy")
+        other = open_campaign([tmp_path / "copy", recordings], out="", annotators=["ana", "ben"])
+        assert not set(tokens) & {other.access.token(name) for name in ("ana", "ben", None)}
+        assert [web(other, token).get("/api/1/me").status_code for token in tokens] == [401] * 3
+
+    def test_tokens_are_withdrawn_one_by_one_and_made_anew(self, recordings, tmp_path, capsys):
+        """While a server runs, by another process."""
+        how = {"annotators": ["ana", "ben"]}
+        made = opened(recordings, tmp_path / "c", **how)
+        old = {name: made.access.token(name) for name in ("ana", "ben", None)}
+        status = lambda: [web(made, token).get("/api/1/me").status_code for token in old.values()]  # noqa: E731
+        assert status() == [200, 200, 200]
+        query = next(iter(made.session.items))
+        tickets = [made.access.ticket(name, query) for name in ("ana", "ben")]
+        assert run(["label", str(tmp_path / "c"), "--withdraw", "ana"]) == 0
+        assert status() == [401, 200, 200]
+        assert [made.access.admits(query, ticket) for ticket in tickets] == [False, True]
+        assert "ana" not in opened(recordings, tmp_path / "c", **how).access.links("http://h/")
+        assert status() == [401, 200, 200]  # a new start gives no token back
+        for name in ("ana", "dan"):
+            assert run(["label", str(tmp_path / "c"), "--withdraw", name]) == 2
+            assert "those who have one: owner, ben" in capsys.readouterr().err
+        opened(recordings, tmp_path / "c", **how).access.renew(all=True)
+        assert status() == [401, 401, 401]
+        assert set(made.access.links("http://h/")) == {"ana", "ben", "owner"}
+        assert web(made).get("/api/1/ask").status_code == 200
+
+    def test_a_damaged_file_of_tokens_lets_nobody_in_and_is_said(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        made.access.own.file.write_text("{")
+        found = page.get("/api/1/ask")
+        assert (found.status_code, made.access.own.file.name in found.text) == (401, False)
+        with pytest.raises(InvalidInput, match=r"damaged .*; remove it"):
+            opened(recordings, tmp_path / "c")
+
+    def test_without_a_place_for_tokens_that_is_said_in_one_line(self, recordings, tmp_path, monkeypatch):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+        with pytest.raises(InvalidInput, match="set XDG_STATE_HOME to a folder of yours"):
+            opened(recordings, tmp_path / "c")
+        assert not (tmp_path / "c").exists()
+
+    def test_a_campaign_of_somebody_else_plays_nothing_that_was_not_named(self, recordings, tmp_path):
+        secret = tmp_path / "home" / "secret.wav"
+        secret.parent.mkdir()
+        secret.write_bytes((recordings / "night_0.wav").read_bytes())
+        opened(recordings, tmp_path / "c")
+        assert open_campaign([tmp_path / "c"], out="").session.items  # one's own goes on by its folder alone
+        theirs = tmp_path / "theirs"
+        shutil.copytree(tmp_path / "c", theirs)
+        with pytest.raises(
+            InvalidInput, match=r"another folder than those that you named.*name its own folder as well"
+        ):
+            open_campaign([theirs], out="")
+        assert web(open_campaign([theirs, recordings], out="")).get("/api/1/ask").status_code == 200
+        link = theirs / "link.wav"
+        link.symlink_to(secret)
+        (theirs / "loop.wav").symlink_to(theirs / "loop.wav")
+        for path in (secret, link, "/etc/passwd", theirs / "loop.wav", "a" * 5000, "a\0b"):
+            with contextlib.closing(sqlite3.connect(theirs / "campaign.db")) as db, db:
+                db.execute(
+                    "update recordings set path = ?, relative = null where recording = 'night_0.wav'", [str(path)]
+                )
+            for named in ([theirs], [theirs, recordings]):
+                with pytest.raises(InvalidInput, match="another folder than those that you named"):
+                    open_campaign(named, out="")
+            # A server that looks only when it is asked
+            made = open_campaign([theirs, recordings], out="", plays=False)
+            item = next(item for item in made.session.items.values() if item.recording == "night_0.wav")
+            for what in ("sound", "picture"):
+                assert web(made).get(f"/api/1/{what}/{item.query}").status_code == 403
+
+    @pytest.mark.parametrize(
+        "words", [["--votes", "2"], ["--annotators", "a,a"], ["--target", "cost<=3"], ["--port", "taken"],
+                  ["--host", "0.0.0.0"], ["--host", "8.8.8.8", "--annotators", "a,b"], ["--method", "oracle"]]
+    )  # fmt: skip
+    def test_a_refused_command_leaves_nothing(self, recordings, tmp_path, words, database, capsys):
+        state = Path(os.environ["XDG_STATE_HOME"])
+        before = set(state.rglob("*"))
+        where = ["--segment-length", "3", "--out", str(tmp_path / "a" / "c"), "--no-open"]
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            words = [str(taken.getsockname()[1]) if word == "taken" else word for word in words]
+            more = [] if database is None else ["--database", database]
+            assert run(["label", str(recordings), *where, *words, *more]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        assert not (tmp_path / "a").exists()
+        assert {path for path in set(state.rglob("*")) - before if path.is_file()} == set()
+        if database is not None:
+            engine = create_engine(database.replace("://", "+psycopg://"))
+            assert inspect(engine).get_table_names() == []
+            engine.dispose()
+
+    def test_a_link_elsewhere_is_refused_and_then_the_rest_is_taken(self, recordings, tmp_path, capsys):
+        given, out = tmp_path / "given", tmp_path / "c"
+        given.mkdir()
+        shutil.copy(recordings / "night_0.wav", given)
+        (given / "link.wav").symlink_to(recordings / "night_1.wav")
+        command = ["label", str(given), "--segment-length", "3", "--out", str(out), "--export"]
+        assert run(command) == 2
+        assert "leads to another folder" in capsys.readouterr().err
+        assert not out.exists()
+        (given / "link.wav").unlink()
+        assert run(command) == 0
+        (given / "link.wav").symlink_to(recordings / "night_1.wav")  # into a campaign that is there
+        assert run(command) == 2
+        (given / "link.wav").unlink()
+        assert run(command) == 0
+
+    def test_a_refused_measurement_leaves_nothing(self, tmp_path):
+        with pytest.raises(InvalidInput, match="no known event"):
+            open_measurement([], out=tmp_path / "m", segment_length=55.0)
+        out = ["--measure", "--out", str(tmp_path / "m"), "--no-open"]
+        assert run(["label", *out, "--host", "8.8.8.8", "--annotators", "ana,ben"]) == 2
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_name_that_is_no_utf_8_is_skipped_with_a_note(self, recordings, tmp_path):
+        weakly = lambda *words: subprocess.run([sys.executable, "-m", "weakly", *words], capture_output=True)  # noqa: E731
+        shutil.copytree(recordings, tmp_path / "r")
+        for name in (b"\xff\xfe.wav", b"sub\xe4/night.wav"):
+            path = os.fsencode(tmp_path / "r") + b"/" + name
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(recordings / "night_0.wav", path)
+        for command in (["label", "--export"], ["queries"]):
+            out = tmp_path / command[0]
+            done = weakly(command[0], tmp_path / "r", "--segment-length", "3", "--out", out, *command[1:])
+            assert done.returncode == 0, done.stderr
+            assert b"skipped 2 of 4 recordings" in done.stderr
+            assert b"\\xff\\xfe.wav: its path is not UTF-8; rename it" in done.stderr
+            with contextlib.closing(sqlite3.connect(out / "campaign.db")) as db:
+                assert len(db.execute("select * from recordings").fetchall()) == 2
+        done = weakly("label", os.fsdecode(path), "--segment-length", "3", "--out", tmp_path / "x", "--export")
+        assert (done.returncode, b"none of the 1 recordings can be read" in done.stderr) == (2, True)
+        assert not (tmp_path / "x").exists()
+
+
+def settings(folder):
+    with contextlib.closing(sqlite3.connect(folder / "campaign.db")) as db:
+        db.row_factory = sqlite3.Row
+        return [dict(row) for row in db.execute("select * from settings")]
+
+
+@pytest.fixture(scope="module")
+def shared(recordings, tmp_path_factory):
+    return web(opened(recordings, tmp_path_factory.mktemp("c")))
+
+
+class TestSafety:
+    def test_foreign_pages_and_names_are_refused(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        assert web(made, base="http://evil.example").get("/api/1/ask").status_code == 421
+        page = web(made)
+        page.headers["Origin"] = "http://evil.example"
+        assert tell(page, next(iter(made.session.items)), 1).status_code == 403
+        headers = web(made).get("/").headers
+        assert "media-src 'self' blob:" in headers["content-security-policy"]
+        assert "script-src 'self';" in headers["content-security-policy"]
+
+    def test_recordings_outside_the_folders_are_refused(self, recordings, tmp_path):
+        outside = tmp_path / "secret.wav"
+        outside.write_bytes((recordings / "night_0.wav").read_bytes())
+        given = tmp_path / "given"
+        given.mkdir()
+        (given / "link.wav").symlink_to(outside)
+        with pytest.raises(InvalidInput, match="leads to another folder"):
+            open_campaign([given], out=tmp_path / "d", segment_length=6.0, annotators=["ana"])
+        (given / "link.wav").unlink()
+        (given / "a.wav").write_bytes((recordings / "night_1.wav").read_bytes())
+        made = open_campaign([given], out=tmp_path / "c", segment_length=6.0, annotators=["ana"])
+        query = next(iter(made.session.items))
+        assert web(made).get(f"/api/1/sound/{query}").status_code == 200
+        (given / "a.wav").unlink()
+        (given / "a.wav").symlink_to(outside)  # while the server runs
+        for path in ("sound", "picture"):
+            assert web(made).get(f"/api/1/{path}/{query}").status_code == 403
+        for path in ("..%2f..%2fsecret.wav", "%2e%2e/secret", "a.wav", "'; drop table answers; --"):
+            assert web(made).get(f"/api/1/sound/{path}").status_code == 404
+
+    @given(st.dictionaries(st.sampled_from(FIELDS), VALUES))
+    def test_any_other_answer_is_refused(self, shared, body):
+        sent = json.dumps(body)  # NaN and Infinity among it
+        found = shared.post("/api/1/tell", content=sent, headers={"Content-Type": "application/json"})
+        assert found.status_code in (422, 400)
+        assert set(found.json()) == {"field", "message"}
+
+    def test_a_script_in_a_label_stays_text(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", label=NASTY)
+        page = web(made)
+        assert page.get("/api/1/ask").headers["content-type"] == "application/json"
+        assert NASTY not in page.get("/").text
+
+    def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
+        opened(recordings, tmp_path / "c")
+        (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
+        with pytest.raises(StoreTrouble, match="cannot be read"):
+            opened(recordings, tmp_path / "c")
+
+
+class TestMedia:
+    def test_the_sound_is_exactly_the_segment(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=1.7)
+        whole = {n: soundfile.read(recordings / f"night_{n}.wav", dtype="float32") for n in (0, 1)}
+        for item in made.session.items.values():
+            samples, rate = soundfile.read(
+                io.BytesIO(web(made).get(f"/api/1/sound/{item.query}").content), dtype="float32"
+            )
+            source, _ = whole[int(item.recording[6])]
+            cut = source[round(item.onset * rate) : round(item.offset * rate)]
+            assert len(samples) == len(cut)
+            assert np.abs(samples - cut)[100:-100].max() < 1e-3
+            assert abs(samples[0]) < 0.02
+
+    def test_context_is_wider_and_stays_in_the_recording(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=5.0)
+        for item in made.session.items.values():
+            for path, spans in (("picture", (0, 1)),):
+                for context in spans:
+                    found = web(made).get(f"/api/1/{path}/{item.query}", params={"context": bool(context)})
+                    low, high = map(float, found.headers["Weakly-Span"].split(","))
+                    around = context * (item.offset - item.onset)
+                    assert (low, high) == (max(0, item.onset - around), min(12.0, item.offset + around))
+
+    def test_a_tone_is_drawn_at_its_pitch_and_time(self):
+        rate, tone = 16000, 3000.0
+        t = np.arange(3 * rate) / rate
+        samples = np.where((t > 1) & (t < 2), np.sin(2 * np.pi * tone * t), 0).astype(np.float32)
+        levels = pixels(media.spectrogram(samples, rate))
+        height, width = levels.shape
+        row, column = np.unravel_index(levels.argmax(), levels.shape)
+        assert (height - row) / height * rate / 2 == pytest.approx(tone, abs=80)
+        assert 1 < 3 * column / width < 2
+        loud = levels[row] > 200
+        assert 3 * loud.argmax() / width == pytest.approx(1, abs=0.05)
+        assert 3 * (width - loud[::-1].argmax()) / width == pytest.approx(2, abs=0.05)
+
+    @given(st.integers(0, 40000), st.sampled_from([250.0, 8000.0, 44100.0, 384000.0]))
+    def test_every_length_makes_a_picture(self, count, rate):
+        levels = pixels(media.spectrogram(np.zeros(count, dtype=np.float32), rate))
+        assert 1 <= levels.shape[0] <= media.HEIGHT
+        assert 1 <= levels.shape[1] <= media.WIDTH
+
+    def test_other_signals_are_traces(self, tmp_path):
+        np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((5000, 3)), axis=0))
+        made = open_campaign([tmp_path / "eeg.npy"], out=tmp_path / "c", segment_length=5.0, sample_rate=250.0,
+                             annotators=["ana"])  # fmt: skip
+        item = web(made).get("/api/1/ask").json()["items"][0]
+        assert (item["kind"], item["top"]) == ("traces", None)
+        found = web(made).get(f"/api/1/picture/{item['query']}")
+        assert found.headers["content-type"] == "image/svg+xml"
+        assert found.text.count("<path") == 3
+
+    def test_signals_of_other_peoples_writers(self, tmp_path):
+        """EDF by edfio (channels of two rates) and WFDB by wfdb: lengths, names, values, and one trace per channel."""
+        edfio, wfdb = pytest.importorskip("edfio"), pytest.importorskip("wfdb")
+        rng = np.random.default_rng(2)
+        eeg = np.clip(rng.standard_normal((2, 2000)), -5, 5)
+        channels = [(eeg[0], 100, "Fpz-Cz"), (eeg[1], 100, "Pz-Oz"), (np.linspace(0, 1, 20), 1, "Temp")]
+        signals = [edfio.EdfSignal(x, rate, label=name, physical_range=(-5, 5)) for x, rate, name in channels]
+        edfio.Edf(signals).write(tmp_path / "night.edf")
+        ecg = np.clip(rng.standard_normal((3600, 3)), -3, 3)
+        ecg[100:200, 1] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that package's own
+            wfdb.wrsamp(
+                "heart", 360, ["mV"] * 3, ["I", "II", "V1"], p_signal=ecg, fmt=["16"] * 3, write_dir=str(tmp_path)
+            )
+        made = open_campaign([tmp_path], out=tmp_path / "c", segment_length=5.0, annotators=["ana"])
+        assert {name: one.length for name, one in made.recordings.items()} == {"night.edf": 20.0, "heart.hea": 10.0}
+        said, page = {}, web(made)
+        while items := page.get("/api/1/ask").json()["items"]:
+            said[items[0]["recording"]] = items[0]
+            tell(page, items[0]["query"], None, id=items[0]["query"])
+        assert [said[name]["channels"] for name in sorted(said)] == [["I", "II", "V1"], ["Fpz-Cz", "Pz-Oz"]]
+        for query, item in made.session.items.items():
+            text = web(made).get(f"/api/1/picture/{query}").text
+            assert text.count("<path") == {"night.edf": 2, "heart.hea": 3}[item.recording]
+            assert "nan" not in text
+        for name, values, rate in (("night.edf", eeg.T, 100), ("heart.hea", np.nan_to_num(ecg), 360)):
+            clip, found = read_clip(tmp_path / name, onset=0.2, offset=3.0, fade=0)
+            expected = values[round(0.2 * rate) : 3 * rate]
+            assert (found, clip.shape) == (rate, expected.shape)
+            np.testing.assert_allclose(clip, expected / np.abs(expected).max(), atol=2e-3)
+        (tmp_path / "night.edf").write_bytes(b"0       broken")
+        with pytest.raises(InvalidInput, match=r"night\.edf: not readable as a signal"):
+            read_clip(tmp_path / "night.edf", onset=0, offset=1)
+
+
+def mp4(seconds, version=0):
+    """The boxes of an MP4 file that tell its length, and one that does not; by the letter of ISO 14496-12."""
+    box = lambda name, body: struct.pack(">I4s", 8 + len(body), name) + body  # noqa: E731
+    times = struct.pack(">QQIQ" if version else ">IIII", 0, 0, 600, round(600 * seconds))
+    header = box(b"mvhd", bytes([version, 0, 0, 0]) + times + bytes(80))
+    large = struct.pack(">I4sQ", 1, b"free", 16 + 40) + bytes(40)
+    return box(b"ftyp", b"isom" + bytes(8)) + large + box(b"moov", header) + box(b"mdat", bytes(range(256)) * 40)
+
+
+class TestVideo:
+    @pytest.mark.parametrize("version", [0, 1])
+    def test_served_in_ranges_from_the_folders_and_with_a_ticket_alone(self, tmp_path, version):
+        folder = tmp_path / "films"
+        folder.mkdir()
+        (folder / "nest.mp4").write_bytes(mp4(7.5, version))
+        assert open_campaign([folder], out=tmp_path / "i", method="information").session.ask("annotator")
+        made = open_campaign([folder], out=tmp_path / "c", segment_length=3.0, annotators=["ana", "ben"])
+        assert [(item.onset, item.offset) for item in made.session.items.values()] == [(0, 3), (3, 6), (6, 7.5)]
+        page, nobody = web(made, made.access.token("ana")), web(made, None)
+        item = page.get("/api/1/ask").json()["items"][0]
+        assert item["kind"] == "video"
+        assert item["with_context"] == [max(0, item["onset"] - (item["offset"] - item["onset"])),
+                                        min(7.5, 2 * item["offset"] - item["onset"])]  # fmt: skip
+        part = nobody.get(f"/api/1/{item['video']}", headers={"Range": "bytes=10-19"})
+        assert (part.status_code, part.content) == (206, mp4(7.5, version)[10:20])
+        assert part.headers["content-type"] == "video/mp4"
+        other = next(query for query in made.session.items if query != item["query"])
+        ticket = item["video"].partition("?")[2]
+        for path in (f"video/{item['query']}", f"video/{item['query']}?ticket=x", f"video/{other}?{ticket}"):
+            assert nobody.get(f"/api/1/{path}").status_code == 401
+        assert page.get(f"/api/1/sound/{item['query']}").status_code == 422  # no sound is taken out of a film
+        (tmp_path / "secret.mp4").write_bytes(mp4(7.5))
+        (folder / "nest.mp4").unlink()
+        (folder / "nest.mp4").symlink_to(tmp_path / "secret.mp4")
+        assert nobody.get(f"/api/1/{item['video']}").status_code == 403
+
+    def test_other_recordings_are_not_served_as_files(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        query = next(iter(made.session.items))
+        for name in (query, "nothing"):
+            ticket = made.access.ticket("ana", name)
+            assert web(made).get(f"/api/1/video/{name}?ticket={ticket}").status_code == 404
+
+    @pytest.mark.parametrize(
+        "data", [b"", b"\x1aE\xdf\xa3", b"\x1aE\xdf\xa3" + bytes(200), mp4(0.0), mp4(5)[:50], bytes(99)]
+    )
+    def test_what_is_no_video_is_said(self, tmp_path, data):
+        (tmp_path / "a.mp4").write_bytes(data)
+        with pytest.raises(InvalidInput, match=r"a\.mp4: not readable as a video"):
+            duration(tmp_path / "a.mp4")
+
+    @given(st.binary(max_size=300), st.sampled_from([b"", b"\x1aE\xdf\xa3\x80", mp4(3.0)[:60]]))
+    def test_any_bytes_are_a_length_or_one_line(self, tmp_path_factory, data, start):
+        path = tmp_path_factory.getbasetemp() / "any.webm"
+        path.write_bytes(start + data)
+        with contextlib.suppress(InvalidInput):  # and nothing else
+            assert duration(path) > 0
+
+
+def pixels(png):
+    """The palette indices of a PNG file, read by the letter of its specification."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    at, data, size = 8, b"", None
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        name, body = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", png[at + 8 + length : at + 12 + length])[0] == zlib.crc32(name + body)
+        if name == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        data += body if name == b"IDAT" else b""
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(size[1], size[0] + 1)
+    assert (lines[:, 0] == 0).all()
+    return lines[:, 1:]
+
+
+class TestMeasure:
+    def test_the_posterior_is_bayes_rule_by_hand(self):
+        from weakly.apps.label import profile
+
+        answers = [(0.3, 1.0), (0.62, 0.0), (0.5, 1.0), (1.0, float("nan"))]
+        total, weights = 0.0, np.zeros((len(profile.MEANS), 2))
+        for i, mean in enumerate(profile.MEANS):
+            for spread, ps in zip(profile.SPREADS, profile._SPREAD_PRIOR):
+                nu = 0.25 / spread**2 - 1
+                below = beta.cdf([h for h, _ in answers[:3]], mean * nu, (1 - mean) * nu).tolist()
+                for g, pg in zip(profile.RATES, profile._RATE_PRIOR):
+                    for l, pl in zip(profile.RATES, profile._RATE_PRIOR):
+                        p = ps * pg * pl
+                        for law, (_, said) in zip(below, answers):
+                            yes = g + (1 - g - l) * law
+                            p *= yes if said else 1 - yes
+                        weights[i] += p, p * mean
+        total = weights[:, 0].sum()
+        found = Posterior.of(answers)
+        assert found.n_items == 3
+        assert found.mean == pytest.approx(weights[:, 1].sum() / total, abs=1e-9)
+        np.testing.assert_allclose(found.weights.sum(axis=(1, 2, 3)), weights[:, 0] / total, atol=1e-12)
+
+    def test_items_hold_what_they_say_and_the_card_finds_the_criterion(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        made = open_measurement([recordings], out=tmp_path / "m", label="owl", events=events, n_items=40)
+        frame = events.to_frame()
+        while items := made.session.ask("annotator"):
+            item = made.session.items[items[0].query]
+            mine = frame[frame["recording"] == item.recording]
+            shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+            held = np.maximum(0, shared) / (mine["offset"] - mine["onset"])
+            assert held.max() == pytest.approx(item.event_fraction, abs=1e-5)
+            assert (held > 0).sum() <= 1
+            made.session.tell(
+                "annotator", query=item.query, present=float(item.event_fraction >= 0.37), id=item.query, seconds=2.0
+            )
+        paths = made.export()
+        card = Card.read(paths[0])
+        assert card.n_items == 40
+        assert card.presence_criterion_low <= 0.37 <= card.presence_criterion_high
+        assert card.presence_criterion == pytest.approx(0.37, abs=0.03)
+        assert card.seconds_per_query == 2.0
+        hears = card.as_annotator()
+        assert float(hears.presence_criterion.mean()) == pytest.approx(card.presence_criterion)
+        assert float(hears.presence_criterion.std()) == pytest.approx(card.spread)
+
+    def test_the_measurement_goes_on_where_it_was(self, tmp_path):
+        one = open_measurement([], out=tmp_path / "m", n_items=12)
+        for k in range(5):
+            one.session.tell(
+                "annotator", query=one.session.ask("annotator")[0].query, present=float(k % 2), id=f"answer-{k}"
+            )
+        two = open_measurement([], out=tmp_path / "m", n_items=12)
+        assert [i.query for i in one.session.ask("annotator")] == [i.query for i in two.session.ask("annotator")]
+        with pytest.raises(InvalidInput, match="n_items"):
+            open_measurement([], out=tmp_path / "m", n_items=20)
+
+    def test_several_people_are_measured_at_once_each_with_items_of_their_own(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=25, annotators=["ana", "ben"])
+        session, criteria = made.session, {"ana": 0.25, "ben": 0.7}
+        owner = {}
+        while any(session.ask(name) for name in criteria):
+            for name, criterion in criteria.items():
+                for item in session.ask(name)[:1]:
+                    assert owner.setdefault(item.query, name) == name
+                    session.tell(name, query=item.query, present=float(item.event_fraction >= criterion), id=item.query)
+        assert sorted(owner.values()) == ["ana"] * 25 + ["ben"] * 25
+        cards = {path.name: Card.read(path) for path in made.export()}
+        assert set(cards) == {"card-ana.json", "card-ben.json"}
+        for name, criterion in criteria.items():
+            card = cards[f"card-{name}.json"]
+            assert (card.annotator, card.n_items) == (name, 25)
+            assert card.presence_criterion == pytest.approx(criterion, abs=0.06)
+        # Somebody who comes later is measured in the same folder.
+        later = open_measurement([], out=tmp_path / "m", n_items=25, annotators=["cem"])
+        assert later.session.ask("cem")[0].query not in owner
+
+    def test_the_recording_of_an_item_is_not_told(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=12)
+        said = web(made).get("/api/1/ask").json()
+        assert said["items"][0]["recording"] == ""
+        assert "event_fraction" not in said["items"][0]
+        assert "calibration" not in said["items"][0]
+        assert said["progress"]["left"] == 12
+        while items := said["items"]:
+            assert not (tmp_path / "m" / "card.json").exists()
+            said = tell(web(made), items[0]["query"], 1, id=items[0]["query"]).json()
+        assert Card.read(tmp_path / "m" / "card.json").n_items == 12
+
+    def test_adaptive_items_beat_random_ones(self):
+        rng = np.random.default_rng(5)
+        widths = {True: [], False: []}
+        inside = []
+        for _ in range(12):
+            mean, guess, lapse = rng.uniform(0.15, 0.85), *rng.uniform(0, 0.08, 2)
+            law = beta(mean * 30, (1 - mean) * 30)
+            for adaptive in (True, False):
+                answers = []
+                for _ in range(50):
+                    h = Posterior.of(answers).next_fraction() if adaptive else float(rng.integers(51)) / 50
+                    p = guess + (1 - guess - lapse) * law.cdf(h)
+                    answers.append((h, float(rng.random() < p)))
+                low, high = Posterior.of(answers).interval()
+                widths[adaptive].append(high - low)
+                inside.append(low <= mean <= high)
+        assert np.mean(widths[True]) < 0.8 * np.mean(widths[False])
+        assert np.mean(inside) > 0.8
+
+    @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', "null"])
+    def test_other_files_are_no_cards(self, tmp_path, text):
+        (tmp_path / "card.json").write_text(text)
+        with pytest.raises(InvalidInput, match=re.escape("card.json: is not a card")):
+            Card.read(tmp_path / "card.json")
+
+
+class TestExport:
+    def test_labels_answers_and_summary(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        for item in list(made.session.items.values()):
+            said = float(item.recording == "night_0.wav" and item.onset < 6)
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        paths = made.export()
+        assert {"strong.tsv", "weak.tsv", "raven", "audacity", "events.csv", "summary.json", "answers.csv"} <= {
+            p.name for p in paths
+        }
+        strong = wk.read(tmp_path / "c" / "labels" / "strong.tsv").to_frame()
+        assert strong[["recording", "onset", "offset", "label"]].values.tolist() == [["night_0.wav", 0.0, 6.0, "owl"]]
+        audit = json.loads((tmp_path / "c" / "labels" / "audit.json").read_text())
+        assert audit["effort"]["seconds_per_query"] == 1.0
+        assert "audit.html" in {p.name for p in paths}
+        made.session.undo("ana", id="undo-0001")
+        made.export()  # again, with what was taken back
+        frame = wk.read_answers(tmp_path / "c" / "labels" / "answers.csv").to_frame()
+        assert len(frame) == 7
+
+    def test_known_events_are_the_truth_of_the_audit(self, recordings, tmp_path):
+        events = wk.read(recordings / "known.tsv", recording_length=12.0)
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, events=events, calibrate=10)
+        frame = events.to_frame()
+        for item in list(made.session.items.values()):
+            mine = frame[frame["recording"] == item.recording]
+            shared = np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)
+            said = float((shared >= 0.4 * (mine["offset"] - mine["onset"])).any())
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        names = {path.name for path in made.export()}
+        assert {"card.json", "audit.html", "audit.json", "strong.tsv", "weak.tsv"} <= names
+        found = json.loads((tmp_path / "c" / "labels" / "audit.json").read_text())["criteria"][0]
+        assert found["presence_criterion_low"] <= 0.4 <= found["presence_criterion_high"]
+
+
+# A server that is killed ----------------------------------------------------------------------------------------------
+
+
+#: Has everything imported and waits for arguments; each line becomes a process of its own that runs the command.
+MOTHER = """import json, os, signal, sys, warnings
+import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto, weakly.cli.label, weakly.apps.label.launch
+from weakly.cli import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    with warnings.catch_warnings(action="ignore"):  # libraries hold threads of their own
+        child = os.fork()
+    if child == 0:
+        main(json.loads(line))
+    print(child, flush=True)
+"""
+
+
+class Server:
+    """`weakly label` as people run it, on one port, killed and started again."""
+
+    def __init__(self, arguments, port=0):
+        self.arguments, self.port, self.child = arguments, port, None
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.mother = subprocess.Popen([sys.executable, "-c", MOTHER], text=True, **pipes)
+
+    def start(self):
+        command = ["label", *self.arguments, "--port", str(self.port), "--no-open"]
+        self.mother.stdin.write(json.dumps(command) + "\n")
+        self.mother.stdin.flush()
+        self.child = int(self.mother.stdout.readline())
+        first = self.mother.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=\w+", first)
+        assert found, first
+        self.port = int(found[1])
+        return found[0]
+
+    def kill(self):
+        os.kill(self.child, signal.SIGKILL)
+        while Path(f"/proc/{self.child}").exists():
+            time.sleep(0.001)
+
+    def close(self):
+        self.mother.kill()
+        self.mother.communicate()
+
+
+KILLS = int(os.environ.get("WEAKLY_KILLS", "50"))
+SHORT = 0.03  # seconds of a segment: enough of them for all kills
+
+
+def killed(arguments, recordings, tmp_path, kills):
+    """Answers sent by a client that retries, while the server is killed at random moments; what the client sent."""
+    server = Server(
+        [str(recordings), "--label", "owl", "--segment-length", str(SHORT), "--out", str(tmp_path / "c"), *arguments]
+    )
+    address = server.start()
+    sent, done = [], threading.Event()
+
+    def work():
+        client = Client(address, timeout=30)
+        rng = random.Random(3)
+        while not done.is_set():
+            try:
+                items = client.ask()["items"]
+            except OSError:
+                time.sleep(0.02)
+                continue
+            if not items:
+                return
+            present, name = rng.random() < 0.5, f"answer-{len(sent):06d}"
+            sent.append((items[0]["query"], float(present), f"annotator:{name}"))
+            while not done.is_set():
+                try:
+                    client.tell(items[0]["query"], present=present, seconds=0.1, id=name)
+                    break
+                except OSError:
+                    time.sleep(0.02)
+
+    person = threading.Thread(target=work)
+    person.start()
+    rng = random.Random(7)
+    try:
+        for _ in range(kills):
+            before = len(sent)
+            while len(sent) < before + 2 and person.is_alive():  # the server is up again, and has taken an answer
+                time.sleep(0.002)
+            time.sleep(rng.uniform(0.0, 0.05))
+            server.kill()
+            server.start()
+        time.sleep(0.3)
+    finally:
+        done.set()
+        person.join()
+        server.kill()
+        server.close()
+    return sent
+
+
+def test_kill_9_loses_and_doubles_nothing(recordings, tmp_path, database):
+    sent = killed([] if database is None else ["--database", database], recordings, tmp_path, KILLS)
+    made = opened(recordings, tmp_path / "c", segment_length=SHORT, annotators=["annotator"], database=database)
+    held = [(row["query"], row["present"], row["answer"]) for row in rows(made, "answers")]
+    assert len(held) > KILLS
+    # The last one may have been on its way when the client stopped asking.
+    assert held in (sent, sent[:-1])
+    assert len({query for query, _, _ in held}) == len(held)
+    left = [item.query for item in made.session.ask("annotator", most=10**6)]
+    assert set(left) == set(made.session.items) - {query for query, _, _ in held}
+    if len(held) < len(sent):
+        assert left[0] == sent[-1][0]  # the same next query
+
+
+def test_another_account_of_the_machine_hears_and_changes_nothing(recordings, tmp_path):
+    """Alone, as most people run it: every address, by somebody who can reach the port and has no token."""
+    server = Server([str(recordings), "--segment-length", "6", "--out", str(tmp_path / "c")])
+    link = server.start()
+    try:
+        place, _, token = link.partition("#token=")
+        query = Client(link).ask()["items"][0]["query"]
+        with urllib.request.urlopen(f"{place}openapi.json") as said:
+            paths = [(verb, path) for path, verbs in json.load(said)["paths"].items() for verb in verbs]
+        assert len(paths) >= 11
+        body = json.dumps({"query": query, "present": 1, "id": "x" * 9}).encode()
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"weakly_token={token}"}):
+            for verb, path in paths:
+                sent = {**headers, "Content-Type": "application/json"}
+                asked = urllib.request.Request(place + path[1:].replace("{query}", query), headers=sent,
+                                               data=body if verb == "post" else None)  # fmt: skip
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(asked)
+                assert refused.value.code == 401, path
+                refused.value.close()
+        with socket.create_connection(("127.0.0.1", server.port)) as other:  # there are no sockets to listen at
+            other.sendall(f"GET /api/1/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\n"
+                          "Connection: Upgrade\r\nSec-WebSocket-Key: eDAxMjM0NTY3ODkwMTIzNA==\r\n"
+                          "Sec-WebSocket-Version: 13\r\n\r\n".encode())  # fmt: skip
+            assert int(other.recv(100).split()[1]) in (403, 404)
+        assert Client(place, token).ask()["progress"]["answered"] == 0
+        assert not (tmp_path / "c" / "labels").exists()
+    finally:
+        server.kill()
+        server.close()
+
+
+def test_the_client_says_what_the_server_says(recordings, tmp_path):
+    server = Server([str(recordings), "--segment-length", "6", "--out", str(tmp_path / "c")])
+    address = server.start()
+    try:
+        client = Client(address)
+        item = client.ask()["items"][0]
+        samples, _ = soundfile.read(io.BytesIO(client.sound(item["query"])))
+        assert len(samples) > 0
+        assert client.tell(item["query"], present=None, id="an-answer")["kept"]
+        assert client.undo()["undone"] == item["query"]
+        with pytest.raises(InvalidInput, match="no query"):
+            client.tell("nothing", present=True)
+    finally:
+        server.kill()
+        server.close()
+    with pytest.raises(urllib.error.URLError):
+        client.ask()
+
+
+class TestLive:
+    def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
+        hears = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
+        live = {"lengths": wk.Lengths.fixed(0.8), "annotator": hears, "goals": Goal.parse("wrong_time<=100")}
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
+        page = web(made)
+        nothing = page.get("/api/1/live").json()
+        assert (nothing["card"], nothing["labels"], nothing["criterion"]) == (None, None, None)
+        assert not nothing["may_stop"]
+        events = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        for item in list(made.session.items.values()):
+            mine = events[events["recording"] == item.recording]
+            said = float((np.minimum(mine["offset"], item.offset) - np.maximum(mine["onset"], item.onset)).max() > 0.35)
+            made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=1.0)
+        state = page.get("/api/1/live").json()
+        live = state["labels"]
+        made.export()
+        folder = tmp_path / "c" / "labels"
+        batch = wk.infer(
+            wk.read_answers(folder / "answers.csv"), lengths=0.8, annotator=hears, recording_length=12.0,
+            draws=20, rng=0,
+        )  # fmt: skip
+        active = pd.read_csv(folder / "active.csv")
+        np.testing.assert_allclose(active["active"], batch.active["active"], atol=1e-12)
+        assert live["n_events"] == pytest.approx(batch.overall["n_events"].sum(), abs=1e-9)
+        p = batch.active["active"]
+        by_hand = (np.minimum(p, 1 - p) * (batch.active["offset"] - batch.active["onset"])).sum() / 2
+        assert live["wrong_time"] == pytest.approx(by_hand, abs=1e-9)
+        assert state["goals"] == [{"goal": "wrong_time <= 100 s per recording", "now": live["wrong_time"],
+                                   "is_budget": False, "is_reached": True}]  # fmt: skip
+        assert state["may_stop"]
+        assert "You may stop now." in state["sentences"]
+        assert {"confidence", "onset_low"} <= set(pd.read_csv(folder / "inferred.csv").columns)
+
+    @pytest.mark.parametrize(
+        ("text", "reached"),
+        [("n_queries<=7", False), ("n_queries<=6", True), ("minutes<=0.2", False), ("minutes<=0.1", True),
+         ("listened<=9.1", False), ("listened<=9", True), ("cost<=1.21", False), ("cost<=1.2", True),
+         ("event_recall>=0.4", False), ("event_recall>=0.1", True), ("wrong_time<=0.001", False),
+         ("presence_criterion_width<=0.01", False), ("presence_criterion_width<=1", True),
+         ("wrong_time<=0.001,n_queries<=6", True), ("wrong_time<=0.001,event_recall>=0.1", False),
+         ("n_queries<=7,event_recall>=0.1", True)],
+    )  # fmt: skip
+    def test_each_target_is_reached_when_it_is(self, recordings, tmp_path, text, reached):
+        """Six answers of 1.5 s and one second of work each, at 0.2 EUR."""
+        live = {"lengths": wk.Lengths.fixed(0.8), "goals": Goal.parse(text), "cost": wk.Cost(per_query=0.2)}
+        made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
+        for k, item in enumerate(made.session.ask("ana", most=6)):
+            made.session.tell("ana", query=item.query, present=float(k % 2), id=item.query, seconds=1.0)
+        assert web(made).get("/api/1/live").json()["may_stop"] is reached
+
+    @pytest.mark.parametrize(
+        "text", ["wrong_time", "wrong_time>=1", "speed<=1", "minutes<=x", "minutes<=1;n_queries<=3", ""]
+    )
+    def test_other_targets_are_refused(self, text):
+        with pytest.raises(InvalidInput, match="target must be such as 'wrong_time<=1'"):
+            Goal.parse(text)
+
+    @pytest.mark.parametrize("text", ["wrong_time<=1", "cost<=3"])
+    def test_a_target_needs_what_it_is_worked_out_from(self, recordings, tmp_path, text):
+        with pytest.raises(InvalidInput, match="needs"):
+            opened(recordings, tmp_path / "c", live={"goals": Goal.parse(text)})
+
+    def test_windows_of_two_lengths_tell_the_criterion_of_who_answers(self, tmp_path):
+        """From answers alone, with the law of lengths and the rate known; against a likelihood that borrows nothing."""
+        rng = np.random.default_rng(4)
+        soundfile.write(tmp_path / "a.wav", np.zeros(8000 * 100, dtype=np.float32), 8000)
+        onsets = 10 * np.arange(10) + rng.uniform(0, 8, 10)
+        means = {}
+        for criterion in (0.2, 0.8):
+            live = {"lengths": wk.Lengths.fixed(1.0), "event_rate": 0.1}
+            how = {"method": "windows", "segment_length": 1.0, "hop": 0.5, "live": live, "annotators": ["ana"]}
+            made = open_campaign([tmp_path / "a.wav"], out=tmp_path / f"c{criterion}", **how)
+            for item in list(made.session.items.values()):
+                shared = np.minimum(onsets + 1, item.offset) - np.maximum(onsets, item.onset)
+                made.session.tell("ana", query=item.query, present=float((shared >= criterion).any()), id=item.query)
+            found = web(made).get("/api/1/live").json()["criterion"]
+            assert sum(found["law"].values()) == pytest.approx(1)
+            assert found["presence_criterion_low"] - 0.05 <= criterion <= found["presence_criterion_high"] + 0.05
+            means[criterion] = found["presence_criterion"]
+        assert means[0.2] < 0.4 < 0.6 < means[0.8]
+
+
+class TestTrouble:
+    """A store that fails: nothing is said to be kept that is not, and whatever is sent again is kept."""
+
+    @pytest.mark.parametrize("trouble", ["moved", "full", "locked", "damaged", "newer"])
+    def test_it_is_503_and_the_same_answer_is_kept_later(self, recordings, tmp_path, monkeypatch, trouble):
+        how = {"method": "bisection", "segment_length": 1.5}
+        made = opened(recordings, tmp_path / "c", **how)
+        page, store = web(made), tmp_path / "c" / "campaign.db"
+        query = first(page)
+        with contextlib.ExitStack() as until:
+            if trouble in ("moved", "damaged"):
+                away = store.rename(tmp_path / "away.db")
+                until.callback(lambda: away.rename(store))
+                if trouble == "damaged":
+                    store.write_bytes(b"no database at all")
+            elif trouble == "full":
+                limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+                until.callback(resource.setrlimit, resource.RLIMIT_FSIZE, limit)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+            else:
+                other = until.enter_context(contextlib.closing(sqlite3.connect(store, isolation_level=None)))
+                if trouble == "locked":
+                    real = sqlite3.connect
+                    patch = until.enter_context(monkeypatch.context())
+                    patch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "timeout": 0.1}))
+                    other.execute("begin exclusive")
+                else:
+                    other.execute("update settings set value = '99' where name = 'schema_version'")
+                    until.callback(other.execute, "update settings set value = '2' where name = 'schema_version'")
+            asked = [tell(page, query, 1), page.post("/api/1/bookmark", json={"query": query, "id": "y" * 9})]
+            if trouble != "full":  # which can still be read
+                asked += [page.post("/api/1/undo", json={"id": "x" * 9}), *map(page.get, ("/api/1/ask", "/api/1/live"))]
+            for said in asked:
+                assert said.status_code == 503, said.text
+                assert str(store) in said.json()["message"]
+            assert page.get(f"/api/1/sound/{query}").status_code == 200  # what is known already is still there
+        assert rows(made, "answers") == []
+        assert tell(page, query, 1).json()["kept"]
+        assert [(row["query"], row["present"]) for row in rows(made, "answers")] == [(query, 1)]
+        fresh = opened(recordings, tmp_path / "c", **how)
+        assert made.session.ask("ana", most=99) == fresh.session.ask("ana", most=99)
+
+    @pytest.mark.parametrize("method", ["bisection", "information"])
+    def test_what_a_failed_answer_led_to_is_not_asked(self, recordings, tmp_path, monkeypatch, method):
+        how = {"method": method, "segment_length": 1.5 if method == "bisection" else None}
+        made = opened(recordings, tmp_path / "c", **how)
+        page, real = web(made), made.session._extend
+        for k in range(6):
+            assert tell(page, first(page), k % 2, id=f"answer-{k}").json()["kept"]
+        query, held = first(page), rows(made, "queries")
+
+        def fail(connection, queries):
+            real(connection, queries)
+            if made.session.answers(query):
+                raise StoreTrouble("the commit failed")
+
+        monkeypatch.setattr(made.session, "_extend", fail)
+        assert tell(page, query, 1).status_code == 503
+        monkeypatch.setattr(made.session, "_extend", real)
+        asked = made.session.ask("ana", most=99)
+        assert rows(made, "queries") == held
+        assert asked == opened(recordings, tmp_path / "c", **how).session.ask("ana", most=99)
+        assert asked[0].query == query
+
+    def test_a_store_that_goes_during_the_commit(self, recordings, tmp_path, monkeypatch):
+        """An answer that went into a file that was deleted meanwhile is not said to be kept."""
+        made = opened(recordings, tmp_path / "c")
+        page, real = web(made), made.session.store.tell
+
+        def deleted(*told):
+            count = real(*told)
+            (tmp_path / "c" / "campaign.db").unlink()
+            return count
+
+        query = first(page)
+        monkeypatch.setattr(made.session.store, "tell", deleted)
+        assert tell(page, query, 1).status_code == 503
+
+    def test_an_older_store_in_its_place_is_noticed(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page, store = web(made), tmp_path / "c" / "campaign.db"
+        shutil.copy(store, tmp_path / "old.db")
+        one, two = (item.query for item in made.session.ask("ana", most=2))
+        assert tell(page, one, 1).json()["kept"]
+        shutil.copy(tmp_path / "old.db", store)
+        assert tell(page, two, 0, id="y" * 12).status_code == 503
+        assert tell(page, two, 0, id="y" * 12).json()["kept"]
+        assert [row["query"] for row in rows(made, "answers")] == [two]
+
+    def test_postgresql_stops_and_starts(self, recordings, tmp_path, postgres):
+        postgres.clear()
+        made = opened(recordings, tmp_path / "c", database=postgres.address)
+        page = web(made)
+        for k in range(3):
+            query = first(page)
+            postgres.stop()
+            said = tell(page, query, 1, id=f"answer-{k}")
+            assert said.status_code == 503
+            assert postgres.PASSWORD not in said.text
+            postgres.start()
+            if k == 1:  # before anybody asks again
+                tell(page, query, 1, id=f"answer-{k}")
+            assert tell(page, query, 1, id=f"answer-{k}").json()["kept"]
+        assert len(postgres.rows("select * from answers")) == 3
+        made.session.store.close()
+
+    @pytest.mark.parametrize("context", [True, False])
+    def test_two_clients_with_one_id(self, recordings, tmp_path, database, context):
+        """Whoever uses an id twice hears of it alone; who waits at the same time does not."""
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, annotators=["ana", "ben"], database=database)
+        session, acts = made.session, [("context", "shown")] if context else []
+        one, two, three = (item.query for item in session.ask("ana", most=3))
+        told = [
+            session.offer(name, query=query, present=present, id=id, acts=acts)
+            for name, query, present, id in [
+                ("ana", one, 1.0, "the-same"), ("ben", one, 0.0, "the-same"), ("ana", two, 1.0, "the-same"),
+                ("ana", one, 1.0, "the-same"), ("ana", one, 0.0, "the-same"), ("ana", one, 0.0, "another"),
+                ("ana", "nothing", 1.0, "unknown"), ("ben", three, float("nan"), "unsure"),
+            ]
+        ]  # fmt: skip
+        said = []
+        for each in told:
+            try:
+                said.append(session.take(each))
+            except InvalidInput as error:
+                said.append(str(error).partition(":")[0])
+        assert said == [True, True, "id", True, "id", False, "query", True]
+        held = {(row["annotator"], row["query"], row["present"]) for row in rows(made, "answers")}
+        assert held == {("ana", one, 1), ("ben", one, 0), ("ben", three, None)}
+        assert len(rows(made, "actions")) == (3 if context else 0)
+
+    def test_what_is_wrong_with_one_answer_is_told_to_its_sender(self, recordings, tmp_path, monkeypatch):
+        """Whatever breaks: the others that waited at the same time are kept, and the copy follows."""
+        made = opened(recordings, tmp_path / "c", segment_length=1.0)
+        session, real = made.session, made.session.store.act
+
+        def act(connection, **action):
+            real(connection, **action | ({"query": None} if action["detail"] == "bad" else {}))
+
+        monkeypatch.setattr(session.store, "act", act)
+        queries = [item.query for item in session.ask("ana", most=4)]
+        told = [
+            session.offer("ana", query=query, present=1.0, id=f"answer-{k}", acts=[("speed", "bad" if k == 1 else "2")])
+            for k, query in enumerate(queries)
+        ]
+        with pytest.raises(InvalidInput, match="refuses this"):
+            session.take(told[1])
+        assert [session.take(told[k]) for k in (0, 2, 3)] == [True] * 3
+        assert {row["query"] for row in rows(made, "answers")} == {queries[0], *queries[2:]}
+        assert session.answers(queries[1]) == []
+
+    def test_ids_of_notes_and_undos(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+        note = lambda text: page.post("/api/1/bookmark", json={"query": query, "note": text, "id": "one-name"})  # noqa: E731
+        assert [note("a").status_code, note("a").status_code, note("b").status_code] == [200, 200, 422]
+        tell(page, query, 1)
+        assert page.post("/api/1/undo", json={"id": "one-name"}).status_code == 422
+        assert [row["kind"] for row in rows(made, "actions")] == ["bookmark"]
+        for text_ in ("a\0b", "\ud800"):  # which a database cannot hold
+            body = json.dumps({"query": query, "note": text_, "id": "x" * 8})
+            assert (
+                page.post("/api/1/bookmark", content=body, headers={"Content-Type": "application/json"}).status_code
+                == 422
+            )
+
+    def test_an_answer_is_kept_though_nothing_can_be_told_of_what_comes_next(self, recordings, tmp_path, monkeypatch):
+        made = opened(recordings, tmp_path / "c")
+        page = web(made)
+        query = first(page)
+
+        def fail(*_, **__):
+            raise InvalidInput("the next one cannot be read")
+
+        monkeypatch.setattr(made.session, "progress", fail)
+        assert tell(page, query, 1).json() == {"kept": True, "problem": "the next one cannot be read"}
+        assert len(rows(made, "answers")) == 1
+
+    def test_the_client_takes_trouble_for_a_server_that_is_away(self, recordings, tmp_path, monkeypatch):
+        def away(*_, **__):
+            raise urllib.error.HTTPError("x", 503, "", {}, io.BytesIO(b'{"message": "the store is away"}'))
+
+        monkeypatch.setattr("urllib.request.urlopen", away)
+        with pytest.raises(ConnectionError, match="the store is away"):
+            Client("http://127.0.0.1:1/").tell("x", present=True)
+
+
+class TestDatabase:
+    """A campaign in a database: no secret is told, and its folder remembers where it is."""
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "postgresql://weakly:s3cr3t-pass@127.0.0.1:1/x", "postgresql://weakly:s3cr3t-pass/x",
+            "postgresql://127.0.0.1:1/x?user=weakly&password=s3cr3t-pass", "postgres://weakly:a@s3cr3t-pass@127.0.0.1/x",
+            "postgresql://weakly:a@s3cr3t-pass/b@127.0.0.1:1/x", "postgresql://weakly:a@s3cr3t-pass?b@127.0.0.1:1/x",
+            "nothing://weakly:s3cr3t-pass@127.0.0.1/x", "mysql://weakly:s3cr3t-pass@127.0.0.1/x", "://s3cr3t-pass",
+        ],
+    )  # fmt: skip
+    def test_no_password_in_any_message_or_traceback(self, recordings, tmp_path, capsys, address):
+        with pytest.raises((InvalidInput, StoreTrouble)) as error:
+            Store(address).state()
+        assert "s3cr3t" not in "".join(traceback.format_exception(error.value))
+        assert "s3cr3t" not in repr(getattr(error.value, "__dict__", ""))
+        words = ["label", str(recordings), "--segment-length", "3", "--out", str(tmp_path / "c"), "--export"]
+        assert run([*words, "--database", address]) == 2
+        said = capsys.readouterr()
+        assert "s3cr3t" not in said.err + said.out
+        assert len(said.err.splitlines()) == 1
+
+    def test_values_stay_out_of_tracebacks(self, tmp_path):
+        store = Store(tmp_path / "x.db")
+        told = {"v": store.setting("secret", "s3cr3t-pass")}
+        with pytest.raises(InvalidInput, match="refuses this") as error, store.begin() as connection:
+            connection.execute(text("insert into settings (name, value) values ('secret', :v)"), told)
+        assert "s3cr3t" not in "".join(traceback.format_exception(error.value))
+
+    def test_the_folder_remembers_it_without_the_password(self, recordings, tmp_path, capsys, monkeypatch, postgres):
+        postgres.clear()
+        folder, words = str(tmp_path / "c"), ["--label", "owl", "--segment-length", "3"]
+        start = ["label", str(recordings), *words, "--out", folder, "--export"]
+        assert run([*start, "--database", postgres.address]) == 0
+        query = postgres.rows("select query from queries order by number")[0][0]
+        (tmp_path / "e.csv").write_text(f"query,answer\n{query},yes\n")
+        assert not any(
+            postgres.PASSWORD.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+        )
+        capsys.readouterr()
+        for again in (["label", folder, "--export"], start, ["answers", str(tmp_path / "e.csv"), "--queries", folder]):
+            assert run(again) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.startswith(f"weakly: postgresql://weakly@127.0.0.1:{postgres.port}/postgres: ")
+            assert "PGPASSWORD" in line
+        assert run(["label", folder, "--export", "--database", postgres.address]) == 0
+        monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
+        for again in (["label", folder, "--export"], start, ["answers", str(tmp_path / "e.csv"), "--queries", folder]):
+            assert run(again) == 0
+        assert len(postgres.rows("select * from answers")) == 1
+        assert run(["label", folder, "--export"]) == 0
+        assert query in (tmp_path / "c" / "labels" / "answers.csv").read_text()
+
+        # Under another name the same campaign is taken, another one is not; nor a database beside a file.
+        same = postgres.address.replace("127.0.0.1", "localhost")
+        assert run([*start, "--database", same]) == 0
+        postgres.clear()
+        capsys.readouterr()
+        assert run([*start, "--database", postgres.address]) == 2
+        assert "holds another one" in capsys.readouterr().err
+        opened(recordings, tmp_path / "d")
+        other = ["label", str(recordings), *words, "--out", str(tmp_path / "d"), "--export"]
+        assert run([*other, "--database", postgres.address]) == 2
+        assert "give another folder" in capsys.readouterr().err
+
+
+def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
+    """What each person is asked, brought up to date answer by answer, against a session that has just been opened."""
+    how = {"segment_length": 1.0, "annotators": ["ana", "ben", "cem"], "votes": 2}
+    made, rng = opened(recordings, tmp_path / "c", **how), random.Random(5)
+    for k in range(60):
+        name = rng.choice(made.session.annotators)
+        if rng.random() < 0.25:
+            made.session.undo(name, id=f"undo-{k:04d}")
+        elif items := made.session.ask(name):
+            made.session.tell(name, query=items[0].query, present=float(rng.random() < 0.5), id=f"answer-{k:04d}")
+        if k % 6 == 0:
+            fresh = opened(recordings, tmp_path / "c", **how).session
+            for one in fresh.annotators:
+                assert made.session.ask(one, most=99) == fresh.ask(one, most=99)
+                assert made.session.progress(one) == fresh.progress(one)
+                assert repr(made.session.answers_by(one)) == repr(fresh.answers_by(one))  # NaN seconds are no equals
+
+
+def test_a_plan_takes_the_card(tmp_path, capsys):
+    answers = [(h / 50, float(h >= 19)) for h in range(51)]
+    card = Card.of(Posterior.of(answers), annotator="ana", label="owl", seconds=[2.0])
+    (tmp_path / "card.json").write_text(json.dumps(card.to_dict()))
+    arguments = ["plan", "--event-length", "1", "--recording-length", "60", "--methods", "fixed", "--json"]
+    assert run([*arguments, "--annotator", str(tmp_path / "card.json")]) == 0
+    said = json.loads(capsys.readouterr().out)["recommended"]
+    made = wk.plan(1.0, annotator=card.as_annotator(), recording_length=60.0, methods="fixed").to_dict()["recommended"]
+    assert said == json.loads(json.dumps(made))
+
+
+def run(arguments):
+    """The exit code of the command."""
+    from weakly.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    return end.value.code
+
+
+def test_the_folder_alone_goes_on_as_it_was_told(recordings, tmp_path, capsys):
+    folder = str(tmp_path / "c")
+    words = ["--segment-length", "3", "--event-length", "0.8", "--target", "wrong_time<=1", "--annotators", "ana,ben"]
+    assert run(["label", str(recordings), "--label", "owl", *words, "--votes", "2", "--out", folder, "--export"]) == 0
+    session = opened(recordings, tmp_path / "c", annotators=["ana", "ben"]).session
+    for item in session.ask("ana", most=3):
+        session.tell("ana", query=item.query, present=1.0, id=item.query)
+    assert run(["label", folder, "--export"]) == 0
+    held = json.loads((tmp_path / "c" / "labels" / "quality.json").read_text())
+    assert held["goals"] == ["wrong_time <= 1 s per recording"]
+    assert held["labels"]["wrong_time"] > 0
+    assert run(["label", folder, "--export", "--target", "n_queries<=3"]) == 0
+    assert run(["label", folder, "--export"]) == 0
+    assert json.loads((tmp_path / "c" / "labels" / "quality.json").read_text())["goals"] == ["n_queries <= 3 answers"]
+    capsys.readouterr()
+    for other in (["--segment-length", "2"], ["--label", "cat"], ["--method", "bisection"]):
+        assert run(["label", folder, "--export", *other]) == 2
+        assert "a folder holds one campaign" in capsys.readouterr().err
+
+
+def test_without_a_length_it_asks_what_tells_most(recordings, tmp_path):
+    assert run(["label", str(recordings), "--label", "owl", "--out", str(tmp_path / "c"), "--export"]) == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "c" / "campaign.db")) as db:
+        assert set(db.execute("select recording, method, round from queries").fetchall()) == {
+            ("night_0.wav", "information", 1), ("night_1.wav", "information", 1),
+        }  # fmt: skip
+
+
+def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
+    """Of two recordings one was heard of, of one class both: event seconds, events and wrong time add up by class."""
+    from types import SimpleNamespace
+
+    from weakly.apps.label.live import Live
+    from weakly.methods.base import Recording
+
+    places = [("a", label) for label in ("owl", "fox")] + [("b", "fox")]
+    rows = [(name, label, k) for name, label in places for k in range(5)]
+    items = {
+        str(i): SimpleNamespace(recording=name, onset=2.0 * k, offset=2.0 * k + 2, label=label, calibration=False)
+        for i, (name, label, k) in enumerate(rows)
+    }
+    given = [
+        SimpleNamespace(query=str(i), present=float(k in ((1, 3) if label == "owl" else (2,))), annotator="ana",
+                        seconds=1.0, id=i)
+        for i, (_, label, k) in enumerate(rows)
+    ]  # fmt: skip
+    session = SimpleNamespace(items=items, all_answers=lambda: given)
+    live = Live({name: Recording(name, 10.0) for name in "ab"}, lengths=wk.Lengths.fixed(1.0), event_rate=0.1)
+    found, overall = live.labels(session), live.inference(session).overall.set_index("label")
+    owl, fox = overall.loc["owl"], overall.loc["fox"]
+    assert (owl["recording_seconds"], fox["recording_seconds"]) == (10.0, 20.0)
+    assert found["event_seconds"] == pytest.approx(2 * owl["event_seconds"] + fox["event_seconds"], rel=1e-12)
+    assert found["n_events"] == pytest.approx(2 * owl["n_events"] + fox["n_events"], rel=1e-12)
+    active = live.inference(session).active
+    p, step = active["active"].to_numpy(), (active["offset"] - active["onset"]).to_numpy()
+    unheard = min(owl["event_seconds"], 10 - owl["event_seconds"])
+    assert found["wrong_time"] == pytest.approx((np.minimum(p, 1 - p) @ step + unheard) / 2, rel=1e-12)

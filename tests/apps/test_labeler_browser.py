@@ -1,0 +1,546 @@
+"""Labeling in a real browser: a segment sounds, a key answers, and what was pressed is what the store holds."""
+
+import base64
+import contextlib
+import json
+import re
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from weakly.io.soundscape import soundscape
+
+NASTY = "<img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recordings")
+    for k in range(2):
+        soundscape(4.5, n_events=1, event_length=0.8, rng=k).write(folder / f"night_{k}.wav")
+    return folder
+
+
+@pytest.fixture
+def label(recordings, tmp_path):
+    """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
+    running = []
+
+    def start(*arguments, lines=1, port="0", program=("-m", "weakly")):
+        words = ["label", *arguments, "--out", str(tmp_path / "c"), "--port", port, "--no-open"]
+        running.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
+        return [running[-1].stderr.readline().strip() for _ in range(lines)]
+
+    start.running = running
+    yield start
+    for process in running:
+        process.terminate()
+        assert "Traceback" not in process.stderr.read()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.fixture
+def desk(browser, tmp_path):
+    """The person in front of the browser; afterwards the console is clean and nothing was asked of anybody else."""
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    desk = Desk(browser, tmp_path / "c" / "campaign.db")
+    yield desk
+    first = browser.window_handles[0]
+    for handle in browser.window_handles[1:]:
+        browser.switch_to.window(handle)
+        browser.close()
+    browser.switch_to.window(first)
+    complaints = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    assert [each for each in complaints if " 401 " not in each and " 403 " not in each] == []
+    events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    assert [
+        url
+        for url in asked
+        if not url.startswith(
+            ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:", "chrome:", "chrome-untrusted:")
+        )
+    ] == []
+    browser.get("about:blank")
+
+
+class Desk:
+    """What a person does and sees."""
+
+    def __init__(self, browser, store):
+        self.browser, self.store = browser, store
+
+    def open(self, address, new_tab=False):
+        if new_tab:
+            self.browser.switch_to.new_window("tab")
+        self.browser.get(address)
+        return self.browser.current_window_handle
+
+    def until(self, condition, seconds=120):
+        try:
+            return WebDriverWait(self.browser, seconds, 0.02).until(lambda _: condition())
+        except Exception as error:
+            raise AssertionError(
+                f"{self.text('problem')!r}, {self.text('progress')!r}, {self.text('written')!r}"
+            ) from error
+
+    def text(self, id):
+        return self.browser.find_element(By.ID, id).get_attribute("textContent")
+
+    def shows(self, id):
+        return self.browser.find_element(By.ID, id).is_displayed()
+
+    def sound(self):
+        script = """const s = document.getElementById('sound');
+            return [s.duration || 0, s.currentTime, s.webkitAudioDecodedByteCount, s.src]"""
+        return self.browser.execute_script(script)
+
+    def press(self, key):
+        ActionChains(self.browser).send_keys(key).perform()
+
+    def tap(self, id):
+        """A finger on the middle of it."""
+        box = self.browser.find_element(By.ID, id).rect
+        scrolled = self.browser.execute_script("return [scrollX, scrollY]")
+        at = {"x": box["x"] + box["width"] / 2 - scrolled[0], "y": box["y"] + box["height"] / 2 - scrolled[1]}
+        for kind, points in (("touchStart", [at]), ("touchEnd", [])):
+            self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def fetched(self, path):
+        """The status and the body of an answer of the server to this page."""
+        script = """const [path, done] = arguments;
+            const headers = { Authorization: `Bearer ${sessionStorage.getItem('token')}` };
+            fetch(`api/1/${path}`, { headers }).then(async (said) => done([said.status, await said.json()]));"""
+        return self.browser.execute_async_script(script, path)
+
+    def saved(self):
+        return self.text("saved") == "saved"
+
+    def waits(self):
+        self.until(lambda: self.text("saved") == "not saved yet, trying again…")
+
+    def answered(self):
+        found = re.match(r"\d+", self.text("progress"))  # nothing while the page is loading
+        return None if found is None else int(found[0])
+
+    def ready(self):
+        """A segment that has just begun to play, or waits for a first touch; keys that come sooner are not taken."""
+        busy = ".screen.loading, [aria-busy=true]"
+        self.until(lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, busy))
+        self.until(lambda: self.sound()[1] > 0.1 or self.shows("start"))
+        time.sleep(0.1)
+
+    def answer(self, key):
+        self.ready()
+        before, source = self.answered(), self.sound()[3]
+        self.press(key)
+        self.until(lambda: self.shows("finished") or (self.answered() == before + 1 and self.sound()[3] != source))
+
+    def held(self, table="answers"):
+        with contextlib.closing(sqlite3.connect(self.store)) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute(f"select * from {table} order by number")]
+
+
+def address_of(line):
+    return re.search(r"http://\S+", line)[0]
+
+
+def test_a_whole_campaign_by_keyboard(label, recordings, desk):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    here = address_of(line)
+    one = desk.open(here)
+    desk.ready()
+    desk.press(" ")  # the first touch, without which browsers stay silent
+    desk.until(lambda: desk.sound()[1] > 0.3)
+    duration, _, decoded, _ = desk.sound()
+    assert duration == pytest.approx(1.5, abs=0.01)
+    assert decoded > 0
+    desk.until(lambda: desk.sound()[1] > 1.4)  # to its end
+    assert desk.browser.execute_script(
+        "const i = document.getElementById('picture'); return i.complete && i.naturalWidth > 100"
+    )
+    marks = desk.browser.execute_script("return [...document.querySelectorAll('.axis span')].map((s) => s.textContent)")
+    assert "kHz" in marks
+    assert any(mark.endswith(" s") for mark in marks)
+
+    desk.answer("p")
+    assert desk.sound()[1] < 1.4  # the next one plays by itself
+    desk.answer("a")
+    desk.answer("u")
+    desk.ready()
+    desk.press("z")
+    desk.until(lambda: desk.answered() == 2)
+    desk.ready()
+    desk.press("c")
+    desk.until(lambda: desk.sound()[0] > 2)
+    desk.press("s")
+    desk.press("b")
+    desk.until(lambda: desk.shows("note"))
+    desk.browser.find_element(By.ID, "note").send_keys(f"a {NASTY}", Keys.ENTER)  # letters that are keys elsewhere
+    desk.until(lambda: not desk.shows("note"))
+    desk.answer("1")
+    assert desk.answered() == 3
+
+    desk.browser.refresh()  # in the middle: the same state, and the same segment
+    desk.ready()
+    assert desk.answered() == 3
+    question = desk.text("question")
+    desk.press("z")  # what was answered before the page was loaded is taken back as well
+    desk.until(lambda: desk.answered() == 2)
+    desk.answer("a")
+    assert desk.text("question") == question
+
+    two = desk.open(here, new_tab=True)
+    desk.ready()
+    assert desk.text("question") == question
+    desk.answer("0")
+    desk.browser.switch_to.window(one)
+    desk.press("p")  # the same segment, in the tab that does not know yet
+    desk.until(lambda: "already" in desk.text("toast"))
+    desk.until(lambda: desk.answered() == 4)
+    desk.browser.switch_to.window(two)
+    desk.answer("p")
+    desk.ready()
+    desk.browser.find_element(By.ID, "present").click()
+    desk.until(lambda: desk.shows("finished"))
+    assert "Everything is answered" in desk.text("thanks")
+
+    rows = desk.held()
+    taken_back = rows[2]
+    assert [row["present"] for row in rows] == [1, 0, None, 1, 0, 0, 1, 1]
+    assert rows[3]["query"] == rows[4]["query"] == taken_back["query"]
+    assert len({row["query"] for row in rows}) == 6
+    assert all(0 < row["seconds"] < 60 for row in rows)
+    acts = {(row["kind"], row["detail"]) for row in desk.held("actions")}
+    assert {("undo", taken_back["answer"]), ("bookmark", f"a {NASTY}"), ("context", "shown"), ("speed", "1.5")} <= acts
+
+    desk.until(lambda: desk.shows("export"))
+    desk.browser.find_element(By.ID, "export").click()
+    desk.until(lambda: "strong.tsv" in desk.text("written"))
+    assert desk.browser.title != "owned"
+
+
+def test_two_annotators_and_the_owner(label, recordings, desk, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for path, name in zip(sorted(recordings.glob("*.wav")), (f"{NASTY}.wav", "night.wav")):
+        (folder / name).write_bytes(path.read_bytes())
+    lines = label(
+        str(folder), "--label", NASTY, "--segment-length", "2.5", "--annotators", "ana,ben", "--votes", "2", lines=3
+    )
+    links = {line.partition(":")[0]: address_of(line) for line in lines}
+    assert set(links) == {"ana", "ben", "owner"}
+    for name, keys in (("ana", "papa"), ("ben", "ppaa")):
+        desk.open(links[name], new_tab=True)
+        desk.ready()
+        assert "token" not in desk.browser.current_url
+        assert NASTY in desk.text("question")
+        desk.press(" ")
+        for key in keys:
+            desk.answer(key)
+        desk.until(lambda: desk.shows("finished"))
+        assert not desk.shows("export")
+    rows = desk.held()
+    assert [(row["annotator"], row["present"]) for row in rows] == [
+        *(("ana", x) for x in (1, 0, 1, 0)), *(("ben", x) for x in (1, 1, 0, 0)),
+    ]  # fmt: skip
+    desk.open(links["owner"], new_tab=True)
+    desk.until(lambda: "agree" in desk.text("agreement"))
+    assert "50 %" in desk.text("agreement")
+    assert "ana" in desk.text("team")
+    desk.open(links["owner"].partition("#")[0], new_tab=True)
+    desk.until(lambda: "token" in desk.text("problem"))
+    assert desk.browser.title != "owned"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone(label, recordings, desk, scheme):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "2.5")
+    desk.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    )
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    desk.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    desk.open(address_of(line))
+    desk.ready()
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
+    script = """return [...document.querySelectorAll('button')].filter((b) => b.offsetParent)
+        .map((b) => [b.offsetHeight, b.textContent.trim() || b.getAttribute('aria-label')])"""
+    sizes = desk.browser.execute_script(script)
+    assert all(height >= 40 and name for height, name in sizes)
+    back = desk.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark")
+    desk.tap("start")
+    desk.until(lambda: desk.sound()[1] > 0.2)
+    desk.tap("absent")
+    desk.until(lambda: desk.answered() == 1)
+    desk.press("m")
+    desk.until(lambda: "answers" in desk.text("numbers"))
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
+
+
+def test_screen_readers_and_the_tab_key(label, recordings, desk):
+    """What the browser tells a screen reader: names of everything that can be used, and what has just happened."""
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5", "--target", "n_queries<=5")
+    desk.open(address_of(line))
+    desk.ready()
+    said = """window.said = []; for (const node of document.querySelectorAll('[aria-live]')) new MutationObserver(
+        () => node.textContent && window.said.push(node.textContent)).observe(node, { childList: true })"""
+    desk.browser.execute_script(said)
+    desk.press(" ")
+    reached = set()
+    for _ in range(20):
+        desk.press(Keys.TAB)
+        reached.add(desk.browser.execute_script("return document.activeElement.id || document.activeElement.tagName"))
+    buttons = desk.browser.find_elements(By.CSS_SELECTOR, "#labeling button, #help")
+    usable = {each.get_attribute("id") for each in buttons if each.is_displayed() and each.is_enabled()}
+    assert {"present", "absent", "unsure", "replay", "context", "help"} <= usable <= reached
+    assert "SUMMARY" in reached
+    for k, key in enumerate("paupa"):
+        desk.ready()
+        desk.press(key)
+        desk.until(lambda k=k: desk.answered() == k + 1)
+    words = desk.browser.execute_script("return window.said")
+    assert [word for word in words if word.startswith(("present", "absent", "unsure"))] == [
+        f"{word}, saved. Segment {k + 2}, 1.5 seconds. Is there owl?"
+        for k, word in enumerate(("present", "absent", "unsure", "present", "absent"))
+    ]
+    desk.until(lambda: desk.shows("enough"))  # five answers are what was paid for
+    desk.until(lambda: "You may stop now." in desk.browser.execute_script("return window.said"))
+    desk.press("m")
+    desk.until(lambda: "Budget n_queries <= 5 answers: used up" in desk.text("numbers"))
+    tree = desk.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = {"button", "textbox", "image", "img", "progressbar", "heading", "group", "main", "DisclosureTriangle"}
+    named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree
+             if not node["ignored"] and node["role"]["value"] in roles}  # fmt: skip
+    assert not [role for role, name in named if not name and role not in ("main", "group")]
+    assert any(role in ("image", "img") and name.startswith("Spectrogram 1.5") for role, name in named)
+
+
+def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_path):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    here = address_of(line)
+    desk.open(here)
+    desk.ready()
+    desk.press(" ")
+    desk.answer("p")
+    desk.ready()
+    desk.browser.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    desk.browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    desk.press("a")
+    desk.until(lambda: "not saved" in desk.text("saved"))
+    desk.browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**offline, "offline": False})
+    desk.until(lambda: desk.answered() == 2)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+    desk.browser.get_log("browser")  # the browser tells of requests that found nobody
+
+
+def test_postgresql_stops_and_starts_again_while_answers_are_pressed(label, recordings, desk, postgres):
+    """What is said to be saved is in the database, whatever happens to it; a reload changes nothing."""
+    (line,) = label(
+        str(recordings), "--label", "owl", "--segment-length", "1.5", "--in-order", "--database", postgres.address
+    )
+    held = lambda: [row[0] for row in postgres.rows("select present from answers order by number")]  # noqa: E731
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.answer("p")
+    for k, key in enumerate("aup"):
+        desk.ready()
+        postgres.stop()
+        desk.press(key)
+        desk.waits()
+        assert "cannot be read or written" in desk.text("problem")
+        assert postgres.PASSWORD not in desk.browser.page_source
+        if k > 0:
+            desk.browser.refresh()
+            desk.waits()
+        if k > 1:  # and another tab, which sends the same answer
+            desk.open(address_of(line), new_tab=True)
+            desk.waits()
+        postgres.start()
+        desk.until(desk.saved)
+        assert held() == [1, 0, None, 1][: k + 2]
+        desk.until(lambda k=k: desk.answered() == k + 2)
+        assert not desk.shows("problem")
+    desk.browser.switch_to.window(desk.browser.window_handles[0])
+    desk.until(desk.saved)
+    assert desk.browser.execute_script("return localStorage.length") == 0
+    assert len(held()) == 4
+    desk.browser.get_log("browser")  # the browser tells of answers with status 503
+
+
+def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recordings, desk, tmp_path):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.ready()
+    server, unlimited = label.running[-1].pid, resource.RLIM_INFINITY
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (0, unlimited))  # the disk is full
+    desk.press("p")
+    desk.waits()
+    desk.browser.refresh()
+    desk.waits()
+    assert desk.held() == []
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1]
+
+    desk.ready()
+    away = desk.store.rename(tmp_path / "away.db")
+    desk.press("a")
+    desk.waits()
+    assert not desk.store.exists()  # no new one, in which nothing would be
+    assert desk.fetched("ask")[0] == 503
+    away.rename(desk.store)
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+
+    desk.ready()
+    with contextlib.closing(sqlite3.connect(desk.store, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        desk.press("p")
+        desk.until(lambda: desk.text("saved") == "saving…")
+        time.sleep(1)
+        assert desk.text("saved") == "saving…"
+        other.execute("rollback")
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1, 0, 1]
+    desk.browser.get_log("browser")
+
+
+_DYING = """
+import os, sys
+from weakly.cli import main
+from weakly.apps.label.session import Session
+take, moment = Session.take, sys.argv.pop(1)
+def dies(self, told):
+    if moment == "committed":
+        take(self, told)
+    os._exit(9)
+Session.take = dies
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("moment", ["committed", "pressed"])
+def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
+    """Killed before or after the commit: the tab that waits and one that is opened later store the answer once."""
+    words = (str(recordings), "--label", "owl", "--segment-length", "1.5")
+    (line,) = label(*words, program=("-c", _DYING, moment))
+    here = address_of(line)
+    first = desk.open(here)
+    desk.ready()
+    desk.press("p")
+    desk.waits()
+    assert len(desk.held()) == (moment == "committed")
+    assert label.running[-1].wait() == 9
+    port = re.search(r":(\d+)/", here)[1]
+    label(*words, port=port)
+    desk.open(here, new_tab=True)
+    desk.until(lambda: desk.answered() == 1)
+    desk.browser.switch_to.window(first)
+    desk.until(desk.saved)
+    assert [row["present"] for row in desk.held()] == [1]
+
+    desk.ready()  # and a tab that is closed while it waits
+    label.running[-1].kill()
+    label.running[-1].wait()
+    desk.press("a")
+    desk.waits()
+    desk.browser.get("about:blank")
+    label(*words, port=port)
+    desk.open(here, new_tab=True)
+    desk.until(lambda: desk.answered() == 2)
+    assert [row["present"] for row in desk.held()] == [1, 0]
+    desk.browser.get_log("browser")
+
+
+def test_an_answer_that_can_never_be_stored_is_said_not_to_be(label, recordings, desk):
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.browser.execute_script("""const real = window.fetch;
+        window.fetch = (path, how) => real(path, how?.body?.includes('"present"')
+            ? { ...how, body: how.body.replace(/"query":"[^"]*"/, '"query":"another"') } : how);""")
+    desk.press("p")
+    desk.until(lambda: desk.text("saved") == "not saved")
+    desk.until(lambda: desk.shows("problem"))
+    assert desk.text("problem").startswith("Not saved: query: there is no query 'another'")
+    assert desk.held() == []
+    assert desk.answered() == 0
+    # The same from a page that was closed before it could send: what belongs to another campaign is left alone.
+    me = desk.fetched("me")[1]
+    mine, other = (f"weakly {json.dumps([name, me['annotator']], separators=(',', ':'))} 1 x"
+                   for name in (me["campaign"], "another"))  # fmt: skip
+    old = json.dumps({"path": "tell", "body": {"query": "gone", "present": 1, "id": "an-old-answer"}})
+    for key in (mine, other):
+        desk.browser.execute_script("localStorage.setItem(...arguments)", key, old)
+    desk.browser.refresh()
+    desk.until(lambda: "Not saved: query: there is no query 'gone'" in desk.text("problem"))
+    assert desk.text("saved") == "not saved"
+    keys = desk.browser.execute_script("return Object.keys(localStorage)")
+    assert mine not in keys
+    assert other in keys
+    desk.answer("a")  # and the page goes on
+    assert desk.saved()
+    assert not desk.shows("problem")
+    assert [row["present"] for row in desk.held()] == [0]
+    desk.browser.execute_script("localStorage.clear()")
+    desk.browser.get_log("browser")
+
+
+FILM = """const done = arguments[0], canvas = document.createElement('canvas'), paint = canvas.getContext('2d');
+    canvas.width = 160; canvas.height = 90;
+    const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: 'video/webm' }), parts = [];
+    const colour = () => { paint.fillStyle = `hsl(${performance.now() / 5},80%,50%)`; paint.fillRect(0, 0, 160, 90) };
+    const draw = setInterval(colour, 40);
+    recorder.ondataavailable = (event) => parts.push(event.data);
+    recorder.onstop = () => { const reader = new FileReader();
+        reader.onload = () => done(reader.result.split(',')[1]); reader.readAsDataURL(new Blob(parts)) };
+    recorder.start(); setTimeout(() => { clearInterval(draw); recorder.stop() }, 2600);"""
+
+
+def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
+    """The film is recorded by the browser itself, so it has no index and does not say how long it is."""
+    desk.browser.set_script_timeout(120)
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films" / "nest.webm").write_bytes(base64.b64decode(desk.browser.execute_async_script(FILM)))
+    (line,) = label(str(tmp_path / "films"), "--label", "chick", "--segment-length", "0.8", "--in-order")
+    desk.open(address_of(line))
+    script = """const f = document.getElementById('film');
+        return [f.currentTime, f.paused, f.videoWidth, f.error, window.started]"""
+    film = lambda: desk.browser.execute_script(script)  # noqa: E731
+    desk.until(lambda: desk.shows("start"))
+    desk.browser.execute_script("""const f = document.getElementById('film'), started = window.started = [];
+        f.addEventListener('play', () => started.push(f.currentTime))""")
+    desk.press(" ")
+    ends = []
+    for onset in (0.0, 0.8):
+        desk.until(lambda onset=onset: film()[0] > onset + 0.2)
+        desk.until(lambda: film()[1])  # it stops by itself
+        ends.append(film()[0])
+        plays = len(film()[4])
+        desk.press("r")
+        desk.until(lambda plays=plays: len(film()[4]) > plays)  # once more, from its start
+        assert film()[4][-1] == pytest.approx(onset, abs=0.05)
+        before = desk.answered()
+        desk.press("p")
+        desk.until(lambda before=before: desk.answered() == before + 1)
+    assert film()[2:4] == [160, None]
+    assert ends == pytest.approx([0.8, 1.6], abs=0.05)
+    assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]

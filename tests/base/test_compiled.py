@@ -1,0 +1,301 @@
+"""Compiled code: no number may depend on what ran before, on who filled the cache, or on the order of questions."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import weakly
+from weakly.base.compiled import _Files, code_digest, count_up_to, kernel, leaf, sort_together
+
+HOUSE = Path(weakly.__file__).parent
+#: What a kernel may call of NumPy: what numba writes out in place, or as one function that is the same everywhere.
+PLAIN = {
+    *("empty", "empty_like", "zeros", "zeros_like", "inf", "nan", "int64", "float64", "bool_", "uint8"),
+    *("floor", "ceil", "isfinite", "isnan", "isinf", "abs", "sqrt", "exp", "log", "log1p", "expm1", "minimum"),
+    *("maximum", "int32", "uint64", "pi", "round", "uint32", "nextafter"),
+}
+
+
+MARKS = {"kernel", "leaf", "njit", "jit", "vectorize", "guvectorize", "overload", "cfunc", "stencil"}
+MAKES = {"empty", "empty_like", "zeros", "zeros_like", "ones", "full", "copy", "reshape"}
+CALLS = {"sorted", "prange", "map", "filter", "sort", "argsort", "searchsorted", "sum", "mean", "any", "all"}
+
+
+def kernels():
+    """Every function of the package that is compiled, with its file."""
+    for path in sorted(HOUSE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                parts = [part for mark in node.decorator_list for part in ast.walk(mark)]
+                marks = {getattr(part, "id", getattr(part, "attr", "")) for part in parts} & MARKS
+                if marks:
+                    yield path.relative_to(HOUSE).as_posix(), node, marks
+
+
+def refused(node):
+    """What a kernel's source must not hold: closures, parallel regions, and what numba builds as closures."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Lambda) or (isinstance(part, ast.FunctionDef) and part is not node):
+            yield f"line {part.lineno}: a closure"
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in ("np", "numpy"):
+            if part.attr not in PLAIN:
+                yield f"line {part.lineno}: np.{part.attr}"
+        elif isinstance(part, ast.Call) and getattr(part.func, "id", getattr(part.func, "attr", "")) in CALLS:
+            yield f"line {part.lineno}: a sort, a search or a reduction"
+
+
+def test_no_kernel_calls_what_numba_builds_as_a_closure():
+    found = list(kernels())
+    assert len(found) > 20, "the walk no longer finds the kernels"
+    wrong = [f"{file} {node.name}: {why}" for file, node, _ in found for why in refused(node)]
+    assert not wrong, "sort before the kernel, or with weakly.base.compiled.sort_together: " + "; ".join(wrong)
+    alien = [file for file, _, marks in found if not marks & {"kernel", "leaf"}]
+    assert not alien, "every compiled function is a weakly kernel"
+
+
+LEAVES = """
+import gc, json
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from weakly.methods.base import Asked, Recording
+from weakly.methods.information import Information
+from weakly.model.features import Features
+heard = Features(0.1 * np.arange(200.0), np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32))
+Information().next(Recording("a", 20.0, features=heard), Asked(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
+print(json.dumps([
+    (one.py_func.__name__, str(found.signature.return_type))
+    for one in gc.get_objects() if isinstance(one, Dispatcher) and one.targetoptions.get("_nrt") is False
+    for found in one.overloads.values()
+]))
+"""
+
+
+def test_no_leaf_makes_or_returns_an_array(tmp_path):
+    """Nobody counts its references, so nobody would free it; or somebody twice."""
+    leaves = {node.name: node for _, node, marks in kernels() if "leaf" in marks}
+    for name, node in leaves.items():
+        called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+        assert not {getattr(part, "attr", "") for part in called} & MAKES, name
+        assert not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(node)), name
+    run = subprocess.run([sys.executable, "-c", LEAVES], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+                         capture_output=True, text=True, timeout=300, check=True)  # fmt: skip
+    back = json.loads(run.stdout)
+    assert {name for name, _ in back} == set(leaves), "each is compiled, and looked at"
+    assert not [(name, kind) for name, kind in back if "array" in kind or "list" in kind]
+
+
+def test_the_walk_sees_what_it_must_refuse():
+    source = "def f(x):\n    x.sort()\n    z = sorted(x)\n    return (lambda v: v)(np.unique(z))"
+    assert len(list(refused(ast.parse(source).body[0]))) == 4
+
+
+DOORS = """
+import json, sys
+import weakly as wk
+REC = [[(1.0, 2.0), (4.0, 5.5)], [(3.0, 4.0), (6.0, 6.4), (7.0, 9.5)], [(0.1 * i, 0.1 * i + 0.05) for i in range(150)]]
+def words(found):
+    return [repr(float(v)) for v in found.to_frame()[["overlap_accuracy", "event_recall", "wrong_time"]].iloc[0]]
+def asked(**how):
+    return words(wk.evaluate(REC, recording_length=20.0, **how))
+DOOR = {
+    "random": lambda: asked(segment_length=1.0, presence_criterion=0.5),
+    "grid": lambda: asked(segment_length=1.0, presence_criterion=0.5, phase=0.0),
+    "windows": lambda: asked(segment_length=1.2, hop=0.3, votes=2, presence_criterion=0.5),
+    "rule": lambda: asked(segment_length=1.0, rule=wk.PresenceRule.seconds(0.25)),
+    "annotator": lambda: asked(segment_length=1.0, annotator=wk.Annotator.beta(2, 3, guess_rate=0.1), phase=0.0),
+    "simulate": lambda: words(wk.simulate(1.0, n_events=3, recording_length=20, segment_length=1,
+                                          presence_criterion=0.5, n_recordings=50, rng=1)),
+    "plan": lambda: wk.plan(wk.Events.from_frame(FRAME, recording_length=20.0), presence_criterion=0.5)
+                    .to_dict()["recommended"],
+}
+import pandas as pd
+FRAME = pd.DataFrame([(f"r{i}", a, b, "x") for i, ev in enumerate(REC) for a, b in ev],
+                     columns=["recording", "onset", "offset", "label"])
+print(json.dumps({name: DOOR[name]() for name in sys.argv[1:]}))
+"""
+NAMES = ("random", "grid", "windows", "rule", "annotator", "simulate", "plan")
+
+
+def ask(*names, cache, house=HOUSE.parent):
+    """The answers of some doors, in this order, in a process of their own."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(house)}
+    run = subprocess.run([sys.executable, "-c", DOORS, *names], env=env, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(tmp_path):
+    """Processes fill one empty cache at once and in different orders; then every door is asked alone, after and before
+    the others. Then the cache is damaged."""
+    orders = (NAMES, NAMES[::-1])
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda names: ask(*names, cache=tmp_path), orders)
+        assert first == second
+        alone = list(pool.map(lambda name: ask(name, cache=tmp_path), NAMES))
+    assert {name: value for found in alone for name, value in found.items()} == first
+    assert ask(*NAMES[3:], *NAMES[:3], cache=tmp_path) == first
+    kept = sorted(tmp_path.rglob("*.nbc"))
+    assert len(kept) > 20
+    for i, path in enumerate(kept):  # cut short, emptied, or with one byte changed
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes((bytes(content), bytes(content[: len(content) // 2]), b"")[i % 3])
+    assert ask(*NAMES, cache=tmp_path) == first
+
+
+COMPILED = (
+    DOORS
+    + """
+import gc
+from numba.core.dispatcher import Dispatcher
+names = [
+    (kernel.py_func.__name__, function.name)
+    for kernel in gc.get_objects()
+    if isinstance(kernel, Dispatcher) and kernel.py_func.__module__.startswith("weakly")
+    for result in kernel.overloads.values()
+    for function in result.library._final_module.functions
+    if not function.is_declaration
+]
+print(json.dumps(names))
+"""
+)
+
+
+def test_machine_code_holds_no_function_that_is_not_ours(tmp_path):
+    """What a cached kernel defines is linked by name with what others define: every name must tell one function."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(HOUSE.parent)}
+    command = [sys.executable, "-c", COMPILED, *NAMES]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=True)
+    names = json.loads(run.stdout.splitlines()[-1])
+    assert len(names) > 50
+    foreign = {(who, name) for who, name in names if "6weakly" not in name and not name.startswith("NRT_")}
+    assert not foreign
+    closures = {(who, name) for who, name in names if "3clocals" in name}
+    assert not closures
+
+
+def test_a_changed_kernel_in_another_file_is_not_answered_from_the_old_cache(tmp_path):
+    house = tmp_path / "src"
+    shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
+    before = ask("grid", cache=tmp_path / "cache", house=house)
+    changed = 0
+    for path in (house / "weakly").rglob("*.py"):  # count one criterion less than is met
+        text = path.read_text()
+        if "def satisfied(" in text:
+            path.write_text(text.replace("    return j\n", "    return max(j - 1, 0)\n"))
+            changed += text.count("    return j\n")
+    assert changed == 1
+    assert ask("grid", cache=tmp_path / "cache", house=house) != before
+
+
+def test_an_edit_that_changes_no_kernel_costs_no_compile(tmp_path):
+    house = tmp_path / "src"
+    shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
+    before = ask("plan", cache=tmp_path / "cache", house=house)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+    for path in (house / "weakly").rglob("*.py"):
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert ask("plan", cache=tmp_path / "cache", house=house) == before
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")} == kept
+
+
+@pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option"])
+def test_the_digest_of_a_kernel_holds_what_its_code_depends_on(change, monkeypatch):
+    from types import ModuleType
+
+    module = ModuleType("weakly.constants")
+    module.LIMIT = 3
+    scope = {"kernel": kernel, "leaf": leaf, "ONE": 1.0, "ROW": np.arange(3), "module": module,
+             "Pair": namedtuple("Pair", "a b")}  # fmt: skip
+    source = """
+@kernel
+def low(x):
+    return x + ONE * ROW[0] + module.LIMIT
+@kernel
+def high(x):
+    return low(x) + Pair(1, 2).a
+"""
+    exec(source, scope)
+    before = code_digest(scope["high"])
+    exec(source, scope)
+    assert code_digest(scope["high"]) == before
+    if change == "callee":
+        exec(source.replace("x + ONE", "x - ONE"), scope)
+    elif change == "option":
+        exec(source.replace("@kernel\ndef low", "@leaf\ndef low"), scope)
+    elif change == "constant":
+        scope["ONE"] = 2.0
+    elif change == "array":
+        scope["ROW"] = np.arange(1, 4)
+    elif change == "module constant":
+        module.LIMIT = 4
+    elif change == "fields":
+        scope["Pair"] = namedtuple("Pair", "b a")
+    assert code_digest(scope["high"]) != before
+
+
+def _double(x):
+    return 2 * x
+
+
+def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypatch):
+    from numba.core.caching import CacheImpl
+
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+    assert kernel(_double)(4) == 8
+    (tmp_path / "file").write_text("not a folder")
+    assert ask("grid", cache=tmp_path / "file") == ask("grid", cache=tmp_path / "cache")
+
+
+def test_a_full_disk_costs_time_and_no_answer(monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_Files, "save", full)
+    assert kernel(_double)(4) == 8
+
+
+@given(
+    arrays.arrays(np.float64, st.integers(0, 200), elements=st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 2.0])),
+)
+def test_sort_together_sorts_and_keeps_ties_in_order(values):
+    keys, carried = values.copy(), np.arange(len(values), dtype=np.float64)
+    sort_together(keys, carried)
+    order = np.argsort(values, kind="stable")
+    assert keys.tolist() == values[order].tolist()
+    assert carried.tolist() == order.tolist()
+
+
+@given(arrays.arrays(np.float64, st.integers(0, 30), elements=st.sampled_from([0.0, 1.0, 2.0])), st.floats(-1, 3))
+def test_count_up_to_counts(values, value):
+    assert count_up_to(np.sort(values), value) == (values <= value).sum()
+
+
+def test_sort_together_sorts_many():
+    values = np.random.default_rng(1).normal(size=100_003)
+    keys, carried = values.copy(), values.copy()
+    sort_together(keys, carried)
+    assert np.array_equal(keys, np.sort(values))
+    assert np.array_equal(carried, keys)
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 10, b"\0" * 64])
+def test_a_damaged_file_is_a_miss(tmp_path, content):
+    files = _Files(str(tmp_path), "k", lambda: "depends")
+    files.save("key", {"a": 1})
+    assert files.load("key") == {"a": 1}
+    assert files.load("another") is None
+    next(tmp_path.glob("*.nbc")).write_bytes(content)
+    assert files.load("key") is None

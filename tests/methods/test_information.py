@@ -1,0 +1,348 @@
+"""The querier by information: its particles against definitions, its belief against weighted timelines."""
+
+import numpy as np
+import pytest
+
+import weakly as wk
+from weakly.methods.base import Asked, Recording, Session
+from weakly.methods.information import Information, signal_of
+from weakly.methods.simulated import SimulatedAnnotator, run, score
+from weakly.model.features import Features
+from weakly.posterior import belief as beliefs
+from weakly.posterior import particles, telling
+from weakly.posterior.belief import NO_SIGNAL, Expected, belief
+
+NONE = np.empty((0, 2))
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Few particles, where they need not be exact."""
+    monkeypatch.setattr(beliefs, "PARTICLES", 300)
+    beliefs._beliefs.clear()
+    yield
+    beliefs._beliefs.clear()
+
+
+def logit(p):
+    return np.log(p / (1 - p))
+
+
+def known(**values):
+    """Numbers that are as good as certain."""
+    scale = {"presence_criterion": logit, "guess_rate": lambda p: logit(2 * p), "lapse_rate": lambda p: logit(2 * p)}
+    given = {name: (float(scale.get(name, np.log)(value)), 0.01) for name, value in values.items()}
+    return Expected.broad(given, doubt=1e-9)
+
+
+CERTAIN = known(
+    presence_criterion=0.5, spread=0.002, guess_rate=0.05, lapse_rate=0.05, event_rate=0.1, event_length=1.0,
+    length_spread=0.4,
+)  # fmt: skip
+
+
+def reference(n, segments, present, *, length=10.0, rng=0):
+    """P(active) on 200 steps and the mean number of events by importance: timelines of the prior, weighted."""
+    rng = np.random.default_rng(rng)
+    total, active, events = 0.0, np.zeros(200), 0.0
+    at = (np.arange(200) + 0.5) * length / 200
+    for _ in range(n):
+        timeline, t = [], 0.0
+        while t < length:
+            t += rng.exponential(10.0)
+            if t < length:
+                timeline.append((t, t := t + np.exp(0.4 * rng.normal())))
+        if timeline and timeline[-1][1] > length:  # every event ends within the recording
+            continue
+        weight = 1.0
+        for (s, e), said in zip(segments, present):
+            h = max((max(0.0, min(b, e) - max(a, s)) / (b - a) for a, b in timeline), default=0.0)
+            p = 0.95 if h >= 0.5 else 0.05
+            weight *= p if said else 1 - p
+        total += weight
+        events += weight * len(timeline)
+        for a, b in timeline:
+            active[(at >= a) & (at < b)] += weight
+    return active / total, events / total
+
+
+@pytest.mark.parametrize(
+    ("segments", "present"),
+    [
+        (NONE, []),
+        ([(0.0, 5.0), (5.0, 10.0), (1.0, 3.0)], [1, 0, 1]),
+        ([(2.0, 4.0), (2.0, 4.0), (3.0, 9.0), (0.0, 10.0)], [1, 0, 0, 1]),
+    ],
+)
+def test_the_belief_is_the_posterior(segments, present, monkeypatch):
+    """Against weighted timelines of the prior: P(active) and the number of events."""
+    monkeypatch.setattr(beliefs, "PARTICLES", 4000)
+    found = belief(0.0, 10.0, np.array(segments).reshape(-1, 2), np.array(present, float), expected=CERTAIN)
+    active, events = reference(8000, segments, present)
+    mine = found.active.reshape(200, -1).mean(axis=1)
+    assert np.abs(mine - active).mean() < 0.025
+    assert found.count.mean() == pytest.approx(events, abs=0.06)
+
+
+def test_moves_leave_the_prior_as_it_is(monkeypatch):
+    """Moved without an answer, particles keep the law that they were drawn from."""
+    monkeypatch.setattr(beliefs, "PARTICLES", 3000)
+    first = belief(0.0, 20.0, NONE, np.empty(0), expected=CERTAIN)
+    unsure = np.array([1e-12])  # an answer that counts for nothing
+    starts, ends = (np.pad(x, ((0, 0), (0, 5))) for x in (first.starts, first.ends))
+    count, numbers = first.count.copy(), first.numbers.copy()
+    before = count.mean(), (ends - starts).sum(axis=1).mean()
+    particles.move(np.random.default_rng(1), starts, ends, count, numbers, np.array([[4.0, 6.0]]), np.array([1.0]),
+                   unsure, np.array([0]), 0.0, 20.0, CERTAIN.prior, NO_SIGNAL, np.full(9, 0.01), 20.0)  # fmt: skip
+    within = np.arange(starts.shape[1]) < count[:, None]
+    busy = np.where(within, ends - starts, 0.0)
+    assert count.mean() == pytest.approx(before[0], abs=0.12)
+    assert busy.sum(axis=1).mean() == pytest.approx(before[1], abs=0.15)
+    assert np.median(busy[within]) == pytest.approx(1.0, abs=0.05)
+    late = (starts + ends)[within] / 2 > 10  # the law is its own mirror image
+    assert late.mean() == pytest.approx(0.5, abs=0.03)
+    gaps = starts[:, 1:] - ends[:, :-1]
+    assert (gaps[within[:, 1:]] >= 0).all()
+
+
+def test_bits_and_gains_are_their_definitions():
+    """Against loops over particles that share no line with the kernels."""
+    now = belief(0.0, 8.0, np.array([[0.0, 4.0]]), np.ones(1), expected=CERTAIN)
+    part = slice(0, 60)
+    data = now.starts[part], now.ends[part], now.count[part], now.numbers[part]
+    weight = np.full(60, 1 / 60)
+    onsets, offsets = np.array([0.0, 1.0, 3.0]), np.array([2.0, 3.5, 8.0])
+    told = telling.bits(*data, weight, onsets, offsets)
+    segments = np.array([(1.0, 3.5), (3.0, 8.0)])
+    gain = telling.gains(*data, weight, segments, 0.0, 0.02, 400)
+
+    def entropy(p):
+        return 0.0 if p in (0, 1) else -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+
+    def says(i, s, e):
+        x = now.numbers[i]
+        gamma, guess, lapse = 1 / (1 + np.exp(-x[0])), 0.5 / (1 + np.exp(-x[2])), 0.5 / (1 + np.exp(-x[3]))
+        pairs = zip(now.starts[i, : now.count[i]], now.ends[i, : now.count[i]])
+        met = any(min(b, e) - max(a, s) >= gamma * (b - a) for a, b in pairs)
+        return 1 - lapse if met else guess
+
+    for j, s in enumerate(onsets):
+        for k, e in enumerate(offsets):
+            if e > s:
+                p = [says(i, s, e) for i in range(60)]
+                assert told[j, k] == pytest.approx(entropy(np.mean(p)) - np.mean([entropy(x) for x in p]), abs=1e-9)
+    t = (np.arange(400) + 0.5) * 0.02
+    each = [list(zip(now.starts[i, : now.count[i]], now.ends[i, : now.count[i]])) for i in range(60)]
+    on = np.array([[any(a <= x < b for a, b in events) for x in t] for events in each])
+    for (s, e), found in zip(segments, gain):
+        p = np.array([says(i, s, e) for i in range(60)])
+        yes, no = p @ on / p.sum(), (1 - p) @ on / (1 - p).sum()
+        assert found == pytest.approx(p.mean() * (1 - p.mean()) * ((yes - no) ** 2).sum() * 0.02, rel=0.05)
+
+
+def test_the_prior_is_the_mixture_that_is_drawn_from():
+    """Against scipy's normal laws: the weight of a mixture that learned and doubts, and the draws of either part."""
+    from scipy.stats import multivariate_normal
+
+    taught = belief(0.0, 10.0, np.array([[0.0, 5.0]]), np.ones(1), expected=Expected.broad()).learned()
+    apart = np.outer(beliefs.SPREAD, beliefs.SPREAD)
+    alike = np.eye(9)
+    alike[2, 3] = alike[3, 2] = 0.9
+    far = multivariate_normal(beliefs.MEDIAN, apart * alike)
+    near = multivariate_normal(taught.mean, taught.covariance)
+    x = taught.draw(200, np.random.default_rng(0))
+    mine = np.array([particles._prior(row, taught.prior) for row in x])
+    theirs = np.log(0.95 * near.pdf(x) + 0.05 * far.pdf(x))
+    assert np.ptp(mine - theirs) < 1e-6  # but for a constant
+    drawn = Expected.broad(doubt=1e-9).draw(4000, np.random.default_rng(1))
+    assert np.corrcoef(drawn[:, 2], drawn[:, 3])[0, 1] == pytest.approx(0.9, abs=0.02)
+    assert drawn.std(axis=0) == pytest.approx(beliefs.SPREAD, rel=0.05)
+    told = Expected.broad({"guess_rate": (-3.0, 0.5)})
+    assert told.covariance[2, 3] == 0  # what is told of guesses says nothing of lapses
+
+
+def test_what_is_done_teaches_all_it_knows():
+    """A recording whose target is met teaches with every answer; before, with whole blocks of them."""
+    asked = Asked(np.tile([[2.0, 5.0], [6.0, 9.0], [0.0, 3.0]], (7, 1)), np.tile([1.0, 0.0, 0.0], 7))
+
+    def taught(wrong_time, n):
+        given = {"b": (Recording("b", 12.0), Asked(asked.segments[:n], asked.present[:n]))}
+        return Information(wrong_time=wrong_time).among(given).expected(Recording("a", 12.0), 0.0, Asked()).mean
+
+    def heard(n):
+        return belief(0.0, 12.0, asked.segments[:n], asked.present[:n], expected=Expected.broad()).learned().mean
+
+    assert np.array_equal(taught(12.0, 21), heard(21))  # any labels are good enough
+    assert np.array_equal(taught(1e-6, 21), heard(16))  # none are
+    assert np.array_equal(taught(1e-6, 15), Expected.broad().mean)
+    assert not np.array_equal(heard(21), heard(16))
+
+
+def test_the_next_query_follows_from_the_answers_alone():
+    """A process that starts again with the same answers asks the same; so does one that undid some."""
+    truth = Recording("a", 12.0, events=np.array([[3.0, 4.2], [8.0, 8.6]]))
+    method, annotator = Information(), SimulatedAnnotator(0.5, rng=1)
+    other = Recording("b", 12.0)
+    method = method.among({"b": (other, Asked(np.array([[0.0, 6.0]] * 16), np.zeros(16)))})
+    session = Session(method, truth)
+    asked = []
+    for _ in range(6):
+        asked.append(session.next())
+        session.answer(annotator(truth.events, asked[-1]), segments=asked[-1])
+    following = session.next()
+    beliefs._beliefs.clear()
+    assert np.array_equal(method.next(truth, session.asked), following)
+    shorter = Asked(session.asked.segments[:4], session.asked.present[:4])
+    assert np.array_equal(method.next(truth, shorter), asked[4])
+
+
+def test_nothing_needs_to_be_known():
+    """Criterion, rates and lengths unknown, 5 % of the answers wrong: found all the same, and it stops by itself."""
+    earlier = []
+    annotator = SimulatedAnnotator(wk.Annotator(presence_criterion=0.5, flip_rate=0.05), rng=3)
+    events = [np.array([[4.0, 5.2], [13.0, 13.8]]), np.array([[9.0, 10.0]]), np.array([[2.5, 3.4], [15.0, 16.3]])]
+    for k, mine in enumerate(events):
+        one = Recording(str(k), 20.0, events=mine)
+        earlier.append(run(Information(query_cost_share=1.0), one, annotator, earlier=earlier, most_queries=120))
+    row = score(earlier, presence_criterion=0.5)
+    assert row["n_queries"] < 200
+    assert row["wrong_time"] < 0.5
+    assert row["event_recall"] == 1
+    last = Information().among({x.recording.name: (x.recording, x.asked) for x in earlier[:2]})
+    heard = last.belief(earlier[2].recording, earlier[2].asked).value("presence_criterion")
+    assert heard.mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_wrong_prior_is_given_up():
+    """Told events of 0.2 s where there is one of 6 s: found all the same, and doubted."""
+    truth = Recording("a", 30.0, events=np.array([[11.0, 17.0]]))
+    method = Information(event_length="0.2", query_cost_share=1.0)
+    done = run(method, truth, SimulatedAnnotator(0.3, rng=0), most_queries=60)
+    assert score([done], presence_criterion=0.3)["wrong_time"] < 0.8
+    assert method.state(truth, done.asked)["doubt"] > 0.5
+
+
+def test_unsure_answers_are_not_asked_again():
+    """What could not be told is left alone; the rest goes on."""
+    one, asked = Recording("a", 10.0), Asked()
+    for _ in range(4):
+        segment = Information().next(one, asked)
+        for before in asked.segments:
+            both = min(segment[0, 1], before[1]) - max(segment[0, 0], before[0])
+            assert both < 0.7 * (max(segment[0, 1], before[1]) - min(segment[0, 0], before[0]))
+        asked = asked.add(segment, [np.nan])
+
+
+def test_a_round_of_several_segments_asks_different_things():
+    """No segment of a batch is another one's double, and all are long enough to hear."""
+    found = Information(batch=5, shortest=0.5).next(Recording("a", 20.0), Asked())
+    assert found.shape == (5, 2)
+    assert (found[:, 1] - found[:, 0] >= 0.499).all()
+    assert len({tuple(x) for x in found.tolist()}) == 5
+
+
+def test_long_recordings_are_asked_in_stretches():
+    """The stretches tile the recording; labels cover it; answers about one leave the next one's questions open."""
+    one = Recording("a", 200.0, events=np.array([[30.0, 31.0]]))
+    method = Information()
+    parts = method.stretches(one)
+    assert [p.start for p in parts[1:]] == [p.end for p in parts[:-1]]
+    assert (parts[0].start, parts[-1].end) == (0.0, 200.0)
+    labels = method.labels(one, Asked(np.array([[0.0, 60.0]]), np.zeros(1)))
+    assert labels.segments[0, 0] == 0
+    assert labels.segments[-1, 1] == 200
+    assert np.allclose(labels.segments[1:, 0], labels.segments[:-1, 1])
+    longer = Information(event_length="40").stretches(Recording("a", 1200.0))
+    assert [p.start for p in longer] == [0, 400, 800]
+    assert [p.start - p.low for p in longer] == pytest.approx([0, 400 / 6, 400 / 6])
+
+
+def test_a_signal_that_tells_is_trusted_and_noise_is_not():
+    """Features that jump at the events' edges raise the weight of edges; features without a word do not."""
+    rng = np.random.default_rng(0)
+    times = np.arange(0, 20, 0.05)
+    events = np.array([[3.0, 4.5], [9.0, 10.0], [15.0, 17.0]])
+    on = ((times[:, None] >= events[:, 0]) & (times[:, None] < events[:, 1])).any(axis=1)
+    weights = []
+    for tells in (True, False):
+        values = rng.normal(size=(len(times), 3)) + 6.0 * (tells & on)[:, None]
+        one = Recording("a", 20.0, events=events, features=Features(times, values.astype(np.float32)))
+        assert len(signal_of(one).edge)
+        method = Information(query_cost_share=1.0, wrong_time=1e-6)
+        done = run(method, one, SimulatedAnnotator(0.5), most_queries=24)
+        weights.append(np.log(method.belief(one, done.asked).value("edge_weight")).mean())
+    assert weights[0] > weights[1] + 0.3
+
+
+def test_an_event_that_the_signal_does_not_show_stays_possible():
+    """However far the signal is trusted: one that was right about all others would else hide it for ever (crickets)."""
+    rng, times = np.random.default_rng(0), np.arange(0, 20, 0.02)
+    values = rng.normal(size=(len(times), 8)) + 30.0 * ((times > 3) & (times < 4.5))[:, None]
+    heard = signal_of(Recording("a", 20.0, features=Features(times, values.astype(np.float32), "log-mel")))
+    x = np.zeros(len(particles.NAMES))
+    for trust in (0.1, 1.0, 4.0):
+        x[7:] = np.log(trust)
+        shown, hidden = particles._says(3.0, 4.5, x, heard), particles._says(12.0, 13.5, x, heard)
+        assert hidden >= np.log(0.02)
+        assert shown > hidden
+
+
+def test_the_door():
+    """Without any option it asks; slips are named."""
+    found = wk.queries({"a": 30.0, "b": 20.0}, method="information", label="owl")
+    assert found.n_queries == 2
+    assert found.left["answers_left"] > 0
+    assert found.by_hand() > 50
+    assert wk.queries({"a": 30.0}, method="information", queries_per_recording=4).n_queries == 4
+    for wrong, said in (({"wrong_time": 0}, "wrong_time"), ({"event_rate": -1}, "event_rate"),
+                        ({"presence_criterion": 50}, "percentage"), ({"event_length": "x"}, "x")):  # fmt: skip
+        with pytest.raises(wk.InvalidInput, match=said):
+            wk.queries({"a": 30.0}, method="information", **wrong)
+
+
+def test_killed_it_asks_the_same(tmp_path):
+    """kill -9 in the middle of `queries --resume`, then again: the queries of a campaign that was never disturbed."""
+    import os
+    import signal
+    import time
+
+    from benchmarks.bench_campaign import command, export, started
+
+    from weakly.studies.queries.campaign import Campaign
+
+    truth = np.array([[3.0, 4.5], [12.0, 12.8]])
+    for name in ("calm", "killed"):
+        wk.queries({"a": 20.0}, method="information", queries_per_recording=3).write(tmp_path / name)
+    for turn in range(3):
+        for name in ("calm", "killed"):
+            frame = Campaign.open(tmp_path / name).queries
+            said = SimulatedAnnotator(0.5)(truth, frame[["onset", "offset"]].to_numpy(float))
+            answers = export(tmp_path / "e.csv", frame["query"], "ann", np.where(said == 1, "yes", "no"))
+            assert command("answers", answers, "--queries", tmp_path / name)[0] == 0
+            if name == "killed":
+                child = started("queries", "--resume", tmp_path / name)
+                time.sleep(0.1 * turn)
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                beliefs._beliefs.clear()
+            assert command("queries", "--resume", tmp_path / name)[0] == 0
+    calm, killed = (Campaign.open(tmp_path / name).queries for name in ("calm", "killed"))
+    assert len(calm) == 12
+    assert calm["query"].tolist() == killed["query"].tolist()
+
+
+def test_signals_in_memory_are_bounded(monkeypatch):
+    from weakly.methods import information
+
+    monkeypatch.setattr(information, "_kept", type(information._kept)())
+    monkeypatch.setattr(information, "_MOST", 300_000)
+    times = np.arange(0.01, 60.0, 0.02)
+    for k in range(12):
+        values = np.random.default_rng(k).random((len(times), 4)).astype(np.float32)
+        one = Recording("a", 60.0, features=Features(times, values, "log-mel"))
+        assert signal_of(one) is signal_of(one)
+        assert 0 < sum(map(information._size, information._kept.values())) <= 300_000
+    assert 1 < len(information._kept) < 12
+    long = Recording("b", 600.0, features=Features(10 * times, values, "log-mel"))  # alone more than that
+    assert signal_of(long) is signal_of(long)
+    assert len(information._kept) == 1

@@ -1,0 +1,362 @@
+"""The exact posterior against enumeration of every timeline, and the reference numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weakly import Annotator, InvalidInput, Lengths, PresenceRule
+from weakly.posterior.chain import Contradiction, expected_wrong_time, posterior
+from weakly.posterior.hearing import Hearing
+from weakly.posterior.renewal import Renewal
+
+JITTER = (-0.25, 0.25)
+
+
+def timelines(n, p, lam, *, cut, shifts):
+    """Every timeline of n steps as (weight, [(first step, steps, shift)]), by following the process; no recursion
+    weights, no survival function: a cut event is one of a definite length of which a part is heard."""
+    mean = sum(l * share for l, share in enumerate(p, 1))
+    begin = 1 / (1 - lam + lam * mean) if cut else 1.0
+
+    def go(at, weight, events):
+        if at == n:
+            yield weight, events
+            return
+        yield from go(at + 1, weight * (1 - lam), events)
+        for l, share in enumerate(p, 1):
+            if at + l > n and not cut:
+                continue
+            heard = min(l, n - at)
+            for shift in shifts:
+                yield from go(at + heard, weight * lam * share / len(shifts), [*events, (at, heard, shift)])
+
+    yield from go(0, begin, [])
+    if cut:
+        for l, share in enumerate(p, 1):
+            for before in range(1, l):  # the event began this long before the recording
+                heard = min(l - before, n)
+                for shift in shifts:
+                    yield from go(heard, begin * lam * share / len(shifts), [(0, heard, shift)])
+
+
+def is_met(rule, event, query, n):
+    """Whether an event satisfies a rule in a query, from the words of the rule."""
+    at, l, shift = event
+    a, b = max(0.0, at + shift), min(float(n), at + l + shift)
+    kind, value = rule
+    width = query[1] - query[0]
+    need = {"fraction": value * l, "seconds": value, "coverage": value * width, "any": 0.0}[kind]
+    if need > min(l, width) + 1e-9:
+        return False
+    shared = min(b - query[0], query[1] - a)
+    return shared > 1e-9 and shared >= need - 1e-9
+
+
+def enumerated(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, further=()):
+    """Log-likelihood, events, P(active) and P(satisfied) of further queries (of person 0), from all timelines.
+
+    ``people``: [rules, guess, lapse] with one of several equally likely rules for each person.
+    """
+    total = events_sum = 0.0
+    active, met_further = np.zeros(n), np.zeros(len(further))
+    every = list(timelines(n, p, lam, cut=cut, shifts=JITTER if jitter else (0.0,)))
+    choices = list(itertools.product(*(range(len(person[0])) for person in people)))
+    for choice in choices:
+        for prior, events in every:
+            weight = prior / len(choices)
+            for query, said, who in zip(queries, answers, owners):
+                if said is None:
+                    continue
+                rules, guess, lapse = people[who]
+                met = any(is_met(rules[choice[who]], event, query, n) for event in events)
+                chance = (1 - lapse) if met else guess
+                weight *= chance if said else 1 - chance
+            total += weight
+            events_sum += weight * len(events)
+            for at, l, _ in events:
+                active[at : at + l] += weight
+            rule = people[0][0][choice[0]]
+            for k, query in enumerate(further):
+                met_further[k] += weight * any(is_met(rule, event, query, n) for event in events)
+    if total == 0:
+        return None
+    return math.log(total), events_sum / total, active / total, met_further / total
+
+
+def rule_of(rule):
+    kind, value = rule
+    return PresenceRule.any() if kind == "any" else getattr(PresenceRule, kind)(value)
+
+
+def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True):
+    lengths = Lengths.sample(np.arange(1, len(p) + 1), weights=p)
+    rate = lam / (1 - lam + lam * float(np.arange(1, len(p) + 1) @ np.asarray(p)))
+    who = {str(k): Hearing(tuple(map(rule_of, rules)), g, 1 - l) for k, (rules, g, l) in enumerate(people)}
+    return posterior(
+        queries,
+        [np.nan if said is None else said for said in answers],
+        renewal=Renewal(lengths, rate, 1.0, cut=cut, jitter=jitter),
+        recording_length=n,
+        annotator=who,
+        annotators=[str(k) for k in owners],
+    )
+
+
+fractions = st.tuples(st.just("fraction"), st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0]))
+rules = st.one_of(
+    fractions,
+    st.tuples(st.just("seconds"), st.sampled_from([0.5, 1.0, 2.0, 2.4])),
+    st.tuples(st.just("coverage"), st.sampled_from([0.3, 1.0])),
+    st.just(("any", 0.0)),
+)
+rates = st.sampled_from([0.0, 0.05, 0.3])
+
+
+@st.composite
+def worlds(draw):
+    n = draw(st.integers(1, 6))
+    p = np.array(draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 5.0]), min_size=1, max_size=4)))
+    p = p + (p.sum() == 0)
+    grid = [k / 4 for k in range(4 * n + 1)]
+    spans = st.tuples(st.sampled_from(grid), st.sampled_from(grid)).filter(lambda x: x[0] != x[1])
+    queries = [tuple(sorted(span)) for span in draw(st.lists(spans, min_size=1, max_size=5))]
+    if draw(st.booleans()):
+        queries = [(float(math.floor(a)), float(math.ceil(b))) for a, b in queries]
+    # one person with a law of rules, or several people with one rule each
+    alone = draw(st.booleans())
+    many = 1 if alone else draw(st.integers(1, 2))
+    kind = draw(st.sampled_from([rules, fractions]))  # a law of any rules, or of criteria
+    people = [
+        (draw(st.lists(kind, min_size=1, max_size=3 if alone else 1)), draw(rates), draw(rates)) for _ in range(many)
+    ]
+    answers = draw(st.lists(st.sampled_from([1, 0, 1, 0, None]), min_size=len(queries), max_size=len(queries)))
+    owners = draw(st.lists(st.integers(0, many - 1), min_size=len(queries), max_size=len(queries)))
+    how = {"cut": draw(st.booleans()), "jitter": draw(st.booleans())}
+    lam = draw(st.sampled_from([0.05, 0.3, 0.8]))
+    return (n, list(p / p.sum()), lam, queries, answers, owners, people), how, tuple(sorted(draw(spans)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(worlds())
+def test_enumeration_of_every_timeline(world):
+    given_, how, span = world
+    n, queries = given_[0], given_[3]
+    further = [span, queries[0], (0.0, float(n))]
+    wanted = enumerated(*given_, **how, further=further)
+    if wanted is None:
+        with pytest.raises(Contradiction):
+            computed(*given_, **how)
+        return
+    found = computed(*given_, **how)
+    assert found.log_likelihood == pytest.approx(wanted[0], abs=1e-10)
+    assert found.n_events == pytest.approx(wanted[1], abs=1e-10)
+    np.testing.assert_allclose(found.active, wanted[2], atol=1e-10)
+    if given_[6][0] and found.hearings[0].rules == tuple(map(rule_of, given_[6][0][0])):
+        np.testing.assert_allclose(found.satisfied(further), wanted[3], atol=1e-10)
+
+
+#: Steps, p, lam, queries, answers, rule, lapse, guess, log-likelihood, events, P(active): ends cut nothing there.
+REFERENCE = [
+    ((0.1, 0.4, 0.3, 0.2), 0.15, [(0, 4), (4, 8), (8, 12)], [0, 1, 0], ("fraction", 0.5), 0.0, 0.0,
+     -2.1362381108, 1.0544104282,
+     [0, 0, 0, 0.175634, 0.484242, 0.743504, 0.743504, 0.484242, 0.175634, 0, 0, 0]),
+    ((0.1, 0.4, 0.3, 0.2), 0.15, [(0, 4), (4, 8), (8, 12)], [0, 1, 1], ("fraction", 0.5), 0.1, 0.1,
+     -2.2991866919, 1.7673985002,
+     [0.027516, 0.046992, 0.056612, 0.194084, 0.409646, 0.551807, 0.560139, 0.598864, 0.633976, 0.589394, 0.489991,
+      0.288345]),
+    ((0.2, 0.5, 0.3), 0.1, [(0, 12), (0, 6), (3, 6), (6, 12)], [1, 1, 0, 0], ("fraction", 0.5), 0.03, 0.03,
+     -2.5873786913, 1.0515591566,
+     [0.446187, 0.798600, 0.598987, 0.173816, 0.036573, 0.026002, 0.013801, 0.011537, 0.011146, 0.011303, 0.010077,
+      0.005859]),
+    ((0.1, 0.4, 0.3, 0.2), 0.15, [(0, 4), (4, 8), (8, 12)], [1, None, 0], ("seconds", 2.0), 0.1, 0.05,
+     -1.6962837459, 1.5572470314,
+     [0.358807, 0.654186, 0.777774, 0.595529, 0.393896, 0.322352, 0.298354, 0.271681, 0.177705, 0.062885, 0.055391,
+      0.037745]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", REFERENCE)
+def test_reference_numbers(row):
+    p, lam, queries, answers, rule, lapse, guess, log_likelihood, n_events, active = row
+    person = [([rule], guess, lapse)]
+    found = computed(12, p, lam, queries, answers, [0] * len(queries), person, cut=False, jitter=False)
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
+    assert found.n_events == pytest.approx(n_events, abs=1e-10)
+    np.testing.assert_allclose(found.active, active, atol=6e-7)
+
+
+CALLS = Renewal(Lengths.sample([0.4, 0.8, 1.6]), 0.1, 0.1)
+HEARD = Annotator(presence_criterion=0.4, guess_rate=0.05, lapse_rate=0.1)
+SPANS = [(k * 2.0, k * 2.0 + 2.0) for k in range(10)] + [(3.0, 9.0), (4.5, 5.5), (4.0, 6.0)]
+SAID = [0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0]
+
+
+def test_samples_follow_the_posterior():
+    """Frequencies of sampled timelines against the exact numbers, within five standard errors."""
+    found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=HEARD)
+    many = 20_000
+    drawn = found.sample(many, rng=1)
+    counts = np.bincount(drawn["sample"], minlength=many)
+    assert abs(counts.mean() - found.n_events) < 5 * counts.std() / many**0.5
+    at = np.array([0.55, 4.95, 5.05, 12.05, 19.95])
+    share = [((drawn["onset"] <= t) & (drawn["offset"] > t)).sum() / many for t in at]
+    # a sampled event lies a quarter of a step off its boundary: compare with the mean of the steps around
+    exact = np.interp(at, found.edges[:-1] + 0.05, found.active)
+    np.testing.assert_allclose(share, exact, atol=0.02)
+    rule = PresenceRule.fraction(0.4)
+    for span in [(4.0, 5.0), (11.0, 15.0), (0.0, 20.0)]:
+        met = rule.is_present(event=drawn[["onset", "offset"]].to_numpy(), segment=span)
+        chance = len(np.unique(drawn["sample"][met])) / many
+        assert chance == pytest.approx(found.satisfied([span])[0], abs=0.02)
+
+
+def test_chance_of_a_further_answer_is_the_ratio_of_likelihoods():
+    found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=HEARD)
+    for span in [(4.2, 5.3), (0.0, 20.0), (19.5, 20.0), (7.0, 7.3)]:
+        more = posterior([*SPANS, span], [*SAID, 1], renewal=CALLS, recording_length=20, annotator=HEARD)
+        assert found.present([span])[0] == pytest.approx(math.exp(more.log_likelihood - found.log_likelihood), rel=1e-9)
+
+
+def test_the_expected_posterior_is_the_prior():
+    """Averaged over the answer, what is known afterwards is what was known before (a martingale)."""
+    found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=HEARD)
+    p = found.present([(5.0, 8.0)])[0]
+    after = [
+        posterior([*SPANS, (5.0, 8.0)], [*SAID, said], renewal=CALLS, recording_length=20, annotator=HEARD).active
+        for said in (0, 1)
+    ]
+    np.testing.assert_allclose((1 - p) * after[0] + p * after[1], found.active, atol=1e-10)
+
+
+def test_long_recordings_stay_in_range():
+    """Two hours whose likelihood is far below the smallest float, against the sum of two far-apart halves."""
+    rng = np.random.default_rng(3)
+    spans = np.array([(k * 2.0, k * 2.0 + 2.0) for k in range(3600)])
+    said = rng.integers(0, 2, 3600).astype(float)
+    silent = slice(1790, 1815)  # no answer for 50 s, many event lengths: the halves hardly know of each other
+    said[silent] = np.nan
+    whole = posterior(spans, said, renewal=CALLS, recording_length=7200, annotator=HEARD)
+    assert whole.log_likelihood < -2000
+    assert np.isfinite(whole.active).all()
+    first = posterior(spans[:1800], said[:1800], renewal=CALLS, recording_length=3600, annotator=HEARD)
+    second = posterior(spans[1800:] - 3600, said[1800:], renewal=CALLS, recording_length=3600, annotator=HEARD)
+    assert whole.log_likelihood == pytest.approx(first.log_likelihood + second.log_likelihood, abs=1e-6)
+    np.testing.assert_allclose(whole.active[:35_000], first.active[:35_000], atol=1e-9)
+    assert whole.sample(3, rng=0)["offset"].max() <= 7200
+
+
+def test_a_law_of_criteria_is_a_mixture_of_its_nodes():
+    law = Annotator.beta(3, 4, guess_rate=0.1, lapse_rate=0.05)
+    found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=law)
+    nodes = [rule.criterion for rule in found.hearings[0].rules]
+    assert len(nodes) > 4
+    single = [
+        posterior(
+            SPANS, SAID, renewal=CALLS, recording_length=20,
+            annotator=Annotator(presence_criterion=g, guess_rate=0.1, lapse_rate=0.05),
+        )
+        for g in nodes
+    ]  # fmt: skip
+    weights = np.exp([run.log_likelihood for run in single])
+    assert found.log_likelihood == pytest.approx(math.log(weights.mean()), abs=1e-10)
+    expected = sum(w * run.active for w, run in zip(weights, single)) / weights.sum()
+    np.testing.assert_allclose(found.active, expected, atol=1e-12)
+
+
+def test_votes_are_a_binomial_tail():
+    """Two of three noisy people, answer by answer, against the vote as one answer."""
+    vote = Annotator(presence_criterion=0.5, guess_rate=0.1, lapse_rate=0.2, votes=(2, 3))
+    found = posterior([(0, 2)], [1], renewal=CALLS, recording_length=6, annotator=vote)
+    total = 0.0
+    one = Annotator(presence_criterion=0.5, guess_rate=0.1, lapse_rate=0.2)
+    for votes in itertools.product((0, 1), repeat=3):
+        if sum(votes) >= 2:
+            three = posterior([(0, 2)] * 3, votes, renewal=CALLS, recording_length=6, annotator=one)
+            total += math.exp(three.log_likelihood)
+    assert found.log_likelihood == pytest.approx(math.log(total), abs=1e-10)
+
+
+def test_two_people_with_laws_share_a_lattice_of_criteria():
+    """Two people with a law each: close to the full product of their nodes."""
+    law = Annotator.beta(3, 4, guess_rate=0.05, lapse_rate=0.05)
+    names = ["a", "b"] * 6 + ["a"]
+    found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=law, annotators=names)
+    rules = found.hearings[0].rules
+    values = []
+    for first, second in itertools.product(rules, rules):
+        pair = {"a": Hearing((first,), 0.05, 0.95), "b": Hearing((second,), 0.05, 0.95)}
+        run = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=pair, annotators=names)
+        values.append((run.log_likelihood, run.n_events))
+    weights = np.exp([v[0] for v in values])
+    assert found.log_likelihood == pytest.approx(math.log(weights.mean()), abs=0.02)
+    assert found.n_events == pytest.approx(weights @ [v[1] for v in values] / weights.sum(), abs=0.02)
+
+
+def test_what_cannot_be():
+    sure = Annotator(presence_criterion=0.5)
+    with pytest.raises(Contradiction, match=r"up to 4 s .*guess_rate"):
+        posterior([(0, 2), (2, 4), (2, 4)], [0, 1, 0], renewal=CALLS, recording_length=9, annotator=sure)
+    with pytest.raises(InvalidInput, match=r"segment \(8, 10\) lies outside the recording of 9 s"):
+        posterior([(8, 10)], [0], renewal=CALLS, recording_length=9, annotator=sure)
+    with pytest.raises(InvalidInput, match="one answer per segment"):
+        posterior([(8, 9)], [0, 1], renewal=CALLS, recording_length=9, annotator=sure)
+    with pytest.raises(InvalidInput, match="no entry for 'b'"):
+        posterior([(8, 9)], [0], renewal=CALLS, recording_length=9, annotator={"a": sure}, annotators=["b"])
+    with pytest.raises(InvalidInput, match="margin must fit"):
+        posterior([(0, 1)], [0], renewal=CALLS, recording_length=9, annotator=PresenceRule.margin(2.0))
+    with pytest.raises(InvalidInput, match="events per minute"):
+        Renewal(Lengths.fixed(1.0), 6.0, 0.1)
+    many = [(k / 100, 5 + k / 77) for k in range(70)]
+    with pytest.raises(InvalidInput, match="overlap"):
+        posterior(many, [1] * 70, renewal=CALLS, recording_length=9, annotator=HEARD)
+
+
+def test_no_answers_leave_the_prior():
+    found = posterior(np.empty((0, 2)), [], renewal=CALLS, recording_length=30)
+    np.testing.assert_allclose(found.active, CALLS.density, atol=1e-12)
+    assert found.log_likelihood == pytest.approx(0.0, abs=1e-10)
+    assert found.event_seconds == pytest.approx(30 * CALLS.density)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.1, 0.25, 0.5])
+@pytest.mark.parametrize("criterion", [0.3, 0.5, 1.0])
+def test_steps_do_not_bias_the_chance_of_presence(step, criterion):
+    r"""P(satisfied) of one long-run segment, against the closed form in continuous time (rare events).
+
+    For rare events of length d, a segment of w seconds is satisfied at rate :math:`\lambda (w + d - 2 \gamma d)`.
+    """
+    rate, d, w = 1e-4, 1.0, 2.0
+    world = Renewal(Lengths.fixed(d), rate, step)
+    prior = posterior(
+        np.empty((0, 2)), [], renewal=world, recording_length=20, annotator=Annotator(presence_criterion=criterion)
+    )
+    found = prior.satisfied([(8.0, 8.0 + w)])[0]
+    exact = rate * (w + d - 2 * criterion * d)
+    assert found == pytest.approx(exact, rel=1e-3 + (0.21 * step if criterion == 0.3 else 0))
+
+
+def test_expected_wrong_time_is_below_painted_labels_and_below_the_prior():
+    """Answers can only help, and no label made of the answers has less wrong time than the posterior's."""
+    rng = np.random.default_rng(0)
+    clips = np.array([(k * 2.0, k * 2.0 + 2.0) for k in range(10)])
+    wrong, error = expected_wrong_time(clips, renewal=CALLS, recording_length=20, annotator=HEARD, n=150, rng=1)
+    prior = posterior(np.empty((0, 2)), [], renewal=CALLS, recording_length=20)
+    assert wrong < prior.wrong_time
+    painted = []
+    drawn = prior.sample(150, rng=2)
+    for k in range(150):
+        events = drawn[drawn["sample"] == k][["onset", "offset"]].to_numpy()
+        total = 0.0
+        for span in clips:
+            over = np.clip(np.minimum(events[:, 1], span[1]) - np.maximum(events[:, 0], span[0]), 0, None)
+            met = bool((over >= 0.4 * np.ptp(events, axis=1) - 1e-9).any()) if len(events) else False
+            said = rng.random() < (0.9 if met else 0.05)
+            total += (2.0 - over.sum()) if said else over.sum()
+        painted.append(total)
+    assert wrong + 3 * error < np.mean(painted)

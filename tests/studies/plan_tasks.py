@@ -1,0 +1,549 @@
+"""Random planning tasks, extremes included, and what must hold of the plan of every one of them."""
+
+import math
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import weakly as wk
+from weakly.base.results import hours, percent, seconds
+from weakly.engine.tally import of_labels
+from weakly.methods.base import Recording
+from weakly.methods.boundary import Boundary
+from weakly.methods.outcome import Design, size
+from weakly.methods.segments import Bisection
+from weakly.methods.simulated import SimulatedAnnotator, run
+from weakly.model.event_arrays import Timelines
+from weakly.studies.plan.decision import targets
+from weakly.studies.plan.plan_result import break_even_words
+from weakly.studies.plan.uncertainty import Spread
+
+#: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
+NUMBERS = (
+    r": (\d\S*(?: s| hours?)) of wrong time.*?, (all|\S+ % of) events found, (\S+ %) accuracy near events; "
+    r"(\S+) quer(?:y|ies), (.*?) of listening"
+)
+SHARES = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy")
+
+
+def pilot(rng, n_classes=1):
+    """Recordings of one or of several lengths with events of one to many classes; some are silent, classes are rare."""
+    n = int(rng.integers(3, 25))
+    length = np.full(n, float(rng.uniform(5, 120))) if rng.random() < 0.6 else rng.uniform(5, 200, n)
+    centre, spread = np.exp(rng.uniform(-2, 2)), rng.uniform(0.1, 1.5)
+    rows = []
+    for c in range(n_classes):
+        rate = rng.uniform(0.2, 6) if c % 3 == 0 else rng.uniform(0.02, 0.3)
+        for k in range(n):
+            for onset in rng.uniform(0, length[k], rng.poisson(rate)):
+                end = min(onset + rng.lognormal(np.log(centre), spread), length[k])
+                if end > onset + 1e-3:
+                    rows.append((f"r{k}", onset, end, f"class {c}"))
+    if not rows:
+        rows = [("r0", 1.0, 2.0, "class 0")]
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{k}": float(length[k]) for k in range(n)})
+
+
+def task(seed):
+    """Event lengths or a pilot, and the arguments of a plan."""
+    rng = np.random.default_rng(seed)
+    kw = {}
+    kind = rng.choice(["fixed", "sample", "law", "pilot", "classes"], p=[0.25, 0.2, 0.15, 0.25, 0.15])
+    if kind in ("pilot", "classes"):
+        given = pilot(rng, 1 if kind == "pilot" else int(rng.choice([2, 3, 8, 30, 110], p=[0.3, 0.3, 0.2, 0.1, 0.1])))
+    else:
+        d = float(np.exp(rng.uniform(-3, 3)))
+        if kind == "fixed":
+            given, longest = d, d
+        elif kind == "sample":
+            given = d * np.exp(rng.uniform(0, np.log(100), int(rng.integers(2, 8))))
+            longest = float(np.max(given))
+        else:
+            given, longest = f"lognorm:s={rng.uniform(0.1, 1.2):.3f},scale={d:.5f}", 3 * d
+        kw["recording_length"] = longest * float(np.exp(rng.uniform(0.02, 6)))
+        if rng.random() < 0.05:  # some events, or all, are longer than the recording
+            kw["recording_length"] = longest * float(rng.uniform(0.3, 0.99))
+        if rng.random() < 0.5:
+            kw["n_events"] = float(rng.choice([0.3, 1, 1, 2, 5, 20]))
+        elif rng.random() < 0.3:
+            kw["event_rate"] = float(rng.uniform(0.2, 5)) / kw["recording_length"]
+        if rng.random() < 0.2:
+            kw["total_hours"] = float(np.exp(rng.uniform(0, 4)))
+    gamma = float(np.exp(rng.uniform(np.log(0.001), 0))) if rng.random() < 0.4 else float(rng.uniform(0.1, 1))
+    who = rng.choice(["gamma", "several", "noise", "law", "rule", "unknown"], p=[0.4, 0.1, 0.25, 0.05, 0.1, 0.1])
+    if who == "gamma":
+        kw["presence_criterion"] = gamma
+    elif who == "several":
+        kw["presence_criterion"] = [0.2, 0.6]
+    elif who == "noise":
+        guess, lapse = float(rng.choice([0, 0.02, 0.1])), float(rng.choice([0, 0.05, 0.3]))
+        kw["annotator"] = wk.Annotator(presence_criterion=gamma, guess_rate=guess, lapse_rate=lapse)
+    elif who == "law":
+        kw["presence_criterion"] = stats.beta(2, 3)
+    elif who == "rule":
+        kw["rule"] = str(rng.choice(["seconds:0.3", "coverage:0.5", "any", "birdnet"]))
+    aim = rng.random()
+    if aim < 0.2:
+        kw["budget"] = float(np.exp(rng.uniform(-2, 9)))
+    elif aim < 0.4:
+        kw["target"] = str(
+            rng.choice([
+                "wrong_time<=0.5", "overlap_accuracy>=0.7", "event_recall>=0.95", "recall>=0.8,precision>=0.6",
+                "overlap_accuracy>=0.999", "wrong_time<=0.0001",
+            ])
+        )  # fmt: skip
+    if rng.random() < 0.15:
+        kw["objective"] = str(rng.choice(["overlap", "recording"]))
+    return given, kw
+
+
+def sound(made, kw):
+    """What must hold of every plan, whatever was asked."""
+    row, rows = made.recommended, made.rows
+    for each in (*rows, *made.pool):
+        for word in SHARES:
+            value = getattr(each, word)
+            assert math.isnan(value) or -1e-9 <= value <= 1 + 1e-9, (each.name, word, value)
+        assert each.wrong_time >= -1e-9
+        assert each.n_queries >= 0
+    pool = [each for each in made.pool if each.attainable]
+    if "budget" in kw and made.reachable:
+        pool = [each for each in pool if each.cost <= kw["budget"] * (1 + 1e-9)]
+        assert row.cost <= kw["budget"] * (1 + 1e-9)
+    wanted = targets(kw.get("target"))
+    if made.reachable:
+        for each in wanted:
+            assert each.met(row), (each.text, row)
+        pool = [each for each in pool if all(one.met(each) for one in wanted)]
+    if made.objective == "wrong_time" and made.reachable:
+        better = [each.name for each in pool if each.method != "nothing" and each.doable and each.dominates(row)]
+        assert not better, (row.name, better)
+    if made.uncertainty:
+        promises(made, wanted)
+    if made.settings["pilot"] is None:
+        first = made.answer.split(". ")[0]
+        longer = 1 - float(made.task.lengths.partial_moments(kw["recording_length"] * (1 + 1e-9))[0])
+        assert (longer >= 0.0005) == ("longer than a recording of" in first), (longer, first)
+    assert not false_sentences(made, kw), made.answer
+    if row in rows:
+        assert rows[rows.index(row)] == row
+    assert row in (*rows, *made.pool)
+    if row.segment_length is not None and row.method != "boundary":
+        low, high = made.equal_range
+        assert low <= row.segment_length <= high
+    says(made)
+
+
+def promises(made, wanted):
+    """Every band has a width, that of wrong time holds what the pilot shows, and "settle" is said of nothing else."""
+    sure, row = made.uncertainty, made.recommended
+    bands = {word: sure[f"{word}_ci"] for word in (*SHARES, "wrong_time") if f"{word}_ci" in sure}
+    assert all(low < high for low, high in bands.values()), bands
+    if "wrong_time" in bands:  # the band is of the way that is recommended
+        low, high = bands["wrong_time"]
+        assert low - 1e-9 <= row.wrong_time <= high + 1e-9, (row.name, low, high)
+    assert sure["settled"] == bool(re.search(r"pilot events settle the choice\.", made.answer))
+    if sure["settled"]:
+        assert sure.get("n_recordings", sure["n_events"]) >= 10
+        limits = wanted
+        if made.objective == "wrong_time" and "event_recall" not in [each.word for each in wanted]:
+            limits = (*wanted, *targets("event_recall>=0.9"))
+        for each in limits:
+            low, high = bands[each.word]
+            assert not low < each.value - 1e-9 < each.value + 1e-9 < high, (each, low, high)
+
+
+def says(made):
+    """The answer's numbers are those of the recommended row, as the table shows them; no length is called 0 s."""
+    row = made.recommended
+    assert not re.search(r"(?<![\d.])0 s (segments|windows)", made.answer), made.answer
+    assert row in made.rows or not row.asks
+    for own in [each[1] for each in row.passes[:3]] or [row.design]:
+        if own.segment_length is not None and len(row.passes) < 4:
+            assert size(own.segment_length) in made.answer, made.answer
+    if row.asks:
+        wrong, found, near, queries, heard = re.search(NUMBERS, made.answer).groups()
+        assert wrong == seconds(row.wrong_time)
+        assert found == ("all" if row.event_recall >= 1 - 1e-9 else f"{percent(row.event_recall)} of")
+        assert (near, queries) == (percent(row.overlap_accuracy), f"{row.n_queries:,.0f}")
+        assert heard == hours(row.listened)
+
+
+def words_of(given, kw, row, rng, n=1500):
+    """The recommended row again: by evaluate or simulate, or by running halving with the actual annotator.
+
+    Back come (word -> (value, error)); an error of 0 says that it must agree exactly.
+    """
+    asked = {name: kw[name] for name in ("presence_criterion", "annotator") if name in kw}
+    if "rule" in kw:
+        asked = {"rule": wk.PresenceRule.parse(kw["rule"])}
+    if not asked:
+        asked = {"presence_criterion": [0.3, 0.5, 0.7]}
+    if hasattr(asked.get("presence_criterion"), "cdf"):
+        asked = {"annotator": wk.Annotator(presence_criterion=asked["presence_criterion"])}
+    if row.method == "passes" and row.passes[0][1].method == "fixed":
+        return by_class(given, asked, row)
+    if row.method in ("bisection", "boundary", "passes"):
+        return asked_live(given, kw, row, asked, rng)
+    how = {"segment_length": row.segment_length, "phase": 0.0, **asked}
+    if row.method == "windows":
+        how |= {"hop": row.hop, "votes": row.votes}
+    if isinstance(given, wk.Events):
+        found = wk.evaluate(given, **how)
+        found = found.overall if len(given.labels) > 1 else found
+        exact = True
+    else:
+        if not isinstance(given, str):  # a longer event fills the recording
+            given = np.minimum(given, kw["recording_length"])
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        count, placement = kw.get("n_events", 1), "uniform"
+        if "event_rate" in kw:
+            count, placement = kw["event_rate"] * kw["recording_length"], "poisson"
+        elif count < 1:
+            count = stats.bernoulli(count)
+        found = wk.simulate(
+            lengths, n_events=count, recording_length=kw["recording_length"], n_recordings=n, placement=placement,
+            rng=rng, **how,
+        )  # fmt: skip
+        exact = False
+    made = {}
+    for word in ("wrong_time", "event_recall", "n_queries"):
+        value = np.mean(np.atleast_1d(getattr(found, word)))
+        error = 0.0
+        if not exact and word != "n_queries":  # where nothing was lost in so many draws, little may be
+            error = float(np.mean(np.atleast_1d(getattr(found, f"{word}_se")))) + (word == "event_recall") / n
+        classes = len(given.labels) if isinstance(given, wk.Events) else 1
+        made[word] = (float(value) * (classes if exact else 1 / n) if word == "n_queries" else float(value), error)
+    return made
+
+
+def by_class(given, asked, row):
+    """Several passes of fixed segments, or of halving that gives its leaves': every class by evaluate."""
+    halves = row.passes[0][1].method == "bisection"
+    if halves and ("rule" in asked or "annotator" in asked):
+        return {}
+    wrong, found, events, queries = 0.0, 0.0, 0.0, 0.0
+    for labels, own in row.passes:
+        for label in labels:
+            done = wk.evaluate(given, segment_length=own.segment_length, label=label, phase=0.0, **asked)
+            wrong += float(np.mean(np.atleast_1d(done.wrong_time)))
+            found += float(np.mean(np.atleast_1d(done.event_recall) * np.atleast_1d(done.n_events)))
+            events += float(np.mean(np.atleast_1d(done.n_events)))
+            queries += float(np.mean(np.atleast_1d(done.n_queries)))
+    made = {"wrong_time": (wrong, 0.0), "event_recall": (found / events, 0.0)}
+    return made if halves else made | {"n_queries": (queries, 0.0)}
+
+
+def live(design, events, total, who, rule, rng):
+    """One recording asked by the method's own code: wrong seconds, queries, events found."""
+    leaves = max(1, math.ceil(total / design.segment_length * (1 - 1e-9)))
+    depth = math.ceil(math.log2(leaves)) if leaves > 1 else 0
+    start = design.start_length or design.segment_length
+    level = min(depth, math.ceil(math.log2(start / design.segment_length) - 1e-6))
+    way = Bisection(segment_length=design.segment_length, start=2 ** (depth - level))
+    if design.method == "boundary":
+        low, *_, high = who.label_chances if isinstance(who, wk.Annotator) else (0.0, 1.0)
+        way = Boundary(
+            segment_length=design.segment_length, tolerance=design.tolerance, guess_rate=low, lapse_rate=1 - high
+        )
+    done = run(way, Recording("a", total, events=events), SimulatedAnnotator(who, rule=rule, rng=rng))
+    if rule is None:
+        gamma = who.presence_criterion if isinstance(who, wk.Annotator) else who
+        rule = wk.PresenceRule.fraction(gamma) if isinstance(gamma, float) else None
+    tally = of_labels(Timelines.of([events], total), [done.labels.segments], [done.labels.present], rule=rule)
+    found = math.nan if rule is None or design.method == "boundary" else float(tally.n_found.item())
+    return float(tally.wrong_seconds.item()), float(done.n_queries), found
+
+
+def asked_live(given, kw, row, asked, rng, n=150):
+    """Halving and boundary search as they are done: the methods' own code, asked of simulated annotators."""
+    people = np.atleast_1d(asked.get("annotator", asked.get("presence_criterion", 0.5))).tolist()
+    noisy = isinstance(people[0], wk.Annotator) and not people[0].is_certain
+    known = isinstance(given, wk.Events)
+    if known:
+        units = [(row.design.of_class(label), *each) for label, lines in given.by_label().items() for each in lines]
+        repeats, count = (8 if noisy else 1), len(given.recordings)
+        if len(units) * repeats * len(people) > 4_000:
+            return by_class(given, asked, row) if row.passes else {}
+    else:
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        total, units, repeats = kw["recording_length"], [], 1
+        count = n if row.method == "bisection" else 25  # searches take long
+        for _ in range(count):
+            some = int(kw.get("n_events", 1)) if kw.get("n_events", 1) >= 1 else rng.random() < kw["n_events"]
+            if "event_rate" in kw:
+                some = rng.poisson(kw["event_rate"] * total)
+            d = np.minimum(lengths.draw(int(some), rng), total)
+            onset = rng.random(int(some)) * (total - d)
+            line = Timelines.of([np.column_stack((onset, onset + d))], total) if some else None
+            units.append((row.design, line.bounds if line else np.empty((0, 2)), total))
+    seen = np.array([  # (people, units, repeats, words)
+        [[live(*unit, who, asked.get("rule"), rng) for _ in range(repeats)] for unit in units] for who in people
+    ])  # fmt: skip
+    events = np.array([len(unit[1]) for unit in units], dtype=float)
+    wrong, queries, found = seen.mean(axis=2).sum(axis=1).mean(axis=0)
+    if known:  # only the answers vary
+        error = (
+            np.sqrt(seen.var(axis=2, ddof=1).sum(axis=1).sum(axis=0) / repeats) / len(people) if noisy else [0.0] * 3
+        )
+    else:
+        error = seen.mean(axis=(0, 2)).std(axis=0) * np.sqrt(count)
+        error[2] = (seen[..., 2].mean(axis=(0, 2)) - found / max(events.sum(), 1) * events).std() * np.sqrt(count)
+    slack = 0.0
+    if row.method == "boundary":  # estimates are medians of what is possible, here the middle
+        slack = 0.3 * row.tolerance * max(1, events.sum() / count)
+    made = {"wrong_time": (wrong / count, math.hypot(error[0] / count, slack))}
+    made["n_queries"] = (queries, error[1]) if known else (queries / count, error[1] / count)
+    if found == found and events.sum():  # where none was lost in so many runs, one may be
+        one = 1 / repeats if noisy or not known else 0
+        made["event_recall"] = (found / events.sum(), (error[2] + one) / events.sum())
+    return made
+
+
+def agrees(made, given, kw, rng):
+    """The recommended row, done again by another door, gives the same: exactly, or within 4 standard errors."""
+    row = made.recommended
+    if not row.asks:
+        return
+    scale = 1.0 if isinstance(given, wk.Events) else made.task.n_recordings
+    for word, (value, error) in words_of(given, kw, row, rng).items():
+        mine = getattr(row, word) / (scale if word == "n_queries" else 1.0)
+        spread = math.hypot(error, row.wrong_time_se if word == "wrong_time" else 0.0)
+        if word == "event_recall" and row.wrong_time_se:
+            spread = math.hypot(spread, 0.005)
+        if row.method == "boundary" and row.wrong_time_se:  # few live runs meet what goes wrong rarely
+            spread = math.hypot(spread, row.wrong_time_se * math.sqrt(made.task.few.model.count / 25))
+        if error and word == "wrong_time":  # events that are lost are rare and long: few draws hold one
+            lost = max(0.0, 1 - row.event_recall) * row.event_recall / 1500
+            spread = math.hypot(spread, math.sqrt(lost) * float(made.task.lengths.quantile(0.999)))
+        limit = 4 * spread + 1e-9 * max(1.0, abs(value)) + (2e-3 * abs(value) if error else 0.0)
+        assert abs(mine - value) <= limit, (word, mine, value, error, row)
+
+
+def check(seed, spent=None):
+    """The plan of one random task, with all that must hold; None where the work itself is refused, and has to be."""
+    given, kw = task(seed)
+    start = time.process_time()
+    if not isinstance(given, wk.Events):
+        lengths = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        if lengths.mean > kw["recording_length"]:
+            with pytest.raises(wk.InvalidInput, match="longer than an event"):
+                wk.plan(given, **kw)
+            return None
+    made = wk.plan(given, **kw)
+    if spent is not None:
+        spent["cpu"] = time.process_time() - start
+    sound(made, kw)
+    agrees(made, given, kw, np.random.default_rng(seed))
+    if seed % 10 == 1:
+        assert wk.plan(given, **kw, rng=99).recommended.to_dict() == made.recommended.to_dict()
+    return made
+
+
+def aimed(seed):
+    """A task of :func:`task` with another aim: targets and budgets of its own size, prices, methods."""
+    given, kw = task(seed)
+    rng = np.random.default_rng([seed, 1])
+    kw = {name: value for name, value in kw.items() if name not in ("budget", "target")}
+    if isinstance(given, wk.Events):
+        given = pilot(rng, int(rng.choice([1, 1, 2, 3])))
+        event_time = given.to_frame().eval("offset - onset").sum() / len(given.recordings)
+        total = float(given.recordings["length"].sum())
+    else:
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        count = kw.get("n_events", kw.get("event_rate", 0.0) * kw["recording_length"] or 1.0)
+        event_time, total = law.mean * count, 3600 * kw.get("total_hours", kw["recording_length"] / 3600)
+    words = {
+        "wrong_time": event_time * np.exp(rng.uniform(-3, 0.7)), "event_recall": rng.choice([0.5, 0.8, 0.9, 0.95, 1.0]),
+        "overlap_accuracy": rng.uniform(0.4, 0.95), "recall": rng.uniform(0.3, 0.95),
+        "precision": rng.uniform(0.2, 0.9), "recording_accuracy": 1 - np.exp(rng.uniform(-6, -1)),
+    }  # fmt: skip
+    if rng.random() < 0.45:
+        chosen = rng.choice(list(words), int(rng.choice([1, 1, 1, 2])), replace=False)
+        kw["target"] = {str(word): round(float(words[word]), 4) for word in chosen}
+    if rng.random() < 0.25:
+        kw["cost"] = wk.Cost(**[{"query_cost_share": 0.0}, {"query_cost_share": 1.0}, {"query_cost_share": 0.9},
+                                {"per_second": 0.01, "per_query": 0.05}][int(rng.integers(4))])  # fmt: skip
+    if rng.random() < 0.3:
+        price = kw.get("cost", wk.Cost())
+        kw["budget"] = float(price.of(listened=total, n_queries=total / event_time) * np.exp(rng.uniform(-1, 1.5)))
+    if rng.random() < 0.3:
+        kw["methods"] = str(rng.choice(["fixed", "fixed,bisection", "windows", "bisection", "fixed,windows,oracle"]))
+    return given, kw
+
+
+def _length(text):
+    """Seconds from a length as people say it."""
+    number, _, unit = text.partition(" ")
+    return float(number.replace(",", "")) * (3600 if unit.startswith("hour") else 1)
+
+
+def false_sentences(made, kw):
+    """The sentences of the answer that the rows of the plan contradict; none, in a plan that is true."""
+    row, said, even, found = made.recommended, made.answer, " ".join(break_even_words(made)), []
+    unique = {each.design: each for each in (*made.rows, *made.pool)}
+    asked = [each for each in unique.values() if each.asks]
+    unasked = {each.method: each for each in unique.values() if each.method in ("nothing", "everything")}
+    budget, wanted = kw.get("budget", math.inf), targets(kw.get("target"))
+    paid = [each for each in asked if each.cost <= budget * (1 + 1e-9)]
+    meeting = [each for each in paid if all(one.met(each) for one in wanted)]
+    least = min(each.wrong_time for each in unasked.values()) * (1 - 1e-9)
+
+    def false(name, is_false):
+        found.extend([name] if is_false else [])
+
+    def less(a, b):
+        return a < b * (1 - 1e-6) - 1e-12
+
+    def short(each):
+        return max(max(one.shortfall(each), 0.0) / max(abs(one.value), 1e-9) for one in wanted)
+
+    # Targets: the cheapest of those that meet them, practical and better than asking nobody where there are such.
+    if wanted and made.reachable:
+        worth = [each for each in meeting if each.wrong_time < least]
+        good = [each for each in worth if each.doable] or worth or [each for each in meeting if each.doable] or meeting
+        false("cheapest", row.asks and any(less(each.cost, row.cost) for each in good))
+        if row.asks:
+            words = re.search(r"cheapest way compared that meets .*?(?:\. |$)", said)[0]
+            of = [each for each in meeting if "asking nobody" not in words or each.wrong_time < least]
+            of = [each for each in of if "at most 5 times" not in words or each.doable]
+            false("cheapest of those", row not in of or any(less(each.cost, row.cost) for each in of))
+        if more := re.search(r"For (\S+) % more cost, (.*?) would leave (.*? (?:s|hours?)) of wrong", said):
+            other = next(each for each in made.rows if each.name == more[2] and seconds(each.wrong_time) == more[3])
+            false("half the wrong time", other.wrong_time > 0.5 * row.wrong_time or other not in meeting)
+            false("more cost", f"{more[1]} %" != percent(other.cost / row.cost - 1))
+    if wanted and not made.reachable and paid:
+        false("reachable", bool(meeting))
+        false("nearest", any(short(each) < short(row) - 1e-9 for each in paid))
+        values = re.findall(r" (\S+) (s|hours?|%)(?=,|\.)", re.search(r"The nearest has(.*?\.) [A-Z]", said)[1])
+        values = [float(value) * {"s": 1, "%": 0.01}.get(unit, 3600) for value, unit in values]
+        misses = [replace(row, **{one.word: value}) for one, value in zip(wanted, values, strict=True)]
+        false("the nearest meets it", all(one.met(each) for one, each in zip(wanted, misses)))
+    if not paid:
+        false("cannot be paid", made.reachable or any(less(each.cost, row.cost) for each in asked))
+    if most := re.search(r"(?:costs? at most|within|labelled for) ([\d.,]+) (?:cost units|EUR)", said):
+        rounded = float(most[1].rstrip(".").replace(",", ""))
+        false("budget, rounded", any(budget * (1 + 1e-9) < each.cost <= rounded * (1 - 1e-9) for each in asked))
+    # What is said of other lengths.
+    if equal := re.search(r"(\w+) from (\S+(?: hours?)?) to (\S+ (?:s|hours?)) are practically equal", said):
+        low, high = _length(equal[2]), _length(equal[3])
+        false("range of one length", equal[2] == equal[3].removesuffix(" s") or not low < high)
+        low, high = made.equal_range
+        false("range printed", not (math.isclose(_length(equal[2]), low, rel_tol=0.06)
+                                    and math.isclose(_length(equal[3]), high, rel_tol=0.06)))  # fmt: skip
+        same = [each for each in asked if each.method == row.method and low <= each.segment_length <= high
+                and each.design.windows_per_cell == row.design.windows_per_cell]  # fmt: skip
+        times = [each.wrong_time for each in same]
+        false("practically equal", max(times) > 1.05 * min(times) * (1 + 1e-9) + 1e-9)
+        false("equal, events lost", row.event_recall >= 0.9 > min(each.event_recall for each in same) + 1e-9)
+        false("equal, votes", len({each.votes for each in same}) > 1)
+        if "needs the fewest queries" in said:
+            false("fewest", any(less(each.n_queries, row.n_queries) for each in same))
+        if "needs the least cost" in said:
+            false("least cost", any(less(each.cost, row.cost) for each in same))
+    if "fewest queries" in said or "least cost" in said:  # a row of the table that is better, and asks for less
+        beside = [each for each in made.rows if each.asks and each.method == row.method and each.doable]
+        beside = [each for each in beside if each in meeting and each.event_recall >= row.event_recall - 1e-9]
+        false("fewest in the table", any(
+            less(each.n_queries, row.n_queries) and each.wrong_time <= row.wrong_time for each in beside
+        ))  # fmt: skip
+    # Better than nothing, or it is said.
+    worse = row.asks and row.wrong_time >= unasked["nothing"].wrong_time * (1 - 1e-9)
+    false("worse than nothing, not said", worse and "no better than none" not in said)
+    false("no better than none", "no better than none" in said and row.wrong_time < least)
+    if "Asking does not pay" in said:
+        scope = paid if "no way to ask has" in said else [
+            each for each in paid if each.event_recall >= 0.9 - 1e-9 and each.doable
+        ]  # fmt: skip
+        scope = meeting if " meets " in said else scope
+        false("does not pay", any(each.wrong_time < row.wrong_time * (1 - 1e-9) for each in scope))
+    for each in (*made.by_criterion, *([made.other_rule] if made.other_rule else [])):
+        vain = each["wrong_time"] >= unasked["nothing"].wrong_time * (1 - 1e-9)
+        told = re.search(re.escape(f"{each['name']}, {seconds(each['wrong_time'])} wrong") + r"[^.;]*nothing", said)
+        false("other criterion, worse than nothing", vain != bool(told))
+    # The choice among those that can be done.
+    doable = [each for each in meeting if each.doable]
+    if made.reachable and made.objective == "wrong_time" and row.asks:
+        false("dominated", any(each.dominates(row) for each in doable))
+    if made.reachable and made.objective == "wrong_time" and not wanted:
+        finding = [each for each in doable if each.event_recall >= 0.9 - 1e-9]
+        best = min((each.wrong_time for each in finding), default=math.inf)
+        unsure = made.uncertainty and not made.uncertainty["settled"]  # then the pilot cannot tell them apart
+        false("a better one refused", not unsure and row.wrong_time > 1.05 * best + 1e-9)
+    if no_way := re.search(r"No way (.*?)finds 90 % of events", said):
+        scope = paid if "budget" in kw and "costs at most" in no_way[1] else asked
+        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 for each in scope))
+    if "best that" in said or "clearly less wrong time" in said:
+        better = [each for each in doable if each.event_recall >= row.event_recall - 1e-9]
+        better = [each for each in better if each.wrong_time < row.wrong_time / 1.05 - 1e-9]
+        false("best for the budget", bool(better) and not (made.uncertainty and not made.uncertainty["settled"]))
+    # What a pilot settles.
+    if "settle the choice." in said:
+        low, high = made.uncertainty.get("event_recall_ci", (1.0, 1.0))
+        false("settled, finding 90 % is not", low < 0.9 - 1e-9 < high)
+        false("settled, another was asked for", bool(wanted) or made.objective != "wrong_time")
+        rivals = [each for each in doable if each.event_recall >= 0.9 - 1e-9 and each.method in ("fixed", "windows")]
+        if (spread := Spread.of(made.task, rivals)) is not None:
+            spread, _ = spread.including(made.task, row)
+            wrong = spread.parts[:, :, 0].mean(axis=0)
+            k = int(wrong.argmin())
+            close = wrong <= wrong[k] * 1.05 + 1e-12
+            false("settled, noise is more", spread.noise[k][close].max() > 0.05 * wrong[k] + 1e-9)
+    false("settled and not told apart", "settle the choice." in said and "cannot tell" in said)
+    # Other ways that the answer names.
+    if plain := re.search(r"Plain (.*?) segments cost (.*?) \((\S+) quer", said):
+        named = [each for each in made.rows if each.method == "fixed" and size(each.segment_length) == plain[1]]
+        named = [each for each in named if f"{each.n_queries:,.0f}" == plain[3]]
+        false("plain segments", not named)
+        false("plain segments, cost", named and (named[0].cost < row.cost) != ("less" in plain[2])
+              and plain[2] != "about the same")  # fmt: skip
+    if re.search(r"\d{6,}\.\d times the wrong time", said):
+        false("plain segments, times", True)
+    if not_taken := re.search(r"Not taken: (.*?) would leave", said):
+        named = [each for each in made.rows if each.name == not_taken[1]]
+        false("not taken", not any(not each.doable and each.wrong_time < row.wrong_time for each in named))
+    false("undoable, not said", row.asks and not row.doable and f"everything {row.heard:.0f} times" not in said)
+    false("first row", made.rows[0] != row)
+    for each in made.rows:
+        for word, times in (("twice", 2), ("four times", 4)):
+            false("heard", f"hears everything {word}" in each.note and abs(each.heard - times) > 0.5)
+    chosen = made.assumptions[0]
+    false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
+    false("break-even", any(number.startswith("-") for number in re.findall(r"-?\d+\.?\d* events", even)))
+    oracle, *mine = re.search(r"known, (\S+) queries would do; the recommended way asks (\S+)\.", even).groups()
+    false("oracle's queries", f"{made.task.row(Design('oracle')).n_queries:,.0f}" != oracle)
+    false("own queries", [f"{row.n_queries:,.0f}"] != mine)
+    if made.classes and "lengths of their own would save less than 5 %" in said:
+        one, *rest = made.classes.passes
+        false("one length for all", any(each.wrong_time < 0.95 * one.wrong_time for each in rest))
+    return found
+
+
+if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per task, with its CPU seconds and what fails
+    import json
+    import sys
+    import traceback
+    import warnings
+
+    warnings.simplefilter("ignore")
+    for kw in ({}, {"presence_criterion": stats.beta(2, 3)}, {"annotator": wk.Annotator(lapse_rate=0.1)}):  # compiles
+        wk.plan([0.5, 1.0], recording_length=30, n_events=2, **kw)
+    with open(sys.argv[3], "a") as file:
+        for seed in range(int(sys.argv[1]), int(sys.argv[2])):
+            given, kw = aimed(seed)
+            line = {"seed": seed, "kw": str(task(seed)[1]), "aimed": str(kw)}
+            try:
+                made = check(seed, line)
+                line["answer"] = made.answer if made else None
+                if made:  # else the work is refused
+                    line["false"] = false_sentences(wk.plan(given, **kw), kw)
+            except Exception:
+                line["failed"] = traceback.format_exc()[-1500:]
+            file.write(json.dumps(line) + "\n")
+            file.flush()

@@ -1,0 +1,191 @@
+"""Strong annotations to clip labels: against the definition, against the evaluation, and across rules."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weakly as wk
+from weakly.model.annotator import PRESETS
+from weakly.studies.evaluate.assumptions import check_assumptions, kuiper, sentences
+from weakly.studies.evaluate.clips import clip_labels, compare_rules, tool_rules
+
+RULES = {**PRESETS, "half": wk.PresenceRule.fraction(0.5), "whole": wk.PresenceRule.fraction(1.0)}
+
+
+def random_events(seed, *, recordings=3, length=20.0, labels=("cat", "dog"), step=None):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for r in range(recordings):
+        for label in labels:
+            cuts = np.sort(rng.uniform(0, length, 2 * rng.integers(0, 5))).reshape(-1, 2)
+            if step is not None:
+                cuts = np.round(cuts / step) * step
+            rows += [(f"r{r}", a, b, label) for a, b in cuts if b > a]
+    rows.append(("r0", 1.0, 2.0, labels[0]))
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{r}": length for r in range(recordings)})
+
+
+def labels_by_definition(events, label, *, width, rule, phase=0.0, hop=None):
+    """Clip by clip and event by event; a clip that is cut counts at its full length."""
+    step = width if hop is None else hop
+    rows = []
+    timelines = events.timelines(label)
+    for name, (bounds, length) in zip(events.recordings.index, timelines):
+        start = phase % step
+        start = start - step if start > 0 else start
+        k, s = 0, -math.inf
+        while s + width < length - 1e-9 * step:  # the first that reaches the end is the last
+            s = start + k * step
+            meets = [e for e in bounds if min(e[1], s + width) - max(e[0], s) > 1e-9 * width]
+            present = any(bool(rule.is_present(event=e, segment=(s, s + width))) for e in meets)
+            rows.append((name, max(s, 0.0), min(s + width, length), float(present)))
+            k += 1
+    return rows
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("width", "phase", "hop"), [(3.0, 0.0, None), (1.7, 0.4, None), (3.0, 0.0, 1.0), (0.5, 0.0, None)]
+)
+def test_clip_labels_are_the_definition(name, width, phase, hop):
+    events = random_events(len(name), step=0.05)
+    ours = clip_labels(events, segment_length=width, rule=RULES[name], phase=phase, hop=hop, label="dog").to_frame()
+    theirs = labels_by_definition(events, "dog", width=width, rule=RULES[name], phase=phase, hop=hop)
+    assert ours["recording"].tolist() == [row[0] for row in theirs]
+    np.testing.assert_allclose(ours[["onset", "offset"]], [row[1:3] for row in theirs], atol=1e-12)
+    assert ours["present"].tolist() == [row[3] for row in theirs]
+
+
+@given(st.integers(0, 10_000), st.sampled_from(sorted(RULES)), st.floats(0.3, 6.0), st.floats(0.0, 5.0))
+def test_clip_labels_are_what_the_evaluation_counts(seed, name, width, phase):
+    events = random_events(seed)
+    found = wk.evaluate(events, segment_length=width, rule=RULES[name], phase=phase, label="dog") if "dog" in (
+        events.labels) else None  # fmt: skip
+    if found is None:
+        return
+    labels = clip_labels(events, segment_length=width, rule=RULES[name], phase=phase, label="dog").to_frame()
+    assert labels["present"].sum() == found.n_present
+    assert len(labels) == found.n_queries
+    both = compare_rules(events, segment_length=width, rules={"it": RULES[name]}, phase=phase, label="dog")
+    assert found.n_events - both.table["n_vanished"][0] == pytest.approx(found.event_recall * found.n_events)
+
+
+def test_every_clip_says_of_every_class():
+    events = random_events(4)
+    labels = clip_labels(events, segment_length=4.0, presence_criterion=0.5).to_frame()
+    assert len(labels) == 3 * 5 * 2
+    assert set(labels["present"]) == {0.0, 1.0}
+
+
+def test_clips_inside_leave_the_rest_out():
+    events = random_events(4)
+    labels = clip_labels(events, segment_length=3.0, presence_criterion=0.5, edge="inside", label="dog").to_frame()
+    assert len(labels) == 3 * 6
+    assert ((labels["offset"] - labels["onset"]).round(9) == 3.0).all()
+    later = clip_labels(events, segment_length=3.0, presence_criterion=0.5, edge="inside", phase=1.0, label="dog")
+    assert later.to_frame()["onset"].min() == 1.0
+
+
+def test_recordings_without_events_get_absent_clips():
+    frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
+    events = wk.Events.from_frame(frame, recording_length={"a": 6.0, "b": 6.0})
+    labels = clip_labels(events, segment_length=3.0, rule="any").to_frame()
+    assert labels[labels["recording"] == "b"]["present"].tolist() == [0.0, 0.0]
+
+
+def test_tools_disagree_about_a_call_on_an_edge():
+    """A 0.4 s call over the edge of two clips: the case that users of clip tools ask about."""
+    frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.3], "label": ["bird"]})
+    found = compare_rules(wk.Events.from_frame(frame, recording_length=9.0), segment_length=3.0)
+    rows = found.table[found.table["label"] == "all"].set_index("rule")
+    assert rows.loc["hoplite, perch, sed_eval", "n_present"] == 2
+    assert rows.loc["opensoundscape", "n_present"] == 1
+    assert rows.loc["birdnet", "n_present"] == 0
+    assert rows.loc["koogu", "n_vanished"] == 1
+    assert len(found.vanished) == 1
+    assert "birdnet" in found.vanished["lost_by"][0]
+    assert len(found.flipped) == 2
+    first = found.flipped.iloc[0]
+    assert first["present_by"] == "hoplite, perch, sed_eval"
+    assert set(first["present_by"].split("; ")) | set(first["absent_by"].split("; ")) == set(tool_rules())
+
+
+def test_flips_are_counted_against_the_first_rule():
+    events = random_events(11)
+    rules = {"any": wk.PresenceRule.any(), "half": RULES["half"], "whole": RULES["whole"]}
+    found = compare_rules(events, segment_length=1.5, rules=rules)
+    for label in events.labels:
+        said = {n: clip_labels(events, segment_length=1.5, rule=r, label=label).to_frame() for n, r in rules.items()}
+        rows = found.table[found.table["label"] == label].set_index("rule")
+        for name in rules:
+            assert rows.loc[name, "n_flipped"] == (said[name]["present"] != said["any"]["present"]).sum()
+        table = np.array([one["present"] for one in said.values()])
+        assert (found.flipped["label"] == label).sum() == (table.any(axis=0) & ~table.all(axis=0)).sum()
+    total = found.table[found.table["label"] == "all"]
+    assert total["n_present"].tolist() == found.table[found.table["label"] != "all"].groupby("rule", sort=False)[
+        "n_present"].sum().tolist()  # fmt: skip
+
+
+def test_one_of_rule_and_criterion_is_asked_for():
+    events = random_events(1)
+    with pytest.raises(wk.InvalidInput, match="exactly one of rule and presence_criterion"):
+        clip_labels(events, segment_length=1.0)
+    with pytest.raises(wk.InvalidInput, match="edge must be one of"):
+        clip_labels(events, segment_length=1.0, rule="any", edge="circular")
+    with pytest.raises(wk.InvalidInput, match="segment_length must be > 0"):
+        clip_labels(events, segment_length=0.0, rule="any")
+
+
+def test_kuiper_has_its_level_and_does_not_see_where_the_circle_is_cut():
+    rng = np.random.default_rng(0)
+    values = rng.random((2000, 40))
+    p = np.array([kuiper(row)[1] for row in values])
+    assert 0.035 < (p < 0.05).mean() < 0.065
+    assert 0.005 < (p < 0.01).mean() < 0.016
+    turned = kuiper((values[0] + 0.37) % 1)[0]
+    assert turned == pytest.approx(kuiper(values[0])[0], abs=1e-12)
+    assert kuiper(rng.beta(5, 5, 200))[1] < 1e-6
+    assert math.isnan(kuiper([])[1])
+
+
+def test_assumptions_are_seen_and_said():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"recording": [f"r{i}" for i in range(200)], "onset": 3.0 * rng.integers(1, 25, 200) + 0.1})
+    frame["offset"] = frame["onset"] + 0.5
+    gridded = wk.Events.from_frame(frame.assign(label="clock"), recording_length=100.0)
+    found = {one.name: one for one in check_assumptions(gridded, segment_length=3.0)}
+    assert found["offsets"].broken
+    assert not found["close"].broken
+    assert not found["censored"].broken
+    assert len(sentences(list(found.values()))) == 1
+    assert "clock" in sentences(list(found.values()))[0]
+    frame["onset"] = rng.uniform(0.5, 90, 200)
+    frame["offset"] = frame["onset"] + 0.5
+    free = check_assumptions(wk.Events.from_frame(frame.assign(label="x"), recording_length=100.0), segment_length=3.0)
+    assert not any(one.broken for one in free)
+
+
+def test_audioset_events_are_cut_by_their_clips(real_data):
+    """A fifth of all offsets in this file lie exactly at the end of the clip."""
+    path = real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv"
+    table = pd.read_csv(path, sep="\t").rename(columns={"filename": "recording", "event_label": "label"})
+    table = table[table["label"] == "/m/04rlf"]
+    events = wk.Events.from_frame(table, recording_length=10.0)
+    found = {one.name: one for one in check_assumptions(events, segment_length=10.0)}
+    assert found["censored"].broken
+    assert found["censored"].share > 0.5
+
+
+def test_rounded_times_are_no_alarm():
+    """A hundred thousand onsets in whole milliseconds are not uniform modulo 0.1 s, and it does not matter."""
+    onset = np.random.default_rng(1).uniform(0.5, 3500, 100_000).round(3)
+    frame = pd.DataFrame({"recording": np.arange(100_000).astype(str), "onset": onset, "offset": onset + 0.01})
+    events = wk.Events.from_frame(frame.assign(label="x"), recording_length=3600.0)
+    offsets = next(one for one in check_assumptions(events, segment_length=0.1) if one.name == "offsets")
+    assert offsets.p_value < 0.01
+    assert not offsets.broken
