@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 
 #: (what is counted, how many recordings): about 20, 50, 150 and 200 events, and 8, 20, 60 and 80 recordings.
 SIZES = (
@@ -46,9 +46,9 @@ class World:
         return made
 
     @cached_property
-    def population(self) -> Timelines:
+    def population(self) -> EventArrays:
         """So many recordings that they are the truth."""
-        return Timelines.of(self.draw(4000, np.random.default_rng(1)), self.recording_length)
+        return EventArrays.of(self.draw(4000, np.random.default_rng(1)), self.recording_length)
 
 
 #: The bands were shaped on the first; the second is what they had not seen.

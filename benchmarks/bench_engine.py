@@ -16,8 +16,8 @@ import numpy as np
 import weakly as wk
 from weakly.engine.scoring import score
 from weakly.engine.tally import MEAN, TP, Tally
-from weakly.model.answer_model import Observers
-from weakly.model.event_arrays import Timelines
+from weakly.model.answer_model import AnswerModels
+from weakly.model.event_arrays import EventArrays
 from weakly.model.lengths import Lengths
 from weakly.model.placement import Edge, Placement
 from weakly.studies.simulate.simulation import World
@@ -37,13 +37,13 @@ def _best(function: Callable[[], Any], repeats: int = 5, clock: Callable[[], flo
     return min(times)
 
 
-def _recordings(n: int, m: int = 50, length: float = 100.0) -> Timelines:
+def _recordings(n: int, m: int = 50, length: float = 100.0) -> EventArrays:
     return World(Lengths.of(1.0), m, length, "uniform", 0.0).draw(n, np.random.default_rng(0))[0]
 
 
-def _engine(timelines: Timelines, widths: Any, criteria: Any, phase: float | None = 0.0, means: bool = True) -> Tally:
+def _engine(timelines: EventArrays, widths: Any, criteria: Any, phase: float | None = 0.0, means: bool = True) -> Tally:
     how = Placement(phase, Edge.TRUNCATE, None, None, means=means)
-    return score(timelines, np.asarray(widths), Observers.of(presence_criterion=criteria), how)
+    return score(timelines, np.asarray(widths), AnswerModels.of(presence_criterion=criteria), how)
 
 
 def slow(events: list[tuple[float, float]], length: float, width: float, criterion: float) -> float:

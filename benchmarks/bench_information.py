@@ -20,7 +20,7 @@ import numpy as np
 from weakly import Annotator
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
-from weakly.methods.base import Asked, Recording
+from weakly.methods.base import AnswerHistory, Recording
 from weakly.methods.boundary import Boundary
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information
@@ -73,7 +73,7 @@ def bound(wrong_time, *, flip_rate, n_events=3, length=LENGTH):
 
 def _cut(one, labels):
     """Wrong, labelled and event seconds of one recording."""
-    wrong = score([Outcome(one, labels, Asked())])["wrong_time"]
+    wrong = score([Outcome(one, labels, AnswerHistory())])["wrong_time"]
     return [wrong, float(np.diff(labels.events).sum()), float(np.diff(one.events).sum())]
 
 
@@ -113,7 +113,12 @@ def informed(recordings, criterion, flip_rate, *, most=MOST, features=False, see
     plain = Information(query_cost_share=1.0, signal=features, shortest=SHORTEST)
     at, stops, seconds, earlier = {n: [] for n in AT if n <= most}, [], [], {}
     for k, one in enumerate(recordings):
-        method, answer, asked, over = plain.among(dict(earlier)), _asker(criterion, flip_rate, [seed, k]), Asked(), None
+        method, answer, asked, over = (
+            plain.among(dict(earlier)),
+            _asker(criterion, flip_rate, [seed, k]),
+            AnswerHistory(),
+            None,
+        )
         while len(asked) < most or (to_stop and over is None):
             if over is None:
                 begin = time.process_time()
@@ -236,8 +241,10 @@ def in_noise(kind, snr, n, *, criterion=0.5, flip_rate=0.05, most=40):
 def waits(length, n_events, most):
     """The CPU seconds that each of so many next queries took, in one recording of this length."""
     (one,) = timelines(1, n_events=n_events, length=length)
-    method, answer, asked, found = Information(query_cost_share=1.0), _asker(0.5, 0.05, 0), Asked(), []
-    method.next(Recording("first", 5.0), Asked(np.array([[0.0, 2.0]]), np.ones(1)))  # so that everything is loaded
+    method, answer, asked, found = Information(query_cost_share=1.0), _asker(0.5, 0.05, 0), AnswerHistory(), []
+    method.next(
+        Recording("first", 5.0), AnswerHistory(np.array([[0.0, 2.0]]), np.ones(1))
+    )  # so that everything is loaded
     while len(asked) < most:
         begin = time.process_time()
         segments = method.next(one, asked)

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from weakly.apps.label.profile import FRACTIONS, Posterior
+from weakly.apps.label.profile import FRACTIONS, CriterionPosterior
 
 
 def person(kind, rng):
@@ -32,12 +32,12 @@ def person(kind, rng):
 def measured(chance, items, rng, adaptive):
     """The posterior after so many items."""
     answers = []
-    found = Posterior.prior()
+    found = CriterionPosterior.prior()
     for _ in range(items):
         h = found.next_fraction() if adaptive else float(rng.choice(FRACTIONS))
         answers.append((h, float(rng.random() < chance[round(h * 50)])))
-        found = Posterior.of(answers) if adaptive else found
-    return found if adaptive else Posterior.of(answers)
+        found = CriterionPosterior.of(answers) if adaptive else found
+    return found if adaptive else CriterionPosterior.of(answers)
 
 
 def main(people=200, items=50, seed=18, *kinds):

@@ -28,7 +28,7 @@ from weakly.engine.tally import of_labels
 from weakly.methods.base import Recording
 from weakly.methods.segments import Fixed, Overlapping
 from weakly.model.annotator import Annotator, PresenceRule
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.model.placement import window_counts, window_starts
 from weakly.studies.evaluate.clips import clip_labels, compare_rules
 
@@ -122,7 +122,7 @@ def by_definition(world):
 
 
 def by_evaluate(world):
-    timelines = Timelines.of([events for events, _ in world.recordings], [length for _, length in world.recordings])
+    timelines = EventArrays.of([events for events, _ in world.recordings], [length for _, length in world.recordings])
     found = wk.evaluate(timelines, **world.asked)
     return {name: getattr(found, name) for name in (*WORDS, *COUNTS)}
 
@@ -195,7 +195,7 @@ def by_clip_labels(world):
     _, lengths, made = exported(world)
     made = made.to_frame()
     rows = [made[made["recording"] == name] for name in lengths]
-    timelines = Timelines.of([events for events, _ in world.recordings], list(lengths.values()))
+    timelines = EventArrays.of([events for events, _ in world.recordings], list(lengths.values()))
     clips = [row[["onset", "offset"]].to_numpy() for row in rows]
     tally = of_labels(timelines, clips, [row["present"].to_numpy() for row in rows])
     found = {name: tally.metrics()[name].item() for name in WORDS}
@@ -498,7 +498,7 @@ def test_every_result_offers_the_same(kind, tmp_path):
 
 def test_a_share_reads_the_same_at_every_door():
     """What is not all is nowhere 100 %, what is not nothing nowhere 0 %: in sentences, tables and on the page."""
-    from weakly.apps.label.profile import Card
+    from weakly.apps.label.profile import AnnotatorProfile
 
     assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
     for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):
@@ -506,8 +506,8 @@ def test_a_share_reads_the_same_at_every_door():
             assert float(said.removesuffix(" %")) not in (0, 1, 100)
     frame = pd.DataFrame({"event_recall": [1.0, 1.0, 0.9996]})
     assert "0.9996" in Report("x").table(frame).html()
-    measured = dict.fromkeys((f for f in Card.__dataclass_fields__ if "_" in f), 0.9996) | {"n_items": 9}
-    assert "100 %" not in str(Card(annotator="a", label="x", spread=0.1, **measured))
+    measured = dict.fromkeys((f for f in AnnotatorProfile.__dataclass_fields__ if "_" in f), 0.9996) | {"n_items": 9}
+    assert "100 %" not in str(AnnotatorProfile(annotator="a", label="x", spread=0.1, **measured))
 
 
 def test_no_other_code_turns_shares_into_words():

@@ -38,7 +38,7 @@ from sqlalchemy import create_engine, inspect, text
 from starlette.testclient import TestClient
 
 import weakly as wk
-from weakly.apps.label import Card, Client, Posterior, media
+from weakly.apps.label import AnnotatorProfile, Client, CriterionPosterior, media
 from weakly.apps.label.launch import open_campaign, open_measurement, serve
 from weakly.apps.label.live import Goal, sentences
 from weakly.apps.label.routes import create_app
@@ -842,7 +842,7 @@ class TestMeasure:
                             p *= yes if said else 1 - yes
                         weights[i] += p, p * mean
         total = weights[:, 0].sum()
-        found = Posterior.of(answers)
+        found = CriterionPosterior.of(answers)
         assert found.n_items == 3
         assert found.mean == pytest.approx(weights[:, 1].sum() / total, abs=1e-9)
         np.testing.assert_allclose(found.weights.sum(axis=(1, 2, 3)), weights[:, 0] / total, atol=1e-12)
@@ -862,7 +862,7 @@ class TestMeasure:
                 "annotator", query=item.query, present=float(item.event_fraction >= 0.37), id=item.query, seconds=2.0
             )
         paths = made.export()
-        card = Card.read(paths[0])
+        card = AnnotatorProfile.read(paths[0])
         assert card.n_items == 40
         assert card.presence_criterion_low <= 0.37 <= card.presence_criterion_high
         assert card.presence_criterion == pytest.approx(0.37, abs=0.03)
@@ -892,7 +892,7 @@ class TestMeasure:
                     assert owner.setdefault(item.query, name) == name
                     session.tell(name, query=item.query, present=float(item.event_fraction >= criterion), id=item.query)
         assert sorted(owner.values()) == ["ana"] * 25 + ["ben"] * 25
-        cards = {path.name: Card.read(path) for path in made.export()}
+        cards = {path.name: AnnotatorProfile.read(path) for path in made.export()}
         assert set(cards) == {"card-ana.json", "card-ben.json"}
         for name, criterion in criteria.items():
             card = cards[f"card-{name}.json"]
@@ -912,7 +912,7 @@ class TestMeasure:
         while items := said["items"]:
             assert not (tmp_path / "m" / "card.json").exists()
             said = tell(web(made), items[0]["query"], 1, id=items[0]["query"]).json()
-        assert Card.read(tmp_path / "m" / "card.json").n_items == 12
+        assert AnnotatorProfile.read(tmp_path / "m" / "card.json").n_items == 12
 
     def test_adaptive_items_beat_random_ones(self):
         rng = np.random.default_rng(5)
@@ -924,10 +924,10 @@ class TestMeasure:
             for adaptive in (True, False):
                 answers = []
                 for _ in range(50):
-                    h = Posterior.of(answers).next_fraction() if adaptive else float(rng.integers(51)) / 50
+                    h = CriterionPosterior.of(answers).next_fraction() if adaptive else float(rng.integers(51)) / 50
                     p = guess + (1 - guess - lapse) * law.cdf(h)
                     answers.append((h, float(rng.random() < p)))
-                low, high = Posterior.of(answers).interval()
+                low, high = CriterionPosterior.of(answers).interval()
                 widths[adaptive].append(high - low)
                 inside.append(low <= mean <= high)
         assert np.mean(widths[True]) < 0.8 * np.mean(widths[False])
@@ -937,7 +937,7 @@ class TestMeasure:
     def test_other_files_are_no_cards(self, tmp_path, text):
         (tmp_path / "card.json").write_text(text)
         with pytest.raises(InvalidInput, match=re.escape("card.json: is not a card")):
-            Card.read(tmp_path / "card.json")
+            AnnotatorProfile.read(tmp_path / "card.json")
 
 
 class TestExport:
@@ -1496,7 +1496,7 @@ def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
 
 def test_a_plan_takes_the_card(tmp_path, capsys):
     answers = [(h / 50, float(h >= 19)) for h in range(51)]
-    card = Card.of(Posterior.of(answers), annotator="ana", label="owl", seconds=[2.0])
+    card = AnnotatorProfile.of(CriterionPosterior.of(answers), annotator="ana", label="owl", seconds=[2.0])
     (tmp_path / "card.json").write_text(json.dumps(card.to_dict()))
     arguments = ["plan", "--event-length", "1", "--recording-length", "60", "--methods", "fixed", "--json"]
     assert run([*arguments, "--annotator", str(tmp_path / "card.json")]) == 0
@@ -1546,7 +1546,7 @@ def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
     """Of two recordings one was heard of, of one class both: event seconds, events and wrong time add up by class."""
     from types import SimpleNamespace
 
-    from weakly.apps.label.live import Live
+    from weakly.apps.label.live import QualityMonitor
     from weakly.methods.base import Recording
 
     places = [("a", label) for label in ("owl", "fox")] + [("b", "fox")]
@@ -1561,7 +1561,7 @@ def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
         for i, (_, label, k) in enumerate(rows)
     ]  # fmt: skip
     session = SimpleNamespace(items=items, all_answers=lambda: given)
-    live = Live({name: Recording(name, 10.0) for name in "ab"}, lengths=wk.Lengths.fixed(1.0), event_rate=0.1)
+    live = QualityMonitor({name: Recording(name, 10.0) for name in "ab"}, lengths=wk.Lengths.fixed(1.0), event_rate=0.1)
     found, overall = live.labels(session), live.inference(session).overall.set_index("label")
     owl, fox = overall.loc["owl"], overall.loc["fox"]
     assert (owl["recording_seconds"], fox["recording_seconds"]) == (10.0, 20.0)

@@ -426,13 +426,13 @@ def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recording
 _DYING = """
 import os, sys
 from weakly.cli import main
-from weakly.apps.label.session import Session
-take, moment = Session.take, sys.argv.pop(1)
+from weakly.apps.label.session import LabelingSession
+take, moment = LabelingSession.take, sys.argv.pop(1)
 def dies(self, told):
     if moment == "committed":
         take(self, told)
     os._exit(9)
-Session.take = dies
+LabelingSession.take = dies
 main(sys.argv[1:])
 """
 

@@ -16,7 +16,7 @@ from weakly.apps.paper.claims import (
     MEASURES,
     TOLERANCES,
     VERDICTS,
-    Finding,
+    ClaimFinding,
     all_claims,
     count_words,
     counts,
@@ -212,7 +212,7 @@ def test_the_count_is_the_one_that_is_told():
 def test_a_claim_checked_otherwise_is_a_change():
     claim = dataclasses.replace(CLAIMS[0], verdict=FAILS)
     assert claim.check().changed
-    odd = dataclasses.replace(CLAIMS[0], measure=lambda: Finding(float("nan"), 0.0, "nothing"))
+    odd = dataclasses.replace(CLAIMS[0], measure=lambda: ClaimFinding(float("nan"), 0.0, "nothing"))
     assert odd.check().to_dict()["value"] is None
 
 

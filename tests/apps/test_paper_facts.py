@@ -30,8 +30,8 @@ def test_the_spread_stands_for_the_sample(name):
 
 def test_a_spread_made_from_facts_is_close_to_the_values():
     values = np.random.default_rng(0).lognormal(0, 1, 1000)
-    known = facts.Sample.of("a", "b", values)
-    told = facts.Sample("a", "b", known.n, known.mean, known.median, known.quantiles, known.means)
+    known = facts.LengthSample.of("a", "b", values)
+    told = facts.LengthSample("a", "b", known.n, known.mean, known.median, known.quantiles, known.means)
     assert known.spread is known.values
     assert told.spread.mean() == pytest.approx(values.mean(), rel=1e-3)
     assert np.mean(np.sqrt(told.spread)) == pytest.approx(np.mean(np.sqrt(values)), rel=1e-3)
@@ -116,4 +116,4 @@ def test_bad_data_is_refused_by_name(tmp_path):
     with pytest.raises(InvalidInput, match="one length > 0 per event"):
         facts.gather(nigens=tmp_path)
     with pytest.raises(InvalidInput, match="no values"):
-        facts.Sample.of("dog", "nowhere", [])
+        facts.LengthSample.of("dog", "nowhere", [])

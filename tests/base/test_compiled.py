@@ -69,11 +69,11 @@ LEAVES = """
 import gc, json
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from weakly.methods.base import Asked, Recording
+from weakly.methods.base import AnswerHistory, Recording
 from weakly.methods.information import Information
 from weakly.model.features import Features
 heard = Features(0.1 * np.arange(200.0), np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32))
-Information().next(Recording("a", 20.0, features=heard), Asked(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
+Information().next(Recording("a", 20.0, features=heard), AnswerHistory(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
 print(json.dumps([
     (one.py_func.__name__, str(found.signature.return_type))
     for one in gc.get_objects() if isinstance(one, Dispatcher) and one.targetoptions.get("_nrt") is False

@@ -15,8 +15,8 @@ from test_doors_agree import LAWFUL, RULES, answering, rule_of
 from weakly.base.errors import InvalidInput
 from weakly.engine import exact, voting
 from weakly.model.annotator import Annotator, PresenceRule
-from weakly.model.answer_model import Observers
-from weakly.model.event_arrays import Timelines
+from weakly.model.answer_model import AnswerModels
+from weakly.model.event_arrays import EventArrays
 from weakly.model.placement import Edge, Placement
 
 
@@ -36,11 +36,11 @@ WIDTHS = [0.1, 0.3, 0.7, 1.3, 3.0, 15.0, 60.0]
 )
 def test_exact_agrees_with_the_definitions_over_all_phases(recording, width, edge, criterion):
     events, length = recording
-    timelines = Timelines.of([events[:4]], length)
+    timelines = EventArrays.of([events[:4]], length)
     merged = [tuple(event) for event in timelines.bounds]
     if length / width > 40:
         width *= 10
-    found = measured(at_random(timelines, width, Observers.of(presence_criterion=criterion), edge=edge))
+    found = measured(at_random(timelines, width, AnswerModels.of(presence_criterion=criterion), edge=edge))
     wanted = reference.expected(merged, length, width, criterion, edge=edge, nodes=20)
     wanted.pop("bound_time")  # bends elsewhere
     near = {name: wanted.pop(name) for name in ("mean", "fit")}
@@ -59,8 +59,8 @@ def test_exact_agrees_with_the_definitions_over_all_phases(recording, width, edg
 )
 def test_an_end_on_a_whole_number_of_segments_is_counted_once(events, length, width, edge):
     """2.1 / 0.7 is not 3 in binary: the mean per recording was .59 where the definition says .44."""
-    timelines = Timelines.of([events], length)
-    found = measured(at_random(timelines, width, Observers.of(presence_criterion=0.5), edge=edge))["mean"]
+    timelines = EventArrays.of([events], length)
+    found = measured(at_random(timelines, width, AnswerModels.of(presence_criterion=0.5), edge=edge))["mean"]
     merged = [tuple(event) for event in timelines.bounds]
     wanted = reference.expected(merged, length, width, 0.5, edge=edge, nodes=60)["mean"]
     assert found == pytest.approx(wanted, abs=1e-8)
@@ -75,8 +75,8 @@ def test_times_on_whole_numbers_of_segments_agree_with_the_definitions(step):
         points = np.append(points, step * 15) if len(points) % 2 else points
         events = [(float(a), float(b)) for a, b in zip(points[::2], points[1::2]) if b > a]
         length, width = float(max(step * 15, events[-1][1])), float(step * rng.integers(1, 4))
-        timelines, criterion = Timelines.of([events], length), float(rng.choice([0.25, 0.5, 1.0]))
-        merged, who = [tuple(event) for event in timelines.bounds], Observers.of(presence_criterion=criterion)
+        timelines, criterion = EventArrays.of([events], length), float(rng.choice([0.25, 0.5, 1.0]))
+        merged, who = [tuple(event) for event in timelines.bounds], AnswerModels.of(presence_criterion=criterion)
         for edge in ("inside", "infinite") if turn else ("truncate",):
             wanted = reference.expected(merged, length, width, criterion, edge=edge, nodes=2 if turn else 24)
             wanted.pop("bound_time")
@@ -94,14 +94,14 @@ def test_times_on_whole_numbers_of_segments_agree_with_the_definitions(step):
 
 def test_exact_is_the_mean_of_the_grid_on_many_recordings():
     rng = np.random.default_rng(3)
-    columns = Observers.of(presence_criterion=[0.2, 0.5, 1.0])
+    columns = AnswerModels.of(presence_criterion=[0.2, 0.5, 1.0])
     for round_number in range(400):
         points = np.unique(rng.random(2 * rng.integers(1, 5)) * 5)
         points = np.unique(np.round(points, 1)) if round_number % 2 else points
         events = [(a, b) for a, b in zip(points[::2], points[1::2])]
         if not events:
             continue
-        timelines = Timelines.of([events], 5)
+        timelines = EventArrays.of([events], 5)
         a, b = timelines.bounds.T
         width = float(rng.choice([0.3, 0.7, 1.0, 2.0, 7.0]))
         edge = ("truncate", "inside", "infinite")[round_number % 3]
@@ -129,15 +129,15 @@ def averaged(timelines, width, columns, points, edge="truncate", n=6):
 @given(recordings(), st.sampled_from([0.3, 0.7, 3.0, 15.0]), st.sampled_from(["truncate", "inside"]))
 def test_rules_average_to_the_exact_value(recording, width, edge):
     events, length = recording
-    timelines = Timelines.of([events[:4]], length)
+    timelines = EventArrays.of([events[:4]], length)
     a, b = timelines.bounds.T
     rules = [rule_of(rule) for rule in RULES]
-    raw, _ = at_random(timelines, width, Observers.of(rule=rules), edge=edge)
+    raw, _ = at_random(timelines, width, AnswerModels.of(rule=rules), edge=edge)
     for c, rule in enumerate(rules):
         need = rule.required_overlap(event_length=b - a, segment_length=width)
         need = np.where(np.isfinite(need), need, 0.0)
         points = np.concatenate((a, b, a + need, b - need, [length, 0.0]))
-        wanted = averaged(timelines, width, Observers.of(rule=rule), points, edge)
+        wanted = averaged(timelines, width, AnswerModels.of(rule=rule), points, edge)
         assert raw[0, c, :5] == pytest.approx(wanted[0, 0, :5], abs=1e-8), rule.name
         assert raw[0, c, 5:] == pytest.approx(wanted[0, 0, 5:], rel=1e-3, abs=1e-4), rule.name
 
@@ -145,10 +145,10 @@ def test_rules_average_to_the_exact_value(recording, width, edge):
 @pytest.mark.parametrize("edge", ["truncate", "inside", "infinite", "circular"])
 @pytest.mark.parametrize("width", [0.5, 1.3, 3.0])
 def test_a_fraction_rule_is_a_criterion(width, edge):
-    timelines = Timelines.of([EV3, [(0, 4), (9, 10)]], 10)
-    left = at_random(timelines, width, Observers.of(presence_criterion=CRITERIA), edge=edge)
-    right = at_random(timelines, width, Observers.of(rule=[PresenceRule.fraction(g) for g in CRITERIA]), edge=edge)
-    certain = Observers.of(annotator=[Annotator(presence_criterion=g) for g in CRITERIA])
+    timelines = EventArrays.of([EV3, [(0, 4), (9, 10)]], 10)
+    left = at_random(timelines, width, AnswerModels.of(presence_criterion=CRITERIA), edge=edge)
+    right = at_random(timelines, width, AnswerModels.of(rule=[PresenceRule.fraction(g) for g in CRITERIA]), edge=edge)
+    certain = AnswerModels.of(annotator=[Annotator(presence_criterion=g) for g in CRITERIA])
     assert right[0] == pytest.approx(left[0], abs=1e-9)
     assert at_random(timelines, width, certain, edge=edge)[0] == pytest.approx(left[0], abs=1e-9)
 
@@ -156,12 +156,12 @@ def test_a_fraction_rule_is_a_criterion(width, edge):
 @pytest.mark.parametrize("width", [0.5, 1.3, 3.0])
 @pytest.mark.parametrize("edge", ["truncate", "inside"])
 def test_annotators_average_to_the_exact_value(width, edge):
-    timelines = Timelines.of([EV3], 10)
+    timelines = EventArrays.of([EV3], 10)
     a, b = timelines.bounds.T
-    raw, _ = at_random(timelines, width, Observers.of(annotator=ANNOTATORS), edge=edge)
+    raw, _ = at_random(timelines, width, AnswerModels.of(annotator=ANNOTATORS), edge=edge)
     fixed = np.concatenate([np.concatenate((a + 0.5 * (b - a), b - 0.5 * (b - a)))])
     points = np.concatenate((a, b, fixed, np.linspace(0, width, 30)))
-    wanted = averaged(timelines, width, Observers.of(annotator=ANNOTATORS), points, edge)
+    wanted = averaged(timelines, width, AnswerModels.of(annotator=ANNOTATORS), points, edge)
     assert raw[0, :, :5] == pytest.approx(wanted[0, :, :5], abs=1e-6)
     assert raw[0, :, 5:] == pytest.approx(wanted[0, :, 5:], abs=1e-6)
 
@@ -170,10 +170,10 @@ def test_annotators_average_to_the_exact_value(width, edge):
 @given(recordings(), st.sampled_from([0.7, 1.3, 3.0]), st.sampled_from(LAWFUL), st.sampled_from(["truncate", "inside"]))
 def test_laws_of_criteria_agree_with_the_definitions_over_all_phases(recording, width, people, edge):
     events, length = recording
-    timelines = Timelines.of([events[:1]], length)
+    timelines = EventArrays.of([events[:1]], length)
     width *= length / 5
     merged = [tuple(event) for event in timelines.bounds]
-    found = measured(at_random(timelines, width, Observers.of(**answering(people)), edge=edge))
+    found = measured(at_random(timelines, width, AnswerModels.of(**answering(people)), edge=edge))
     wanted = reference.expected(merged, length, width, people, edge=edge, nodes=9)
     wanted.pop("bound_time")
     near = {name: wanted.pop(name) for name in ("mean", "fit", "n_found")}
@@ -182,12 +182,12 @@ def test_laws_of_criteria_agree_with_the_definitions_over_all_phases(recording, 
 
 
 def test_random_annotators_are_mixtures_of_criteria():
-    timelines = Timelines.of([EV3], 10)
+    timelines = EventArrays.of([EV3], 10)
     law = stats.beta(2, 3)
-    raw, _ = at_random(timelines, 1.3, Observers.of(annotator=Annotator(presence_criterion=law)))
+    raw, _ = at_random(timelines, 1.3, AnswerModels.of(annotator=Annotator(presence_criterion=law)))
     n = 20_000
     criteria = law.ppf((np.arange(n) + 0.5) / n)
-    each, _ = at_random(timelines, 1.3, Observers.of(presence_criterion=criteria), means=False)
+    each, _ = at_random(timelines, 1.3, AnswerModels.of(presence_criterion=criteria), means=False)
     assert raw[0, 0, :5] == pytest.approx(each[0, :, :5].mean(axis=0), abs=2e-5)
 
 
@@ -226,8 +226,8 @@ def test_reference_table_section_d(annotator, ratio, value):
     ],
 )
 def test_reference_table_section_a(width, criterion, edge, tp, fp):
-    timelines = Timelines.of([EV3], 10)
-    found = measured(at_random(timelines, width, Observers.of(presence_criterion=criterion), edge=edge))
+    timelines = EventArrays.of([EV3], 10)
+    found = measured(at_random(timelines, width, AnswerModels.of(presence_criterion=criterion), edge=edge))
     assert (found["tp"], found["fp"]) == pytest.approx((tp, fp), abs=1e-9)
 
 
@@ -293,25 +293,25 @@ def test_few_and_many_criteria_take_the_same_way():
     # few criteria between two fractions are evaluated, many go through differences of polynomials
     rng = np.random.default_rng(1)
     points = np.sort(rng.random((20, 40)), axis=1) * 50
-    timelines = Timelines.of([list(zip(row[::2], row[1::2])) for row in points], 50)
+    timelines = EventArrays.of([list(zip(row[::2], row[1::2])) for row in points], 50)
     criteria = np.linspace(0.01, 1, 100)
     for width in (0.02, 0.9, 7.0):
-        many, _ = at_random(timelines, width, Observers.of(presence_criterion=criteria), means=False)
+        many, _ = at_random(timelines, width, AnswerModels.of(presence_criterion=criteria), means=False)
         for c in (0, 30, 98):
-            one, _ = at_random(timelines, width, Observers.of(presence_criterion=criteria[c]), means=False)
+            one, _ = at_random(timelines, width, AnswerModels.of(presence_criterion=criteria[c]), means=False)
             assert many[:, c, :5] == pytest.approx(one[:, 0, :5], abs=1e-9)
 
 
 def test_a_circle_has_no_seam():
     events = [(0.0, 1.0), (3.0, 3.5), (6.0, 8.0)]
     turned = [(a + 1.7, b + 1.7) for a, b in events]
-    columns = Observers.of(presence_criterion=CRITERIA)
+    columns = AnswerModels.of(presence_criterion=CRITERIA)
     for width in (0.4, 1.3, 4.0):
-        left = at_random(Timelines.of([events], 10), width, columns, edge="circular")[0]
-        right = at_random(Timelines.of([turned], 10), width, columns, edge="circular")[0]
+        left = at_random(EventArrays.of([events], 10), width, columns, edge="circular")[0]
+        right = at_random(EventArrays.of([turned], 10), width, columns, edge="circular")[0]
         assert right[..., :5] == pytest.approx(left[..., :5], abs=1e-9)
     with pytest.raises(InvalidInput, match="at most the recording's length"):
-        at_random(Timelines.of([events], 10), 12.0, columns, edge="circular")
+        at_random(EventArrays.of([events], 10), 12.0, columns, edge="circular")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from test_doors_agree import LAWFUL, NOISY, RULES, answering, rule_of
 from weakly.engine import voting
 from weakly.engine.tally import RAW
 from weakly.model.annotator import Annotator
-from weakly.model.answer_model import Observers
-from weakly.model.event_arrays import Timelines
+from weakly.model.answer_model import AnswerModels
+from weakly.model.event_arrays import EventArrays
 from weakly.model.placement import Edge, Placement
 
 
@@ -25,9 +25,9 @@ from weakly.model.placement import Edge, Placement
 )
 def test_grid_agrees_with_the_definitions(recording, width, phase, edge):
     events, length = recording
-    timelines = Timelines.of([events], length)
+    timelines = EventArrays.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = on_grid(timelines, width, Observers.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
+    found = on_grid(timelines, width, AnswerModels.of(presence_criterion=CRITERIA), phase=phase, edge=edge)
     for c, criterion in enumerate(CRITERIA):
         wanted = reference.score(merged, length, width, criterion, phase=phase, edge=edge)
         agrees(measured(found, c=c), wanted)
@@ -43,8 +43,8 @@ def test_grid_agrees_with_the_definitions_on_thousands_of_recordings():
         if round_number % 2:
             points = np.round(points, 1)  # many ties, touching events and events on boundaries
         events = [[(a, b) for a, b in zip(row[::2], row[1::2]) if b > a] for row in points]
-        timelines = Timelines.of(events, 3)
-        found = on_grid(timelines, width, Observers.of(presence_criterion=criteria), phase=phase)
+        timelines = EventArrays.of(events, 3)
+        found = on_grid(timelines, width, AnswerModels.of(presence_criterion=criteria), phase=phase)
         for r, (bounds, length) in enumerate(timelines):
             merged = [tuple(event) for event in bounds]
             c = r % 3
@@ -55,9 +55,9 @@ def test_grid_agrees_with_the_definitions_on_thousands_of_recordings():
 @given(recordings(), st.sampled_from([0.1, 0.25, 0.7, 1.3, 3.0, 100.0]), st.sampled_from([0.0, 0.123]))
 def test_rules_agree_with_the_definitions(recording, width, phase):
     events, length = recording
-    timelines = Timelines.of([events], length)
+    timelines = EventArrays.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
-    found = on_grid(timelines, width, Observers.of(rule=[rule_of(rule) for rule in RULES]), phase=phase)
+    found = on_grid(timelines, width, AnswerModels.of(rule=[rule_of(rule) for rule in RULES]), phase=phase)
     for c, rule in enumerate(RULES):
         agrees(measured(found, c=c), reference.score(merged, length, width, rule, phase=phase))
 
@@ -66,25 +66,25 @@ def test_rules_agree_with_the_definitions(recording, width, phase):
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from([*NOISY, *LAWFUL]))
 def test_annotators_agree_with_the_definitions(recording, width, people):
     events, length = recording
-    timelines = Timelines.of([events[:2]], length)
+    timelines = EventArrays.of([events[:2]], length)
     width *= max(1.0, length / 5)
     merged = [tuple(event) for event in timelines.bounds]
-    found = on_grid(timelines, width, Observers.of(**answering(people)))
+    found = on_grid(timelines, width, AnswerModels.of(**answering(people)))
     agrees(measured(found), reference.score(merged, length, width, people))
 
 
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from(CRITERIA))
 def test_a_certain_annotator_is_a_criterion(recording, width, criterion):
-    timelines = Timelines.of([recording[0]], recording[1])
-    left = on_grid(timelines, width, Observers.of(annotator=Annotator(presence_criterion=criterion)))
-    right = on_grid(timelines, width, Observers.of(presence_criterion=criterion))
+    timelines = EventArrays.of([recording[0]], recording[1])
+    left = on_grid(timelines, width, AnswerModels.of(annotator=Annotator(presence_criterion=criterion)))
+    right = on_grid(timelines, width, AnswerModels.of(presence_criterion=criterion))
     agrees(measured(left), measured(right))
 
 
 def test_the_chance_that_an_event_is_noticed_by_a_lapsing_annotator():
     # (0.2, 2.8) in segments of 1 s: fractions 0.8/2.6, 1/2.6 and 0.8/2.6; at 0.35 only the middle one counts.
-    timelines = Timelines.of([[(0.2, 2.8)]], 4)
-    columns = Observers.of(annotator=[Annotator(presence_criterion=g, lapse_rate=0.3) for g in (0.3, 0.35, 0.5)])
+    timelines = EventArrays.of([[(0.2, 2.8)]], 4)
+    columns = AnswerModels.of(annotator=[Annotator(presence_criterion=g, lapse_rate=0.3) for g in (0.3, 0.35, 0.5)])
     raw, _ = on_grid(timelines, 1.0, columns)
     assert raw[0, :, 4] == pytest.approx([1 - 0.3**3, 0.7, 0.0])
 
@@ -119,25 +119,25 @@ def test_events_on_boundaries_meet_only_their_own_segments(width):
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]), st.floats(0.1, 50))
 def test_time_has_no_scale(recording, width, factor):
     events, length = recording
-    left = on_grid(Timelines.of([events], length), width, Observers.of(presence_criterion=CRITERIA))[0]
-    scaled = Timelines.of([[(a * factor, b * factor) for a, b in events]], length * factor)
-    right = on_grid(scaled, width * factor, Observers.of(presence_criterion=CRITERIA))[0]
+    left = on_grid(EventArrays.of([events], length), width, AnswerModels.of(presence_criterion=CRITERIA))[0]
+    scaled = EventArrays.of([[(a * factor, b * factor) for a, b in events]], length * factor)
+    right = on_grid(scaled, width * factor, AnswerModels.of(presence_criterion=CRITERIA))[0]
     times = [0, 1, 2]
     assert right[0][:, times] == pytest.approx(left[0][:, times] * factor, rel=1e-6, abs=1e-6)
 
 
 @given(recordings(), st.sampled_from([0.1, 0.7, 3.0]))
 def test_presence_only_falls_as_the_criterion_rises(recording, width):
-    timelines = Timelines.of([recording[0]], recording[1])
-    raw, _ = on_grid(timelines, width, Observers.of(presence_criterion=np.linspace(0.01, 1, 30)))
+    timelines = EventArrays.of([recording[0]], recording[1])
+    raw, _ = on_grid(timelines, width, AnswerModels.of(presence_criterion=np.linspace(0.01, 1, 30)))
     for name in ("tp", "n_present", "n_found"):
         assert (np.diff(raw[0, :, RAW.index(name)]) <= 1e-12).all()
 
 
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.floats(0, 5))
 def test_a_whole_segment_of_phase_changes_nothing(recording, width, phase):
-    timelines = Timelines.of([recording[0]], recording[1])
-    columns = Observers.of(presence_criterion=CRITERIA)
+    timelines = EventArrays.of([recording[0]], recording[1])
+    columns = AnswerModels.of(presence_criterion=CRITERIA)
     left = on_grid(timelines, width, columns, phase=phase)
     right = on_grid(timelines, width, columns, phase=phase + 3 * width)
     assert right[0][..., 4] == pytest.approx(left[0][..., 4])
@@ -145,9 +145,9 @@ def test_a_whole_segment_of_phase_changes_nothing(recording, width, phase):
 
 
 def test_criteria_may_come_in_any_order_and_twice():
-    timelines = Timelines.of([EV3], 10)
-    mixed, _ = on_grid(timelines, 1.3, Observers.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
-    plain, _ = on_grid(timelines, 1.3, Observers.of(presence_criterion=[0.3, 0.45, 0.8]))
+    timelines = EventArrays.of([EV3], 10)
+    mixed, _ = on_grid(timelines, 1.3, AnswerModels.of(presence_criterion=[0.8, 0.3, 0.8, 0.45]))
+    plain, _ = on_grid(timelines, 1.3, AnswerModels.of(presence_criterion=[0.3, 0.45, 0.8]))
     assert (mixed[0, [1, 3, 0]] == plain[0]).all()
     assert (mixed[0, 0] == mixed[0, 2]).all()
 
@@ -165,10 +165,10 @@ def test_votes_of_windows_agree_with_the_definitions(recording, shape, hop, phas
     hop *= max(1.0, length / 10)
     k, votes = shape
     low, high = chances
-    timelines = Timelines.of([events], length)
+    timelines = EventArrays.of([events], length)
     merged = [tuple(event) for event in timelines.bounds]
     for criterion in (0.3, 1.0):
         people = {"criterion": criterion, "guess": low, "lapse": 1 - high}
         how = Placement(phase, Edge.of(edge), hop, votes)
-        found = measured(voting.measure(timelines, k * hop, Observers.of(**answering(people)), how))
+        found = measured(voting.measure(timelines, k * hop, AnswerModels.of(**answering(people)), how))
         agrees(found, reference.score(merged, length, k * hop, people, phase=phase, edge=edge, hop=hop, votes=votes))

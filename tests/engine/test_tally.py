@@ -12,21 +12,21 @@ from weakly.base.errors import InvalidInput
 from weakly.base.results import METRICS
 from weakly.engine.tally import Tally, of_labels
 from weakly.model.annotator import PresenceRule
-from weakly.model.answer_model import Observers
-from weakly.model.event_arrays import Timelines
+from weakly.model.answer_model import AnswerModels
+from weakly.model.event_arrays import EventArrays
 from weakly.model.intervals import fixed_segments
 
 
 def tally_of(timelines, width=0.7, criteria=(0.3, 0.9)):
     tally = Tally.empty(np.array([width]), criteria)
-    tally.fold(0, *on_grid(timelines, width, Observers.of(presence_criterion=list(criteria))))
+    tally.fold(0, *on_grid(timelines, width, AnswerModels.of(presence_criterion=list(criteria))))
     return tally
 
 
 def many(n=40, seed=0):
     rng = np.random.default_rng(seed)
     rows = [np.sort(rng.random(2 * rng.integers(0, 6))) * 10 for _ in range(n)]
-    return Timelines.of([list(zip(row[::2], row[1::2])) for row in rows], 10)
+    return EventArrays.of([list(zip(row[::2], row[1::2])) for row in rows], 10)
 
 
 @given(st.integers(0, 40))
@@ -81,9 +81,9 @@ def test_standard_errors_cover_the_spread_of_repeated_samples():
 
 
 def test_one_recording_has_no_standard_error_and_no_event_no_recall():
-    metrics = tally_of(Timelines.of([EV3], 10)).metrics()
+    metrics = tally_of(EventArrays.of([EV3], 10)).metrics()
     assert np.isnan(metrics["overlap_accuracy_se"]).all()
-    empty = tally_of(Timelines.of([[], []], 10)).metrics()
+    empty = tally_of(EventArrays.of([[], []], 10)).metrics()
     assert np.isnan(empty["event_recall"]).all()
     assert np.isnan(empty["overlap_accuracy"]).all()
     assert (empty["recording_accuracy"] == 1).all()
@@ -92,7 +92,7 @@ def test_one_recording_has_no_standard_error_and_no_event_no_recall():
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.sampled_from([0.2, 0.5, 1.0]))
 def test_explicit_labels_of_a_grid_score_like_the_grid(recording, width, criterion):
     events, length = recording
-    timelines = Timelines.of([events], length)
+    timelines = EventArrays.of([events], length)
     segments = fixed_segments(recording_length=length, segment_length=width)
     labels = [
         any(reference.satisfies(tuple(event), tuple(segment), criterion) for event in timelines.bounds)
@@ -105,7 +105,7 @@ def test_explicit_labels_of_a_grid_score_like_the_grid(recording, width, criteri
 
 
 def test_time_outside_the_segments_is_absent_and_not_heard():
-    tally = of_labels(Timelines.of([[(1, 3), (8, 9)]], 10), [[(2, 4)]], [[True]])
+    tally = of_labels(EventArrays.of([[(1, 3), (8, 9)]], 10), [[(2, 4)]], [[True]])
     metrics = tally.metrics()
     assert tally.listened.item() == 2
     assert metrics["recall"].item() == pytest.approx(1 / 3)
@@ -114,7 +114,7 @@ def test_time_outside_the_segments_is_absent_and_not_heard():
 
 
 def test_bad_labels_are_refused():
-    timelines = Timelines.of([[(1, 3)]], 10)
+    timelines = EventArrays.of([[(1, 3)]], 10)
     with pytest.raises(InvalidInput, match="one entry per recording"):
         of_labels(timelines, [], [])
     with pytest.raises(InvalidInput, match="present of recording 0 must have 1 labels"):

@@ -166,7 +166,7 @@ def test_limits_are_seen_before_anything_is_fetched(memory, monkeypatch):
 
 def test_a_size_that_is_unknown_or_not_true_is_limited_too(memory, monkeypatch):
     monkeypatch.setattr(addresses, "MOST_BYTES", 1000)
-    monkeypatch.setattr(addresses.Listing, "n_bytes", 0)
+    monkeypatch.setattr(addresses.AddressListing, "n_bytes", 0)
     with pytest.raises(wk.InvalidInput, match=r"a.csv: holds more than the"):
         wk.read(f"{memory}/csv/a.csv")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.base.errors import InvalidInput
-from weakly.methods.base import Asked, Recording
+from weakly.methods.base import AnswerHistory, Recording
 from weakly.methods.segments import Bisection, Fixed, best_start
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator
@@ -98,7 +98,7 @@ def test_the_best_start_and_its_cost():
     assert Bisection(segment_length=0.8)._tree(Recording("a", 102.4)).roots()[-1] == (480, 32)  # 16 segments
     with pytest.raises(InvalidInput, match="power of two"):
         Bisection(segment_length=1, start=3)
-    everything = Bisection(segment_length=0.8, query_cost_share=0.0).next(Recording("a", 102.4), Asked())
+    everything = Bisection(segment_length=0.8, query_cost_share=0.0).next(Recording("a", 102.4), AnswerHistory())
     assert len(everything) == 128  # queries that cost nothing: ask all leaves
 
 
@@ -210,20 +210,23 @@ def test_told_that_answers_can_be_wrong_it_asks_until_it_is_sure():
 def test_a_segment_is_settled_by_its_lead():
     one, method = Recording("a", 8.0), Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05)
     assert method.lead == 2
-    whole, asked = np.array([[0.0, 8.0]]), Asked()
+    whole, asked = np.array([[0.0, 8.0]]), AnswerHistory()
     for present in (1, 0, 1):
         asked = asked.add(whole, [present])
         assert method.next(one, asked).tolist() == [[0.0, 8.0]]
     asked = asked.add(whole, [1])
     assert method.next(one, asked).tolist() == [[0.0, 4.0], [4.0, 8.0]]
-    assert method.next(one, Asked().add(whole, [np.nan]).add(whole, [np.nan])).tolist() == [[0.0, 4.0], [4.0, 8.0]]
+    assert method.next(one, AnswerHistory().add(whole, [np.nan]).add(whole, [np.nan])).tolist() == [
+        [0.0, 4.0],
+        [4.0, 8.0],
+    ]
 
 
 @pytest.mark.parametrize("children", ["halves", "overlapping", "rescue"])
 def test_labels_call_unknown_what_next_calls_unsure(children):
     one = Recording("a", 8.0)
     method = Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05, children=children)
-    asked = Asked()
+    asked = AnswerHistory()
     for part, said in (((0, 8), (1, 1)), ((0, 4), (np.nan, np.nan, 1)), ((2, 6), (1, 1)), ((4, 8), (1, 1))):
         for present in said:
             asked = asked.add(np.array([part], dtype=float), [present])
@@ -231,4 +234,6 @@ def test_labels_call_unknown_what_next_calls_unsure(children):
     labels = method.labels(one, asked).present
     assert np.isnan(labels[0])
     assert labels[-1] == 1
-    assert np.isnan(method.labels(one, Asked().add(np.array([[0.0, 8.0]]), [1])).present).all()  # one of two answers
+    assert np.isnan(
+        method.labels(one, AnswerHistory().add(np.array([[0.0, 8.0]]), [1])).present
+    ).all()  # one of two answers

@@ -7,7 +7,7 @@ from scipy import stats
 from weakly.base.errors import InvalidInput
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
-from weakly.methods.base import Asked, Method, Recording, Session
+from weakly.methods.base import AnswerHistory, Method, Recording, Session
 from weakly.methods.boundary import Boundary
 from weakly.methods.change_point import ChangePoint, SharedBudget, active_learning, apart, change_score
 from weakly.methods.segments import Bisection, Fixed, Oracle, Overlapping
@@ -59,7 +59,7 @@ def test_the_oracle_makes_no_error():
     assert outcome.n_queries == 5
     assert np.array_equal(outcome.labels.events, events)
     with pytest.raises(InvalidInput, match="strong labels"):
-        Oracle().next(Recording("a", 10.0), Asked())
+        Oracle().next(Recording("a", 10.0), AnswerHistory())
 
 
 def test_overlapping_windows_err_by_half_a_hop():
@@ -206,7 +206,7 @@ def test_a_method_of_ones_own_asks_and_follows():
     assert second[["recording", "onset", "offset", "round"]].values.tolist() == [["a", 5.0, 10.0, 2]]
     done = run(Halves(), Recording("a", 10.0, events=np.array([[7.0, 8.0]])), SimulatedAnnotator(0.5))
     assert done.labels.events.tolist() == [[5.0, 10.0]]
-    part = Halves().labels(Recording("a", 10.0), Asked().add([[0, 5]], [1]))
+    part = Halves().labels(Recording("a", 10.0), AnswerHistory().add([[0, 5]], [1]))
     assert part.unknown == 5
     with pytest.raises(InvalidInput, match=r"or a weakly.methods.base.Method, got <class"):
         queries({"a": 10.0}, method=Halves)
@@ -272,9 +272,9 @@ def test_simulated_annotators_answer_with_their_probability():
 
 def test_wrong_answers_are_refused():
     with pytest.raises(InvalidInput, match="one answer per segment"):
-        Asked().add([[0, 1]], [1, 0])
+        AnswerHistory().add([[0, 1]], [1, 0])
     with pytest.raises(InvalidInput, match="an answer must be 1"):
-        Asked().add([[0, 1]], [2])
+        AnswerHistory().add([[0, 1]], [2])
 
 
 def test_the_study_is_whole(tmp_path):

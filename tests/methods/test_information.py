@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import weakly as wk
-from weakly.methods.base import Asked, Recording, Session
+from weakly.methods.base import AnswerHistory, Recording, Session
 from weakly.methods.information import Information, signal_of
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.features import Features
 from weakly.posterior import belief as beliefs
 from weakly.posterior import particles, telling
-from weakly.posterior.belief import NO_SIGNAL, Expected, belief
+from weakly.posterior.belief import NO_SIGNAL, ParameterPrior, belief
 
 NONE = np.empty((0, 2))
 
@@ -32,7 +32,7 @@ def known(**values):
     """Numbers that are as good as certain."""
     scale = {"presence_criterion": logit, "guess_rate": lambda p: logit(2 * p), "lapse_rate": lambda p: logit(2 * p)}
     given = {name: (float(scale.get(name, np.log)(value)), 0.01) for name, value in values.items()}
-    return Expected.broad(given, doubt=1e-9)
+    return ParameterPrior.broad(given, doubt=1e-9)
 
 
 CERTAIN = known(
@@ -144,7 +144,7 @@ def test_the_prior_is_the_mixture_that_is_drawn_from():
     """Against scipy's normal laws: the weight of a mixture that learned and doubts, and the draws of either part."""
     from scipy.stats import multivariate_normal
 
-    taught = belief(0.0, 10.0, np.array([[0.0, 5.0]]), np.ones(1), expected=Expected.broad()).learned()
+    taught = belief(0.0, 10.0, np.array([[0.0, 5.0]]), np.ones(1), expected=ParameterPrior.broad()).learned()
     apart = np.outer(beliefs.SPREAD, beliefs.SPREAD)
     alike = np.eye(9)
     alike[2, 3] = alike[3, 2] = 0.9
@@ -154,27 +154,27 @@ def test_the_prior_is_the_mixture_that_is_drawn_from():
     mine = np.array([particles._prior(row, taught.prior) for row in x])
     theirs = np.log(0.95 * near.pdf(x) + 0.05 * far.pdf(x))
     assert np.ptp(mine - theirs) < 1e-6  # but for a constant
-    drawn = Expected.broad(doubt=1e-9).draw(4000, np.random.default_rng(1))
+    drawn = ParameterPrior.broad(doubt=1e-9).draw(4000, np.random.default_rng(1))
     assert np.corrcoef(drawn[:, 2], drawn[:, 3])[0, 1] == pytest.approx(0.9, abs=0.02)
     assert drawn.std(axis=0) == pytest.approx(beliefs.SPREAD, rel=0.05)
-    told = Expected.broad({"guess_rate": (-3.0, 0.5)})
+    told = ParameterPrior.broad({"guess_rate": (-3.0, 0.5)})
     assert told.covariance[2, 3] == 0  # what is told of guesses says nothing of lapses
 
 
 def test_what_is_done_teaches_all_it_knows():
     """A recording whose target is met teaches with every answer; before, with whole blocks of them."""
-    asked = Asked(np.tile([[2.0, 5.0], [6.0, 9.0], [0.0, 3.0]], (7, 1)), np.tile([1.0, 0.0, 0.0], 7))
+    asked = AnswerHistory(np.tile([[2.0, 5.0], [6.0, 9.0], [0.0, 3.0]], (7, 1)), np.tile([1.0, 0.0, 0.0], 7))
 
     def taught(wrong_time, n):
-        given = {"b": (Recording("b", 12.0), Asked(asked.segments[:n], asked.present[:n]))}
-        return Information(wrong_time=wrong_time).among(given).expected(Recording("a", 12.0), 0.0, Asked()).mean
+        given = {"b": (Recording("b", 12.0), AnswerHistory(asked.segments[:n], asked.present[:n]))}
+        return Information(wrong_time=wrong_time).among(given).expected(Recording("a", 12.0), 0.0, AnswerHistory()).mean
 
     def heard(n):
-        return belief(0.0, 12.0, asked.segments[:n], asked.present[:n], expected=Expected.broad()).learned().mean
+        return belief(0.0, 12.0, asked.segments[:n], asked.present[:n], expected=ParameterPrior.broad()).learned().mean
 
     assert np.array_equal(taught(12.0, 21), heard(21))  # any labels are good enough
     assert np.array_equal(taught(1e-6, 21), heard(16))  # none are
-    assert np.array_equal(taught(1e-6, 15), Expected.broad().mean)
+    assert np.array_equal(taught(1e-6, 15), ParameterPrior.broad().mean)
     assert not np.array_equal(heard(21), heard(16))
 
 
@@ -183,7 +183,7 @@ def test_the_next_query_follows_from_the_answers_alone():
     truth = Recording("a", 12.0, events=np.array([[3.0, 4.2], [8.0, 8.6]]))
     method, annotator = Information(), SimulatedAnnotator(0.5, rng=1)
     other = Recording("b", 12.0)
-    method = method.among({"b": (other, Asked(np.array([[0.0, 6.0]] * 16), np.zeros(16)))})
+    method = method.among({"b": (other, AnswerHistory(np.array([[0.0, 6.0]] * 16), np.zeros(16)))})
     session = Session(method, truth)
     asked = []
     for _ in range(6):
@@ -192,7 +192,7 @@ def test_the_next_query_follows_from_the_answers_alone():
     following = session.next()
     beliefs._beliefs.clear()
     assert np.array_equal(method.next(truth, session.asked), following)
-    shorter = Asked(session.asked.segments[:4], session.asked.present[:4])
+    shorter = AnswerHistory(session.asked.segments[:4], session.asked.present[:4])
     assert np.array_equal(method.next(truth, shorter), asked[4])
 
 
@@ -224,7 +224,7 @@ def test_a_wrong_prior_is_given_up():
 
 def test_unsure_answers_are_not_asked_again():
     """What could not be told is left alone; the rest goes on."""
-    one, asked = Recording("a", 10.0), Asked()
+    one, asked = Recording("a", 10.0), AnswerHistory()
     for _ in range(4):
         segment = Information().next(one, asked)
         for before in asked.segments:
@@ -235,7 +235,7 @@ def test_unsure_answers_are_not_asked_again():
 
 def test_a_round_of_several_segments_asks_different_things():
     """No segment of a batch is another one's double, and all are long enough to hear."""
-    found = Information(batch=5, shortest=0.5).next(Recording("a", 20.0), Asked())
+    found = Information(batch=5, shortest=0.5).next(Recording("a", 20.0), AnswerHistory())
     assert found.shape == (5, 2)
     assert (found[:, 1] - found[:, 0] >= 0.499).all()
     assert len({tuple(x) for x in found.tolist()}) == 5
@@ -248,7 +248,7 @@ def test_long_recordings_are_asked_in_stretches():
     parts = method.stretches(one)
     assert [p.start for p in parts[1:]] == [p.end for p in parts[:-1]]
     assert (parts[0].start, parts[-1].end) == (0.0, 200.0)
-    labels = method.labels(one, Asked(np.array([[0.0, 60.0]]), np.zeros(1)))
+    labels = method.labels(one, AnswerHistory(np.array([[0.0, 60.0]]), np.zeros(1)))
     assert labels.segments[0, 0] == 0
     assert labels.segments[-1, 1] == 200
     assert np.allclose(labels.segments[1:, 0], labels.segments[:-1, 1])

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from weakly import Annotator, InvalidInput, PresenceRule
 from weakly import theory as th
 from weakly.model.annotator import PRESETS, event_fraction, segment_accuracy
-from weakly.model.answer_model import Observer
+from weakly.model.answer_model import AnswerModel
 
 
 def test_the_example_of_the_paper():
@@ -127,7 +127,7 @@ def test_a_logistic_curve_ends_at_the_guess_rate_and_the_lapse_rate(middle, log_
     rise = (whole.cdf(h) - low) / (high - low)
     assert who.criterion_cdf(h) == pytest.approx(rise, abs=1e-15 / (high - low))
     assert who.presence_criterion.ppf(who.criterion_cdf(h)) == pytest.approx(h, abs=1e-6) or rise in (0, 1)
-    assert Observer.of(annotator=who).low == guess
+    assert AnswerModel.of(annotator=who).low == guess
 
 
 def test_the_compiled_logistic_curve_is_the_same():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weakly import InvalidInput
 from weakly.model.answers import Answers
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.model.events import Events
 from weakly.model.intervals import merge
 
@@ -112,11 +112,11 @@ def test_events_that_touch_are_one():
 
 
 def test_timelines_of_lists():
-    lines = Timelines.of([[(1, 2), (2, 3)], [], [(0, 1)]], [10, 5, 5])
+    lines = EventArrays.of([[(1, 2), (2, 3)], [], [(0, 1)]], [10, 5, 5])
     assert lines.bounds.tolist() == [[1, 3], [0, 1]]
     assert lines.starts.tolist() == [0, 1, 1, 2]
     with pytest.raises(InvalidInput, match=r"recording 0: event 0 \(1, 12\) must lie inside \(0, 10\)"):
-        Timelines.of([[(1, 12)]], 10)
+        EventArrays.of([[(1, 12)]], 10)
 
 
 def test_the_frame_is_a_copy():

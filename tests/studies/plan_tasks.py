@@ -15,10 +15,10 @@ from weakly.base.results import hours, percent, seconds
 from weakly.engine.tally import of_labels
 from weakly.methods.base import Recording
 from weakly.methods.boundary import Boundary
-from weakly.methods.outcome import Design, size
+from weakly.methods.outcome import size
 from weakly.methods.segments import Bisection
 from weakly.methods.simulated import SimulatedAnnotator, run
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.studies.plan.decision import targets
 from weakly.studies.plan.plan_result import break_even_words
 from weakly.studies.plan.uncertainty import Spread
@@ -256,7 +256,7 @@ def live(design, events, total, who, rule, rng):
     if rule is None:
         gamma = who.presence_criterion if isinstance(who, wk.Annotator) else who
         rule = wk.PresenceRule.fraction(gamma) if isinstance(gamma, float) else None
-    tally = of_labels(Timelines.of([events], total), [done.labels.segments], [done.labels.present], rule=rule)
+    tally = of_labels(EventArrays.of([events], total), [done.labels.segments], [done.labels.present], rule=rule)
     found = math.nan if rule is None or design.method == "boundary" else float(tally.n_found.item())
     return float(tally.wrong_seconds.item()), float(done.n_queries), found
 
@@ -281,7 +281,7 @@ def asked_live(given, kw, row, asked, rng, n=150):
                 some = rng.poisson(kw["event_rate"] * total)
             d = np.minimum(lengths.draw(int(some), rng), total)
             onset = rng.random(int(some)) * (total - d)
-            line = Timelines.of([np.column_stack((onset, onset + d))], total) if some else None
+            line = EventArrays.of([np.column_stack((onset, onset + d))], total) if some else None
             units.append((row.design, line.bounds if line else np.empty((0, 2)), total))
     seen = np.array([  # (people, units, repeats, words)
         [[live(*unit, who, asked.get("rule"), rng) for _ in range(repeats)] for unit in units] for who in people

@@ -9,7 +9,7 @@ import pytest
 
 import weakly as wk
 from weakly.base.results import to_json
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.posterior.criterion import estimate_criterion
 from weakly.studies.audit.auditor import _marks
 from weakly.studies.audit.curves import detection_curve
@@ -55,7 +55,7 @@ def test_the_criterion_of_every_annotator_is_found():
 def test_event_fractions_are_those_of_the_definition():
     rng = np.random.default_rng(5)
     rows = [np.sort(rng.uniform(0, 10, 2 * rng.integers(0, 6))).reshape(-1, 2) for _ in range(20)]
-    timelines = Timelines.of(rows, 10.0)
+    timelines = EventArrays.of(rows, 10.0)
     recording = rng.integers(0, 20, 300)
     bounds = np.sort(rng.uniform(0, 10, (300, 2)), axis=1)
     h, c = fractions(timelines, recording, bounds[:, 0].copy(), bounds[:, 1].copy())

@@ -11,7 +11,7 @@ import weakly as wk
 from grids import EV3
 from weakly.base.errors import AssumptionWarning, InvalidInput
 from weakly.base.results import to_json
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 
 HOW = {"segment_length": 1.3, "presence_criterion": 0.45}
 
@@ -112,7 +112,7 @@ def test_overlapping_and_unsorted_events_are_merged():
 
 @pytest.mark.parametrize("bounds", [[[3, 4], [1, 2]], [[1, 3], [2, 4]], [[1, 1], [2, 4]], [[1, 2], [9, 12]]])
 def test_timelines_made_by_hand_are_checked(bounds):
-    timelines = Timelines(np.array(bounds, dtype=float), np.array([0, 2]), np.array([10.0]))
+    timelines = EventArrays(np.array(bounds, dtype=float), np.array([0, 2]), np.array([10.0]))
     with pytest.raises(InvalidInput, match="recording 0: event"):
         wk.evaluate(timelines, **HOW)
 
@@ -141,7 +141,7 @@ def test_the_number_of_workers_changes_no_bit():
 
     rng = np.random.default_rng(0)
     points = np.sort(rng.random((5000, 10)), axis=1) * 10
-    timelines = Timelines.of([list(zip(row[::2], row[1::2])) for row in points], 10)
+    timelines = EventArrays.of([list(zip(row[::2], row[1::2])) for row in points], 10)
     how = {"segment_length": np.linspace(0.2, 3, 40), "presence_criterion": [0.1, 0.5, 0.9], "phase": 0.1}
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(3) as three:
         frames = [wk.evaluate(timelines, executor=each, **how).to_frame() for each in (None, one, three)]

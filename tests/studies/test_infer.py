@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.posterior.chain import prepare
 from weakly.studies.infer.estimation import heard_lengths
 from weakly.studies.infer.training import forward_corrected_loss
@@ -477,7 +477,7 @@ def test_lengths_that_ends_cut_are_censored():
     """The law of windows of 8 s against that of long recordings: cut events alone are too short."""
     law = stats.expon(scale=3.0)
     made = recordings(np.random.default_rng(4), rate=0.1, length=8.0, n=1500, law=law)
-    found = heard_lengths(Timelines.of(made, 8.0))
+    found = heard_lengths(EventArrays.of(made, 8.0))
     assert np.mean([d for e in made for d in np.ptp(e, axis=1)]) < 2.4
     assert float(found.partial_moments(2.0)[0]) == pytest.approx(law.cdf(2.0), abs=0.03)
     assert float(found.partial_moments(6.0)[0]) == pytest.approx(law.cdf(6.0), abs=0.04)
@@ -488,7 +488,7 @@ def test_lengths_that_ends_cut_have_the_greatest_likelihood():
     """No other law on the same lengths explains what is heard better: tried by moving weight between any two."""
     rng = np.random.default_rng(9)
     law = stats.lognorm(0.8, scale=2.0)
-    lines = Timelines.of(recordings(rng, rate=0.15, length=8.0, n=15, law=law), 8.0)
+    lines = EventArrays.of(recordings(rng, rate=0.15, length=8.0, n=15, law=law), 8.0)
     found = heard_lengths(lines)
     x, p = found.values, found.weights
     cut = [(a <= 1e-6, b >= 8 - 1e-6, b - a) for a, b in lines.bounds]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import InvalidInput
 from weakly.cli import app
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.studies.infer.outlook import _covered, _painted, halving, outlook, windows
 
 LENGTH = 40.0
@@ -36,7 +36,7 @@ def test_a_row_is_what_infer_reaches(width, noise):
     rng = np.random.default_rng(12)
     made = recordings(rng, rate=0.12, length=LENGTH, n=120)
     who = wk.Annotator(presence_criterion=0.5, guess_rate=noise, lapse_rate=noise)
-    events = Timelines.of(made[:60], LENGTH)
+    events = EventArrays.of(made[:60], LENGTH)
     row = wk.evaluate(events, segment_length=width, annotator=who, phase=0.0, posterior=True).to_frame().iloc[0]
     said = answers(rng, made[60:], widths=(width,), length=LENGTH, noise=noise)
     law = np.concatenate([np.ptp(each, axis=1) for each in made[:60]])
@@ -64,7 +64,7 @@ def test_plan_rows():
     for _ in range(80):
         d = LAW.rvs(4, random_state=rng)
         start = rng.uniform(0, LENGTH - d)
-        drawn.append(np.array(Timelines.of([np.column_stack((start, start + d))], LENGTH).bounds))
+        drawn.append(np.array(EventArrays.of([np.column_stack((start, start + d))], LENGTH).bounds))
     said = answers(rng, drawn, widths=(made.segment_length,), length=LENGTH)
     law = np.concatenate([np.ptp(each, axis=1) for each in drawn])
     who = wk.Annotator(guess_rate=0.001, lapse_rate=0.001)
@@ -93,14 +93,16 @@ def test_halving_asks_children_of_what_is_present_and_no_others():
 
 def test_closer_looks_help_the_posterior_more_than_the_paint():
     """Halving down to the same leaf leaves the painted label as it is; the posterior learns from the longer ones."""
-    made = Timelines.of(recordings(np.random.default_rng(8), rate=0.1, length=LENGTH, n=40), LENGTH)
+    made = EventArrays.of(recordings(np.random.default_rng(8), rate=0.1, length=LENGTH, n=40), LENGTH)
     rule = wk.PresenceRule.fraction(0.5)
     plain = outlook(made, windows(segment_length=2.5), who=rule, shortest=2.5, rng=0)
     halved = outlook(made, halving(segment_length=2.5, start_length=10.0), who=rule, shortest=2.5, rng=0)
     assert halved.painted_wrong_time == pytest.approx(plain.painted_wrong_time, rel=0.1)
     assert halved.posterior_wrong_time < plain.posterior_wrong_time + plain.posterior_wrong_time_se
     assert plain.n_tried == 40
-    assert np.isnan(outlook(Timelines.of([[]], 9.0), windows(segment_length=3.0), who=rule, shortest=3.0).event_seconds)
+    assert np.isnan(
+        outlook(EventArrays.of([[]], 9.0), windows(segment_length=3.0), who=rule, shortest=3.0).event_seconds
+    )
 
 
 @pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
@@ -123,5 +125,5 @@ def test_the_doors(tmp_path):
     assert "What inference makes of the same answers" in run.stdout
     assert "What inference makes of the same answers" in page.read_text()
     with pytest.raises(InvalidInput, match="edge truncate or inside"):
-        wk.evaluate(Timelines.of(made, LENGTH), segment_length=2.0, presence_criterion=0.5, edge="infinite",
+        wk.evaluate(EventArrays.of(made, LENGTH), segment_length=2.0, presence_criterion=0.5, edge="infinite",
                     posterior=True)  # fmt: skip

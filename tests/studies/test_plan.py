@@ -11,7 +11,7 @@ from plan_tasks import says
 from scipy import stats
 
 import weakly as wk
-from weakly.methods.outcome import Design, Row
+from weakly.methods.outcome import LabelingDesign, MethodOutcome
 from weakly.studies.plan.classes import group
 from weakly.studies.plan.decision import Target, choose, targets
 from weakly.studies.plan.pilot import Pilot, within
@@ -104,9 +104,9 @@ class TestDecision:
         assert "strong labels" in made.answer
 
     def test_nothing_dominated_is_chosen(self):
-        one = Row("a", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, 10.0)
-        cheap = Row("b", "fixed", 2.0, None, None, None, 0.5, 0.97, 0.5, 0.5, 0.9, 1.0, 5, 10, 5.0)
-        nothing = Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 3.0, 0, 0, 0.0)
+        one = MethodOutcome("a", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, 10.0)
+        cheap = MethodOutcome("b", "fixed", 2.0, None, None, None, 0.5, 0.97, 0.5, 0.5, 0.9, 1.0, 5, 10, 5.0)
+        nothing = MethodOutcome("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 3.0, 0, 0, 0.0)
         assert cheap.dominates(one)
         assert not one.dominates(cheap)
         assert choose([one, cheap, nothing], objective="wrong_time", wanted=(), budget=None).row is cheap
@@ -129,10 +129,12 @@ class TestDecision:
         """Half the wrong time that can be had was refused, because a way that nobody takes is better still."""
 
         def made(name, wrong, cost, heard):
-            return Row(name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 9, 9, cost, heard=heard)
+            return MethodOutcome(
+                name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 9, 9, cost, heard=heard
+            )
 
         rows = [made("hard", 1.0, 5.0, 9.0), made("dear", 2.0, 6.0, 4.0), made("plain", 3.0, 2.0, 1.0)]
-        rows.append(Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
+        rows.append(MethodOutcome("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
         assert choose(rows, objective="wrong_time", wanted=(), budget=None).row.name == "dear"
         assert choose([rows[0], rows[3]], objective="wrong_time", wanted=(), budget=None).row.name == "hard"
 
@@ -169,7 +171,7 @@ class TestWrongAnswersOfThePast:
         """recall .70 and event recall .85 were promised where running it gives .37 and .54."""
         who = wk.Annotator(presence_criterion=0.3, lapse_rate=0.15)
         made = wk.plan(1.0, presence_criterion=who, recording_length=600, n_events=3, methods="bisection")
-        halves = made.task.row(Design("bisection", 0.5, start_length=16.0))
+        halves = made.task.row(LabelingDesign("bisection", 0.5, start_length=16.0))
         assert 0.3 < halves.recall < 0.45
         assert 0.45 < halves.event_recall < 0.62
 
@@ -189,7 +191,7 @@ class TestWrongAnswersOfThePast:
         made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=20, target="wrong_time<=5")
         assert made.reachable
         assert made.wrong_time <= 5
-        assert not Target("wrong_time", 5.0).met(Row(**{**vars(made.recommended), "wrong_time": 5.013}))
+        assert not Target("wrong_time", 5.0).met(MethodOutcome(**{**vars(made.recommended), "wrong_time": 5.013}))
 
     def test_finding_events_alone_is_no_aim(self):
         """One segment for all finds every event and says nothing; what half the wrong time would cost is said too."""
@@ -242,10 +244,10 @@ class TestWrongAnswersOfThePast:
 
     def test_a_row_of_the_table_is_not_better_in_all(self):
         """The paper's optimum, whose length is not round, left less wrong time for fewer queries than the pick."""
-        one = Row("round", "fixed", 4.2, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.5, 20, 10, 20.0)
-        best = Row("paper", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.41, 19, 10, 19.0)
-        late = Row("late", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.6, 19, 10, 19.0)
-        nothing = Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0)
+        one = MethodOutcome("round", "fixed", 4.2, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.5, 20, 10, 20.0)
+        best = MethodOutcome("paper", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.41, 19, 10, 19.0)
+        late = MethodOutcome("late", "fixed", 4.49, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 7.6, 19, 10, 19.0)
+        nothing = MethodOutcome("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0)
         asked = {"objective": "wrong_time", "wanted": (), "budget": None}
         assert choose([one, best, nothing], spare=best, **asked).row is best
         assert choose([one, late, nothing], spare=late, **asked).row is one  # as good, and round
@@ -253,7 +255,7 @@ class TestWrongAnswersOfThePast:
     def test_ranges_are_told_in_one_unit_and_hold_throughout(self):
         assert _from_to(0.6, 0.8) == "from 0.6 to 0.8 s"
         assert _from_to(1800, 5400) == "from 1,800 s to 1.5 hours"
-        rows = [Row(f"{w}", "fixed", w, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 60 / w, 60, 60 / w)
+        rows = [MethodOutcome(f"{w}", "fixed", w, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 60 / w, 60, 60 / w)
                 for w, wrong in ((1.0, 1.0), (1.5, 1.02), (2.0, 1.3), (3.0, 1.04))]  # fmt: skip
         picked = choose(rows, objective="wrong_time", wanted=(), budget=None)
         assert picked.row.segment_length == 3.0
@@ -377,15 +379,15 @@ class TestBudgetsAndTargets:
 
     def test_of_two_that_fail_the_nearer_and_of_two_as_near_the_cheaper(self):
         def made(name, wrong, cost):
-            return Row(name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 10, 10, cost)
+            return MethodOutcome(name, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, wrong, 10, 10, cost)
 
         rows = [made("far", 4.0, 1.0), made("near", 2.0, 9.0), made("near and cheap", 2.0, 5.0)]
-        rows.append(Row("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
+        rows.append(MethodOutcome("n", "nothing", None, None, None, None, 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0))
         found = choose(rows, objective="wrong_time", wanted=targets("wrong_time<=1"), budget=None)
         assert (found.row.name, found.reachable, found.limit) == ("near and cheap", False, "target")
 
     def test_where_nothing_can_be_paid_the_cheapest_is_named(self):
-        rows = [Row(n, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, cost)
+        rows = [MethodOutcome(n, "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 1.0, 10, 10, cost)
                 for n, cost in (("dear", 9.0), ("cheap", 5.0), ("dearer", 12.0))]  # fmt: skip
         found = choose(rows, objective="wrong_time", wanted=(), budget=1.0)
         assert (found.row.name, found.reachable, found.limit) == ("cheap", False, "budget")
@@ -499,7 +501,7 @@ class TestPilot:
         for total, width, count in ((60.0, 0.1, 600), (0.3 * 3, 0.3, 3), (1.1 * 7, 1.1, 7)):
             events = wk.Events.from_frame(frame.assign(offset=[0.5], onset=[0.1]), recording_length=total)
             task = wk.plan(events, presence_criterion=0.5, methods="fixed").task
-            assert task.row(Design("fixed", width)).n_queries == count
+            assert task.row(LabelingDesign("fixed", width)).n_queries == count
 
     def test_examined_stretches_are_recordings(self, pilot):
         cut = within(pilot, {"r0": [(5.0, 15.0), (10.0, 20.0)], "r31": [(0.0, 60.0)]})
@@ -615,7 +617,7 @@ class TestNotKnown:
         """What the choice was held to is met on the pilot, and may not be met elsewhere."""
         from weakly.studies.plan.uncertainty import how_sure
 
-        ways = (Row("one", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0),)
+        ways = (MethodOutcome("one", "fixed", 1.0, None, None, None, 0.5, 0.95, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0),)
         rng, parts = np.random.default_rng(0), np.ones((60, 1, 5))
         parts[:, 0, 0], parts[:, 0, 3] = rng.uniform(1.98, 2.02, 60), np.arange(60) % 20 != 0
         for value, told in ((0.5, True), (0.9, False), (0.96, False)):
@@ -676,7 +678,7 @@ class TestUncertainty:
         from weakly.studies.plan.uncertainty import how_sure
 
         ways = [
-            Row(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
+            MethodOutcome(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
             for n, width in (("first", 1.0), ("second", 2.0))
         ]
         parts = np.ones((4, 2, 5))
@@ -689,7 +691,7 @@ class TestUncertainty:
         from weakly.studies.plan.uncertainty import how_sure
 
         ways = [
-            Row(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
+            MethodOutcome(n, "fixed", width, None, None, None, 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
             for n, width in (("refused", 1.0), ("recommended", 2.0), ("worse", 3.0))
         ]
         parts = np.ones((4, 3, 5))

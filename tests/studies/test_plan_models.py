@@ -16,14 +16,14 @@ from weakly.methods.base import Recording
 from weakly.methods.boundary import Boundary
 from weakly.methods.criteria import Criteria
 from weakly.methods.halving import FIELDS, counted, halved, levels
-from weakly.methods.model import B, OneEvent, R, Recordings, Together
-from weakly.methods.outcome import Design
-from weakly.methods.problem import Task, round_lengths
+from weakly.methods.model import B, MultiClassModel, R, RecordingModel, SingleEventModel
+from weakly.methods.outcome import LabelingDesign
+from weakly.methods.problem import LabelingProblem, round_lengths
 from weakly.methods.searching import searched
 from weakly.methods.segments import Bisection
 from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.annotator import PresenceRule
-from weakly.model.event_arrays import Timelines
+from weakly.model.event_arrays import EventArrays
 from weakly.model.lengths import Lengths
 
 
@@ -60,8 +60,8 @@ def label(total, event, width, hop, votes, gamma):
 def test_one_event_anywhere_is_the_mean_over_its_starts(d, gamma, hop, more, shape):
     per, votes = shape
     total = max(d, per * hop) + more
-    design = Design("fixed", hop) if per == 1 else Design("windows", per * hop, hop=hop, votes=votes)
-    raw, base = OneEvent(Lengths.fixed(d), total).measure(design, Criteria.of(gamma)).sums
+    design = LabelingDesign("fixed", hop) if per == 1 else LabelingDesign("windows", per * hop, hop=hop, votes=votes)
+    raw, base = SingleEventModel(Lengths.fixed(d), total).measure(design, Criteria.of(gamma)).sums
     mine = raw[R["tp"]] + raw[R["fp"]] + raw[R["fp_elsewhere"]] + base[B["event_time"]] - 2 * raw[R["tp"]]
     n = 1500
     each = [label(total, (x, x + d), per * hop, hop, votes, gamma) for x in (np.arange(n) + 0.5) / n * (total - d)]
@@ -75,7 +75,7 @@ def test_one_event_anywhere_is_the_mean_over_its_starts(d, gamma, hop, more, sha
 def test_one_event_equals_evaluate_of_its_starts():
     """Exactly: the same design on recordings with the event at many starts tends to the model; linear between kinks."""
     total, d, width = 10.3, 1.7, 2.1
-    mine = OneEvent(Lengths.fixed(d), total).measure(Design("fixed", width), Criteria.of(0.4)).sums[0]
+    mine = SingleEventModel(Lengths.fixed(d), total).measure(LabelingDesign("fixed", width), Criteria.of(0.4)).sums[0]
     cuts = {0.0, total - d}
     for k in range(7):
         cuts |= {k * width + off for off in (0.0, -d, 0.4 * d - d, -0.4 * d) if 0 < k * width + off < total - d}
@@ -100,7 +100,7 @@ def test_halving_is_what_the_method_does(noise):
         total, leaf, gamma = rng.uniform(5, 40), rng.uniform(0.3, 2), rng.uniform(0.1, 1)
         who = wk.Annotator(presence_criterion=gamma, guess_rate=guess, lapse_rate=lapse)
         onset = np.sort(rng.uniform(0, total, 3))
-        line = Timelines.of([np.column_stack((onset, np.minimum(onset + rng.lognormal(0, 0.7, 3), total)))], total)
+        line = EventArrays.of([np.column_stack((onset, np.minimum(onset + rng.lognormal(0, 0.7, 3), total)))], total)
         depth = levels(total, leaf)
         level = int(rng.integers(0, depth + 1))
         mine = dict(zip(FIELDS, halved(line, leaf, depth, Criteria.of(annotator=who))[0, level]))
@@ -125,7 +125,7 @@ def crowded(rng, n=4):
         onset = rng.uniform(0, length, rng.integers(0, 10)).round(1)
         offset = np.minimum(onset + rng.integers(1, 40, len(onset)) / 10, length)
         rows.append(np.column_stack((onset, offset))[offset > onset + 1e-6])
-    return Timelines.of(rows, total)
+    return EventArrays.of(rows, total)
 
 
 @pytest.mark.parametrize("who", [0.05, 0.5, 1.0, [0.2, 0.6], stats.beta(2, 3), "seconds:0.3", "any", "fsd-mix-sed"])
@@ -140,14 +140,14 @@ def test_counting_is_halving_without_wrong_answers(who):
         assert counted(line, leaf, depth, criteria) == pytest.approx(halved(line, leaf, depth, criteria), abs=1e-9)
 
 
-@pytest.mark.parametrize("design", [Design("fixed", 1.5), Design("windows", 2.0, hop=0.5, votes=3)])
+@pytest.mark.parametrize("design", [LabelingDesign("fixed", 1.5), LabelingDesign("windows", 2.0, hop=0.5, votes=3)])
 def test_classes_side_by_side_are_the_same_as_alone(design):
     """Sums per class and per recording, guesses where a class is silent included."""
     rng, criteria = np.random.default_rng(5), Criteria.of(annotator=wk.Annotator(guess_rate=0.1, lapse_rate=0.2))
     lines = [crowded(rng, 6) for _ in range(3)]
     fits = [[events[events[:, 1] <= 3] for events, _ in line] for line in lines]
-    alone = [Recordings.of(Timelines.of(each, lines[0].lengths), "") for each in fits]
-    both = Together.of(alone)
+    alone = [RecordingModel.of(EventArrays.of(each, lines[0].lengths), "") for each in fits]
+    both = MultiClassModel.of(alone)
     parts, part = [each.measure(design, criteria, 0.2) for each in alone], both.measure(design, criteria, 0.2)
     for mine, one in zip(zip(*both.sums(part)), parts):
         assert np.concatenate(mine) == pytest.approx(np.concatenate(one.sums), abs=1e-9)
@@ -162,7 +162,7 @@ def test_boundary_search_is_what_the_method_does(rule):
     for n in (1, 2, 6):
         total, width, tolerance = rng.uniform(15, 40), rng.uniform(0.8, 4), 0.05
         onset = np.sort(rng.uniform(0, total, n))
-        line = Timelines.of(
+        line = EventArrays.of(
             [np.column_stack((onset, np.minimum(onset + rng.lognormal(0, 0.6, n), total))), []], [total, total + 0.3]
         )
         raw, base = searched(line, width, tolerance, rule)
@@ -171,7 +171,7 @@ def test_boundary_search_is_what_the_method_does(rule):
             done = run(way, Recording("a", length, events=events), SimulatedAnnotator(rule=rule))
             assert base[r, B["n_segments"]] == done.n_queries
             assert base[r, B["listened"]] == pytest.approx(done.listened, abs=1e-9)
-            alone = Timelines.of([events], length)
+            alone = EventArrays.of([events], length)
             tally = of_labels(alone, [done.labels.segments], [done.labels.present], rule=rule)
             near = 2 * tolerance * max(1, len(events))
             said = {name: (raw[r, R[name]], getattr(tally, name).item()) for name in ("tp", "fp", "fp_elsewhere")}
@@ -186,11 +186,17 @@ def test_boundary_search_is_what_the_method_does(rule):
 @pytest.mark.parametrize(
     "design",
     [
-        Design("fixed", 1.5),
-        Design("windows", 2.0, hop=0.5, votes=3),
-        Design("bisection", 0.5, start_length=4.0),
-        Design("boundary", 2.0, tolerance=0.05),
-        Design("passes", passes=((("a",), Design("fixed", 2.0)), (("b",), Design("bisection", 0.5, start_length=4.0)))),
+        LabelingDesign("fixed", 1.5),
+        LabelingDesign("windows", 2.0, hop=0.5, votes=3),
+        LabelingDesign("bisection", 0.5, start_length=4.0),
+        LabelingDesign("boundary", 2.0, tolerance=0.05),
+        LabelingDesign(
+            "passes",
+            passes=(
+                (("a",), LabelingDesign("fixed", 2.0)),
+                (("b",), LabelingDesign("bisection", 0.5, start_length=4.0)),
+            ),
+        ),
     ],
     ids=lambda design: design.method,
 )
@@ -202,9 +208,9 @@ def test_silence_far_from_events_is_not_near_them(design, criterion):
     alone = {name: [each + 16.0 for each, _ in crowded(rng, 4)] for name in labels}
     row = []
     for far in (0.0, 768.0):  # whole segments of every length above
-        lines = {name: Timelines.of([each + far for each in own], 128.0 + 2 * far) for name, own in alone.items()}
-        models = {name: Recordings.of(line, "") for name, line in lines.items()}
-        task = Task(models, Criteria.of(criterion), wk.Cost(), wk.Lengths.fixed(1.0))
+        lines = {name: EventArrays.of([each + far for each in own], 128.0 + 2 * far) for name, own in alone.items()}
+        models = {name: RecordingModel.of(line, "") for name, line in lines.items()}
+        task = LabelingProblem(models, Criteria.of(criterion), wk.Cost(), wk.Lengths.fixed(1.0))
         row.append(task.row(design))
     assert row[1].overlap_accuracy == pytest.approx(row[0].overlap_accuracy, abs=1e-9)
     assert row[1].wrong_time == pytest.approx(row[0].wrong_time, abs=1e-6)
@@ -214,7 +220,7 @@ def test_silence_far_from_events_is_not_near_them(design, criterion):
 def test_near_events_are_the_steps_of_a_boundary_search_that_meet_them():
     """Accuracy near events from its definition: every step of the tolerance that meets an event, one by one."""
     rule, tolerance = PresenceRule.fraction(0.5), 0.05
-    line = Timelines.of([[(3.31, 4.93), (4.97, 5.2), (9.0, 9.4)]], 12.0)
+    line = EventArrays.of([[(3.31, 4.93), (4.97, 5.2), (9.0, 9.4)]], 12.0)
     raw, base = searched(line, 1.5, tolerance, rule)
     done = run(
         Boundary(tolerance=tolerance, segment_length=1.5),
@@ -237,7 +243,7 @@ def test_near_events_are_the_steps_of_a_boundary_search_that_meet_them():
 
 def test_a_search_that_ends_on_its_tolerance_asks_no_more():
     """12.8 s halved six times are 0.2 s, however that rounds: one query more was asked than planned."""
-    line = Timelines.of([[(7.697733143688776, 10.987344744623105)]], 172.91221468022346)
+    line = EventArrays.of([[(7.697733143688776, 10.987344744623105)]], 172.91221468022346)
     rule, way = PresenceRule.fraction(0.35687547490249666), Boundary(tolerance=0.2, segment_length=3.2)
     done = run(way, Recording("a", line.lengths[0], events=line.bounds), SimulatedAnnotator(rule=rule))
     assert searched(line, 3.2, 0.2, rule)[1][0, B["n_segments"]] == done.n_queries
@@ -248,10 +254,10 @@ def test_what_lies_between_events_is_only_counted():
     """Windows on recordings with long silences: shortened for speed, the same as evaluate on all of them."""
     rng = np.random.default_rng(1)
     lines = [np.sort(rng.uniform(0, 300, (3, 1)), axis=0) + np.array([0.0, 1.3]) for _ in range(4)]
-    line = Timelines.of([*lines, []], 303.7)
+    line = EventArrays.of([*lines, []], 303.7)
     who = wk.Annotator(presence_criterion=0.4, guess_rate=0.1, lapse_rate=0.1)
-    design = Design("windows", 2.0, hop=0.5, votes=3)
-    raw, base = Recordings.of(line, "").measure(design, Criteria.of(annotator=who)).sums
+    design = LabelingDesign("windows", 2.0, hop=0.5, votes=3)
+    raw, base = RecordingModel.of(line, "").measure(design, Criteria.of(annotator=who)).sums
     found = wk.evaluate(line, segment_length=2.0, hop=0.5, votes=3, annotator=who, phase=0)
     tally = next(iter(found.tallies.values()))
     for name in ("tp", "fp", "fp_elsewhere", "n_found"):
@@ -314,9 +320,9 @@ def test_halving_on_drawn_recordings_says_its_error():
         line = [np.sort(np.random.default_rng([shift, k]).uniform(0, 40, 3)) for k in range(60)]
         d = lengths.draw(180, np.random.default_rng([shift, 99])).reshape(60, 3)
         bounds = [np.column_stack((on, np.minimum(on + each, 40.0))) for on, each in zip(line, d)]
-        where = Recordings.of(Timelines.of(bounds, 40.0), "", drawn=True)
-        task = Task({"x": where}, Criteria.of(0.3), wk.Cost(), lengths)
-        rows.append(task.row(Design("bisection", 0.5, start_length=4.0)))
+        where = RecordingModel.of(EventArrays.of(bounds, 40.0), "", drawn=True)
+        task = LabelingProblem({"x": where}, Criteria.of(0.3), wk.Cost(), lengths)
+        rows.append(task.row(LabelingDesign("bisection", 0.5, start_length=4.0)))
     spread, said = np.std([row.wrong_time for row in rows], ddof=1), np.mean([row.wrong_time_se for row in rows])
     assert 0.5 < spread / said < 2.0
 
@@ -327,5 +333,5 @@ def test_a_long_segment_that_a_rule_calls_absent_is_not_halved():
     assert nested == [True, True, True, False]
     assert not Criteria.of(annotator=wk.Annotator(lapse_rate=0.1)).nested
     made = wk.plan(4.0, rule="coverage:0.5", recording_length=400.0, methods="bisection").task
-    assert made.row(Design("bisection", 1.0, start_length=400.0)).recall < 0.01
-    assert made.row(Design("bisection", 1.0, start_length=2.0)).recall > 0.7
+    assert made.row(LabelingDesign("bisection", 1.0, start_length=400.0)).recall < 0.01
+    assert made.row(LabelingDesign("bisection", 1.0, start_length=2.0)).recall > 0.7

@@ -166,9 +166,9 @@ def _card(given: list[str]) -> tuple[Any, list[str]]:
     cards = [value for value in given if value.lower().endswith(".json")]
     if not cards:
         return None, given
-    from ..apps.label.profile import Card
+    from ..apps.label.profile import AnnotatorProfile
 
-    return Card.read(cards[0]).as_annotator(), [value for value in given if value not in cards]
+    return AnnotatorProfile.read(cards[0]).as_annotator(), [value for value in given if value not in cards]
 
 
 def _criterion(text: str) -> Any:

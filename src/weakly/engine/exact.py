@@ -2,7 +2,7 @@ r"""Events -> expected accuracy over a uniformly random phase of the grid, witho
 
 For a grid with uniform phase the expected sum of X over segments is :math:`\frac{1}{d_q} \int X(s) ds` over window
 starts s, and every X is linear between a few events' ends, so sums replace integrals and the result is exact; a law of
-criteria is integrated on its panels (:class:`~weakly.model.annotator.Panels`), to about 1e-12. The number of segments
+criteria is integrated on its panels (:class:`~weakly.model.annotator.LawTable`), to about 1e-12. The number of segments
 and the seconds heard are the expectations of the same random phase (:mod:`~weakly.model.placement`, which also names
 the edge rules).
 """
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from ..model.answer_model import Observer, Observers
-from ..model.event_arrays import Timelines
+from ..model.answer_model import AnswerModel, AnswerModels
+from ..model.event_arrays import EventArrays
 from ..model.placement import Edge, Placement
 from . import means as folding
 from . import sweep
@@ -25,7 +25,7 @@ from . import tally as t
 Array = NDArray[np.float64]
 
 
-def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
     """The expected measures of every recording (R, columns, RAW) and (R, BASE) over a random phase.
 
     ``how.means``: also the mean accuracy per recording and per segment, which costs more than all else together; else
@@ -53,7 +53,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     return raw, base
 
 
-def check_circles(timelines: Timelines, w: float) -> None:
+def check_circles(timelines: EventArrays, w: float) -> None:
     """Refuse recordings that are shorter than a segment, where their ends are joined."""
     if (timelines.lengths < w * (1 - 1e-9)).any():
         r = int(np.flatnonzero(timelines.lengths < w)[0])
@@ -63,7 +63,7 @@ def check_circles(timelines: Timelines, w: float) -> None:
         )
 
 
-def _column(raw: Array, base: Array, timelines: Timelines, who: Observer, at: Any) -> None:
+def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
     """Fill the column of one observer."""
     w, mode, rows, first, mean = at
     if who.single is None and who.rule is None:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.annotator import TIE
-from ..model.answer_model import Observer, Observers
-from ..model.event_arrays import Timelines
+from ..model.answer_model import AnswerModel, AnswerModels
+from ..model.event_arrays import EventArrays
 from ..model.placement import NEAR, Edge, Placement, first_start
 from . import tally as t
 from .sweep import satisfied
@@ -48,7 +48,7 @@ MISSING, MORE = range(2)  # and of segments that are cut: what they lack, what t
 RECORDING, ALIKE, SCORE, COVERED, COUNTED = range(5)  # of a group of segments: how many are alike, seconds of each
 
 
-def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
     """The measures of every recording (R, columns, RAW) and (R, BASE) on the grid that starts at ``how.phase``."""
     assert how.phase is not None
     n, w = len(timelines), float(segment_length)
@@ -63,7 +63,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     return raw, base
 
 
-def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: Observer) -> None:
+def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: AnswerModel) -> None:
     """Fill one column: what each segment and each event are expected to contribute."""
     d, w = where[0][:, 1] - where[0][:, 0], where[3]
     need = np.full(len(d), -1.0) if who.rule is None else who.required_overlap(d, w)

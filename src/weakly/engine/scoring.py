@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.compiled import kernel
-from ..model.answer_model import Observers
-from ..model.event_arrays import Timelines
+from ..model.answer_model import AnswerModels
+from ..model.event_arrays import EventArrays
 from ..model.events import Events
 from ..model.placement import Edge, Placement, first_start
 from . import exact, grid, means, sweep, voting
@@ -32,19 +32,19 @@ _ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(t.BASE))])
 
 
 @dataclass(frozen=True)
-class Units:
+class ClassRecordings:
     """Classes in recordings, ordered by recording: the events of unit i are those of ``lines`` i.
 
     Examples
     --------
     >>> at = {"onset": np.array([1.0, 5.0]), "offset": np.array([2.0, 6.0])}
-    >>> units = Units.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at, lengths=np.array([9.0, 9.0]))
+    >>> units = ClassRecordings.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at, lengths=np.array([9.0, 9.0]))
     >>> units.group.tolist(), units.owner.tolist(), units.lines.counts.tolist()
     ([1, -1], [0, 1], [2, 0])
     """
 
     labels: tuple[str, ...]
-    lines: Timelines
+    lines: EventArrays
     group: Ints  # which class; -1: a recording without any event
     owner: Ints  # which recording
 
@@ -55,7 +55,7 @@ class Units:
     def of(
         cls, labels: Sequence[str], recording: Any, label: Any, onset: Any, offset: Any, *, lengths: Any,
         every: bool = False,
-    ) -> Units:  # fmt: skip
+    ) -> ClassRecordings:  # fmt: skip
         """The units of rows, given as positions of their recording and label; rows of a unit that overlap are joined.
 
         ``every``: also the classes that do not occur in a recording; so it is where there is but one.
@@ -71,10 +71,10 @@ class Units:
         ends = np.minimum(offset[order], lengths[recording[order]])
         bounds, starts = sweep.merged(np.column_stack((onset[order], ends)), unit[order], len(keys))
         owner = keys // n
-        return cls(tuple(labels), Timelines(bounds, starts, lengths[owner]), keys % n - 1, owner)
+        return cls(tuple(labels), EventArrays(bounds, starts, lengths[owner]), keys % n - 1, owner)
 
     @classmethod
-    def from_classes(cls, classes: Mapping[str, Timelines], *, every: bool = False) -> Units:
+    def from_classes(cls, classes: Mapping[str, EventArrays], *, every: bool = False) -> ClassRecordings:
         """The units of timelines of the same recordings."""
         labels, lines = tuple(classes), list(classes.values())
         if len(lines) == 1:
@@ -84,9 +84,11 @@ class Units:
         onset, offset = np.concatenate([each.bounds for each in lines]).T
         return cls.of(labels, recording, label, onset, offset, lengths=lines[0].lengths, every=every)
 
-    def part(self, first: int, last: int) -> Units:
+    def part(self, first: int, last: int) -> ClassRecordings:
         """Units first to last (exclusive), as a view."""
-        return Units(self.labels, self.lines.part(first, last), self.group[first:last], self.owner[first:last])
+        return ClassRecordings(
+            self.labels, self.lines.part(first, last), self.group[first:last], self.owner[first:last]
+        )
 
     def cuts(self, *, events: int, units: int) -> Ints:
         """Where to cut the units, always between recordings, so that no part holds many more events or units; they
@@ -95,7 +97,7 @@ class Units:
         return found
 
 
-def units_of(events: Events, label: str | None = None, *, every: bool = False) -> Units:
+def units_of(events: Events, label: str | None = None, *, every: bool = False) -> ClassRecordings:
     """The units of all classes of the events, or of one; recordings that were not annotated are left out."""
     table, heard = events._frame, events._heard
     if label is not None and label not in set(table["label"]):
@@ -109,7 +111,7 @@ def units_of(events: Events, label: str | None = None, *, every: bool = False) -
         code, labels = np.zeros_like(code), [label]
     rows = (x.to_numpy(np.float64)[kept] for x in (table["onset"], table["offset"]))
     lengths = events.known_extents.to_numpy(np.float64)
-    return Units.of(labels, recording[kept], code[kept], *rows, lengths=lengths, every=every)
+    return ClassRecordings.of(labels, recording[kept], code[kept], *rows, lengths=lengths, every=every)
 
 
 @kernel
@@ -128,7 +130,7 @@ def _cuts(starts: Any, owner: Any, events: int, units: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ClassTallies:
     """The sums of some units: one tally per class that occurs among them, and that of all classes together."""
 
     labels: tuple[str, ...]
@@ -136,15 +138,15 @@ class Scored:
     pooled: Tally
 
 
-def score(timelines: Timelines, lengths: Any, who: Observers, how: Placement) -> Tally:
+def score(timelines: EventArrays, lengths: Any, who: AnswerModels, how: Placement) -> Tally:
     """The tally of some recordings of one class."""
-    return score_units(Units.from_classes({"": timelines}), lengths, who, how).pooled
+    return score_units(ClassRecordings.from_classes({"": timelines}), lengths, who, how).pooled
 
 
-def score_units(units: Units, lengths: Any, who: Observers, how: Placement) -> Scored:
+def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Placement) -> ClassTallies:
     """The sums of some units at some segment lengths.
 
-    Those of a class leave out the recordings in which it does not occur; :func:`complete` puts in what they add.
+    Those of a class leave out the recordings in which it does not occur; :func:`add_silent` puts in what they add.
     """
     here = np.unique(units.group[units.group >= 0])
     one = len(units.labels) == 1
@@ -177,16 +179,16 @@ def score_units(units: Units, lengths: Any, who: Observers, how: Placement) -> S
                 _fold(raw, base, group[first:last], units.owner[first:last], k, *sums)
     tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
     pooled = replace(tallies[-1], n_classes=len(units.labels))
-    return Scored(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
+    return ClassTallies(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
 
 
-def complete(tally: Tally, pooled: Tally) -> None:
+def add_silent(tally: Tally, pooled: Tally) -> None:
     """Let a class's tally count every recording: those in which it does not occur add nothing but themselves."""
     tally.base_sums[:, SHARED] = pooled.base_sums[:, SHARED]
     tally.base_products[:, 0] = pooled.base_products[:, 0]  # of their time
 
 
-def measure(part: Timelines, width: float, who: Observers, how: Placement) -> tuple[Any, Any]:
+def measure(part: EventArrays, width: float, who: AnswerModels, how: Placement) -> tuple[Any, Any]:
     """The measures of some recordings for one segment length."""
     if how.hop is not None:
         return voting.measure(part, width, who, how)

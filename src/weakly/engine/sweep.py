@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel
-from ..model.answer_model import Observer
+from ..model.answer_model import AnswerModel
 from ..model.crowd import value
-from ..model.event_arrays import Timelines
+from ..model.event_arrays import EventArrays
 from ..model.placement import Edge
 from .tally import (
     BOUND_TIME,
@@ -394,7 +394,7 @@ def panel_end(at: float, h0: float, h1: float, edges: Any) -> float:
     return 1.0 if to >= 1.0 - 1e-12 or to <= at else to
 
 
-def present_starts(timelines: Timelines, w: float, who: Observer, mode: int) -> tuple[Array, NDArray[np.int64]]:
+def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int) -> tuple[Array, NDArray[np.int64]]:
     """The window starts that some event makes present: sorted disjoint intervals, and where each recording's begin."""
     need = who.required_overlap(timelines.bounds[:, 1] - timelines.bounds[:, 0], w)
     turns = 1 if mode == CIRCULAR else 0

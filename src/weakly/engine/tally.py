@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel
 from ..base.errors import InvalidInput
 from ..model.annotator import TIE, PresenceRule
-from ..model.event_arrays import Timelines
+from ..model.event_arrays import EventArrays
 from ..model.intervals import as_intervals, covered
 
 Array = NDArray[np.float64]
@@ -223,7 +223,7 @@ def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array
 
 
 def of_labels(
-    timelines: Timelines,
+    timelines: EventArrays,
     segments: Sequence[Any],
     present: Sequence[Any],
     *,
@@ -241,7 +241,7 @@ def of_labels(
 
     Examples
     --------
-    >>> timelines = Timelines.of([[(1, 3)]], 10)
+    >>> timelines = EventArrays.of([[(1, 3)]], 10)
     >>> tally = of_labels(timelines, [[(0, 2), (2, 4), (4, 10)]], [[False, True, False]])
     >>> tally.metrics()["recording_accuracy"].item()
     0.8

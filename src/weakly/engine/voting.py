@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel, sort_together
 from ..model import crowd
 from ..model.annotator import TIE
-from ..model.answer_model import Observer, Observers
-from ..model.event_arrays import Timelines
+from ..model.answer_model import AnswerModel, AnswerModels
+from ..model.event_arrays import EventArrays
 from ..model.placement import NEAR, Edge, Placement, first_start, votes_needed, window_counts
 from . import sweep
 from . import tally as t
@@ -49,7 +49,7 @@ INSIDE = int(Edge.INSIDE)
 _NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
-def measure(timelines: Timelines, segment_length: float, who: Observers, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
     """The measures of every recording (R, columns, RAW) and (R, BASE)."""
     assert how.hop is not None
     assert how.votes is not None
@@ -76,7 +76,7 @@ def measure(timelines: Timelines, segment_length: float, who: Observers, how: Pl
     return raw, base
 
 
-def _answers(who: Observer, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
+def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
     """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
     present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
     k, votes, low, high = grid[0], grid[3], who.low, who.high

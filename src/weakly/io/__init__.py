@@ -22,7 +22,7 @@ from . import (
     videos,
 )
 from .durations import read_examined, read_lengths
-from .lint import Check, Finding, check
+from .lint import Check, FileFinding, check
 from .reading import read, read_answers, write
 from .registry import FORMATS, Format, detect, register
 
@@ -35,6 +35,6 @@ for _family in (
     register(*_family, last=True)
 
 __all__ = [
-    "FORMATS", "Check", "Finding", "Format", "check", "detect", "read", "read_answers", "read_examined",
+    "FORMATS", "Check", "FileFinding", "Format", "check", "detect", "read", "read_answers", "read_examined",
     "read_lengths", "register", "write",
 ]  # fmt: skip

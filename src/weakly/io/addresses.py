@@ -90,7 +90,7 @@ def listed(files: Any, address: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Listing:
+class AddressListing:
     """The files behind one address that are worth reading: their names there, what messages call them, their bytes."""
 
     address: str
@@ -101,7 +101,7 @@ class Listing:
     several: bool  # a folder or a pattern
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Listing:
+    def of(cls, path: str | os.PathLike[str]) -> AddressListing:
         """What lies behind an address; one that went through ``Path`` has lost a stroke."""
         address = re.sub(r"^([^:/]+):/+", r"\1://", os.fspath(path)) if isinstance(path, os.PathLike) else path
         files = system(scheme_of(address))
@@ -122,13 +122,13 @@ class Listing:
         return sum(size or 0 for size in self.sizes)
 
 
-def listings(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Listing]:
+def listings(paths: Sequence[str | os.PathLike[str]]) -> dict[str, AddressListing]:
     """What lies behind those of the paths that are addresses and no files here."""
-    return {os.fspath(path): Listing.of(path) for path in paths if is_address(path) and not os.path.exists(path)}
+    return {os.fspath(path): AddressListing.of(path) for path in paths if is_address(path) and not os.path.exists(path)}
 
 
 @contextmanager
-def fetched(found: Sequence[Listing], *, progress: bool = False) -> Iterator[list[dict[Path, str]]]:
+def fetched(found: Sequence[AddressListing], *, progress: bool = False) -> Iterator[list[dict[Path, str]]]:
     """Copies of the files behind addresses, in a folder that is removed afterwards: for each, path and address.
 
     Names and folders stay what they are, so that a reader finds what it would find in a folder here.

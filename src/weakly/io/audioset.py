@@ -17,7 +17,7 @@ from .output import answer_losses, as_answers, count, delimited, exact, losses, 
 from .plain import rows_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import numbers
 
 _SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
@@ -29,9 +29,9 @@ def sniff_strong(source: Source) -> bool:
     return {"segment_id", "start_time_seconds", "end_time_seconds", "label"} <= source.names
 
 
-def read_strong(source: Source) -> Rows:
+def read_strong(source: Source) -> TextRows:
     """The events, in any order of the columns; a column ``present`` makes them answers."""
-    return rows_of(Table.read(source))
+    return rows_of(ColumnTable.read(source))
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -65,7 +65,7 @@ def sniff_weak(source: Source) -> bool:
     return any("YTID" in line and "positive_labels" in line for line in first)
 
 
-def read_weak(source: Source) -> Rows:
+def read_weak(source: Source) -> TextRows:
     """The labels of clips: each listed label is present; of others nothing is said."""
     found, lines = source.rows(",", skipspace=True)
     table = [(row, line) for row, line in zip(found, lines) if not row[0].startswith("#")]
@@ -95,7 +95,7 @@ def read_weak(source: Source) -> Rows:
         "label": labels,
         "present": np.ones(len(labels)),
     }
-    rows = Rows(source, data, places)
+    rows = TextRows(source, data, places)
     good = np.isfinite(length) & (length > 0)
     rows.lengths = {name: float(v) for name, v, yes in zip(names, length, good) if yes}
     rows.empty = [name for name, n in zip(names, times) if not n]

@@ -18,7 +18,7 @@ from .output import count
 from .plain import rows_of
 from .registry import Format
 from .source import PARQUET, Source
-from .table import Rows, Table, lengths_agree
+from .table import ColumnTable, TextRows, lengths_agree
 from .times import ending
 
 
@@ -40,13 +40,13 @@ def sniff_parquet(source: Source) -> bool:
     return source.data.startswith(PARQUET)
 
 
-def read_parquet(source: Source) -> Rows:
+def read_parquet(source: Source) -> TextRows:
     """The table, whatever its columns are called; types say what text would not: durations, dates, numbers."""
     optional("pyarrow", extra="formats")
     frame = _opened(source, "Parquet", lambda: pd.read_parquet(io.BytesIO(source.data)))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    return rows_of(Table(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
+    return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
 
 
 def column_values(column: pd.Series) -> Any:
@@ -98,7 +98,7 @@ def sniff_edf(source: Source) -> bool:
     return head[:8] in (b"0       ", b"\xffBIOSEMI") and head[192:196] in (b"EDF+", b"BDF+")
 
 
-def read_edf(source: Source) -> Rows:
+def read_edf(source: Source) -> TextRows:
     """The annotations of a recording and its length; those without a duration are points."""
     edfio = optional("edfio", extra="formats")
     bdf = source.data[:1] == b"\xff"
@@ -114,7 +114,7 @@ def read_edf(source: Source) -> Rows:
     labels = [str(item.text) for item in items]
     data = {"recording": [name] * len(items), "onset": onset, "offset": ending(onset, length), "label": labels}
     source.n_rows = len(items)
-    rows = Rows(source, data, [f"annotation {i + 1}" for i in range(len(items))], empty=[] if items else [name])
+    rows = TextRows(source, data, [f"annotation {i + 1}" for i in range(len(items))], empty=[] if items else [name])
     rows.checked()
     lengths_agree(rows, {name: float(signal.duration)})
     return rows.say(f"recording = the file's name (1), label = the texts ({len(set(labels))}), time = onset + duration")
@@ -131,7 +131,7 @@ def sniff_wfdb(source: Source) -> bool:
     return beside and source.data[-2:] == b"\0\0"
 
 
-def read_wfdb(source: Source) -> Rows:
+def read_wfdb(source: Source) -> TextRows:
     """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
     wfdb = optional("wfdb", extra="formats")
     base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
@@ -167,7 +167,7 @@ def read_wfdb(source: Source) -> Rows:
     onset, offset = (np.array([row[k] for row in found], dtype=np.float64) for k in (1, 2))
     labels = [row[3] for row in found]
     data: dict[str, Any] = {"recording": [name] * len(found), "onset": onset, "offset": offset, "label": labels}
-    rows = Rows(source, data, [f"annotation {i + 1}" for i, *_ in found], empty=[] if found else [name])
+    rows = TextRows(source, data, [f"annotation {i + 1}" for i, *_ in found], empty=[] if found else [name])
     if beats:
         source.note(
             f"{source.name}: {count(len(beats), 'annotation')} (beats and other points) without a length passed over"

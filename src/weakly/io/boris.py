@@ -17,7 +17,7 @@ from .documents import guarded, number, object_of
 from .plain import pass_points
 from .registry import Format
 from .source import Source, column_of
-from .table import Rows, Table, lengths_agree
+from .table import ColumnTable, TextRows, lengths_agree
 
 _STATUS = ("Status", "Behavior type", "Type")
 _LENGTHS = ("Media duration (s)", "Total length", "Observation duration")
@@ -42,7 +42,7 @@ def sniff(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """The states of one or many observations, each row with its line."""
     rows, lines = source.rows(source.delimiter)
     at = _names_at(rows)
@@ -50,7 +50,7 @@ def read(source: Source) -> Rows:
         raise InvalidInput(f"{source.name}: no row names the columns Time, Behavior and Status")
     told = {row[0].strip().lower(): row[1].strip() for row in rows[:at] if len(row) > 1}
     names = [name.strip() for name in rows[at]]
-    table = Table.of(source, names, [(rows[at + 1 :], lines[at + 1 :])])
+    table = ColumnTable.of(source, names, [(rows[at + 1 :], lines[at + 1 :])])
     observation, status = table.find("Observation id"), table.need(*_STATUS)
     own = told.get("observation id") or source.stem()
     recording = [value.strip() for value in table.columns[observation]] if observation else [own] * len(table)
@@ -71,10 +71,10 @@ def read(source: Source) -> Rows:
 
 def _paired(
     source: Source, data: dict[str, Any], status: Sequence[str], modifiers: Sequence[Any], places: Sequence[int | str]
-) -> Rows:
+) -> TextRows:
     """The states that START and STOP rows make; a START without a STOP, or the reverse, is a broken row."""
     keys = list(zip(data["recording"], data["subject"], data["label"], *modifiers))
-    rows = Rows(source, data, places, empty=list(dict.fromkeys(data["recording"])))
+    rows = TextRows(source, data, places, empty=list(dict.fromkeys(data["recording"])))
     order = np.lexsort((np.arange(len(keys)), data["onset"])).tolist()
     opened: dict[Any, int] = {}
     offset, use = np.full(len(keys), np.nan), np.zeros(len(keys), dtype=bool)
@@ -106,7 +106,7 @@ def sniff_project(source: Source) -> bool:
     return source.is_json and '"behaviors_conf"' in source.text and '"observations"' in source.text
 
 
-def read_project(source: Source) -> Rows:
+def read_project(source: Source) -> TextRows:
     """The states of all observations of a project; one without events is empty."""
     document = object_of(source, "BORIS")
     points = {each["code"] for each in document["behaviors_conf"].values() if "point" in str(each.get("type")).lower()}

@@ -23,7 +23,7 @@ from .output import answer_losses, as_answers, count, delimited, exact, losses, 
 from .plain import recordings_of, rows_of, times_of
 from .registry import Format
 from .source import Source, column_of, quoted
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import is_number
 from .vocabulary import UNREADABLE, answer_of, is_vocabulary, normal, person_of, suited
 
@@ -41,11 +41,11 @@ def sniff_clips(source: Source) -> bool:
     return not any(said) or is_vocabulary(said)
 
 
-def read_clips(source: Source) -> Rows:
+def read_clips(source: Source) -> TextRows:
     """The answers; a clip without an annotation has not been answered yet and is passed over."""
     label = {"label": "label"} if "label" in source.names else {}  # ours, even where all labels are empty
     source.columns = {"present": "annotation", **label, **source.columns}
-    return rows_of(Table.read(source))
+    return rows_of(ColumnTable.read(source))
 
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
@@ -86,9 +86,9 @@ def sniff_by_query(source: Source) -> bool:
     return bool(named & set(_QUERY) and named & set(_SAID)) and not suited(source.header, "recording")
 
 
-def read_by_query(source: Source) -> Rows:
+def read_by_query(source: Source) -> TextRows:
     """The answers to queries that a campaign knows; the query stands for the recording."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     query, said = column_of(table.names, *_QUERY), column_of(table.names, *_SAID)
     if query is None or said is None:
         raise InvalidInput(f"{source.name}: answers by query need the columns query and answer")
@@ -109,7 +109,7 @@ def read_by_query(source: Source) -> Rows:
     data["seconds"] = table.numbers(seconds) if seconds else none.copy()
     more = [name for name in table.names if name not in (*data, query, said)]
     data.update({name: list(table.columns[name]) for name in more})
-    rows = Rows(source, data, table.lines)
+    rows = TextRows(source, data, table.lines)
     blank = np.array([value is None for value in known], dtype=bool)
     rows.keep(~np.isinf(present) & ~blank, why="not answered yet")
     return rows.checked().say(f"query = {query} ({len(set(ids))}), answer = {said}")
@@ -120,8 +120,8 @@ def _bits(values: Sequence[str]) -> bool:
 
 
 def _wide(
-    table: Table, classes: list[str], *, blank: float, why: str, said: Callable[[str], float | None] = answer_of
-) -> Rows:
+    table: ColumnTable, classes: list[str], *, blank: float, why: str, said: Callable[[str], float | None] = answer_of
+) -> TextRows:
     """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
     source = table.source
     if not classes and len(table):
@@ -130,7 +130,7 @@ def _wide(
     if twice:
         raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
     others = [name for name in table.names if name not in classes]
-    roles = roles_of(Table(source, others, [table.columns[name] for name in others], table.lines))
+    roles = roles_of(ColumnTable(source, others, [table.columns[name] for name in others], table.lines))
     names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     n, k = len(table), len(classes)
@@ -153,7 +153,7 @@ def _wide(
     }
     if "annotator" in roles.names:
         data["annotator"] = [table.columns[roles.names["annotator"]][i] for i in place]
-    rows = Rows(source, data, [table.lines[i] for i in place], empty=list(dict.fromkeys(names)))
+    rows = TextRows(source, data, [table.lines[i] for i in place], empty=list(dict.fromkeys(names)))
     rows.keep(~np.isposinf(cells))
     silent = np.isneginf(rows.data["present"])
     rows.keep(~silent, why="no answer")
@@ -172,9 +172,9 @@ def sniff_wide(source: Source) -> bool:
     return all(len(row) == len(names) and _bits(row[3:]) for row in rows)
 
 
-def read_wide(source: Source) -> Rows:
+def read_wide(source: Source) -> TextRows:
     """The answers of a table with one column of 0 and 1 per class; an empty cell is unsure."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     classes = [name for name in table.names if name.lower() not in _TIMES]
     return _wide(table, classes, blank=np.nan, why="must be 0, 1 or empty", said=lambda text: _bit(text))
 
@@ -193,10 +193,10 @@ def sniff_fewshot(source: Source) -> bool:
     return named or bool(source.head and _FIRST.match(source.head[0]))
 
 
-def read_fewshot(source: Source) -> Rows:
+def read_fewshot(source: Source) -> TextRows:
     """One answer per row and class: POS present, NEG absent, UNK unsure; reading events keeps the POS."""
     first = _FIRST.match(source.head[0]) if source.head else None
-    table = Table.read(source, delimiter=first[1] if first else None)
+    table = ColumnTable.read(source, delimiter=first[1] if first else None)
     known = [column_of(table.names, name) for name in _FEWSHOT]
     words = {"POS": 1.0, "NEG": 0.0, "UNK": np.nan}
     classes = [
@@ -257,9 +257,9 @@ def sniff_sonyc(source: Source) -> bool:
     return bool(suited(source.header, "recording")) and sum(n.endswith("_presence") for n in source.names) > 0
 
 
-def read_sonyc(source: Source) -> Rows:
+def read_sonyc(source: Source) -> TextRows:
     """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     asked = [name for name in table.names if name.lower().endswith("_presence")]
 
     def said(text: str) -> float | None:
@@ -308,15 +308,15 @@ def sniff_votes(source: Source) -> bool:
     return whole and all(is_number(row[i]) or not row[i].strip() for row in rows for i in at)
 
 
-def read_votes(source: Source) -> Rows:
+def read_votes(source: Source) -> TextRows:
     """One answer per vote; who voted is not known, so voters are numbered within each row."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     found = _vote_columns(table.names)
     if found is None:
         raise InvalidInput(f"{source.name}: no columns with votes for and against among {', '.join(table.names[:12])}")
     yes, other, whole = found
     rest = [name for name in table.names if name not in (yes, other)]
-    roles = roles_of(Table(source, rest, [table.columns[name] for name in rest], table.lines))
+    roles = roles_of(ColumnTable(source, rest, [table.columns[name] for name in rest], table.lines))
     names = recordings_of(table, roles, source.stem())
     onset, offset, unit = times_of(table, roles, names)
     label = table.columns[roles.names["label"]] if "label" in roles.names else [source.label or "event"] * len(table)
@@ -332,7 +332,7 @@ def read_votes(source: Source) -> Rows:
     data = {"recording": [names[i] for i in row], "onset": onset[row], "offset": offset[row],
             "label": [label[i] for i in row], "present": (turn < first[row]).astype(np.float64),
             "annotator": [f"vote {k + 1}" for k in turn]}  # fmt: skip
-    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
+    rows = TextRows(source, data, [table.lines[i] for i in row.tolist()])
     none = (times == 0) & ~wrong
     rows.empty = [names[i] for i in np.flatnonzero(none).tolist()]
     rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
@@ -346,15 +346,15 @@ def sniff_zooniverse(source: Source) -> bool:
     return {"classification_id", "annotations", "subject_data"} <= source.names
 
 
-def read_zooniverse(source: Source) -> Rows:
+def read_zooniverse(source: Source) -> TextRows:
     """One answer per classification and label: yes or no questions, or choices, of which those not made are absent."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     user, data, said = table.find("user_name", "user_id"), table.need("subject_data"), table.need("annotations")
     number = table.find("subject_ids", "subject_id")
     columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query")
     found: list[tuple[Any, ...]] = []
     places: list[int | str] = []
-    rows = Rows(source, {}, places)
+    rows = TextRows(source, {}, places)
     offered: dict[str, dict[str, None]] = {}
     taken: list[tuple[int, str, dict[str, list[str]]]] = []
     for i, (about, text) in enumerate(zip(table.columns[data], table.columns[said])):

@@ -12,12 +12,12 @@ import numpy as np
 from ..base.errors import InvalidInput
 from .recordings import Roles, alone, find_recording, may_tell
 from .source import Source, column_of, quoted
-from .table import Table
+from .table import ColumnTable
 from .times import UNITS, kind_of
 from .vocabulary import ASIDE, BITS, IDLIKE, ROLES, is_vocabulary, normal, suited
 
 
-def roles_of(table: Table, *, fixed: dict[str, str] | None = None, times: bool = True) -> Roles:
+def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, times: bool = True) -> Roles:
     """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content."""
     source, found = table.source, Roles(table)
     given = _given(source, table.names)

@@ -29,7 +29,7 @@ from .binary import column_values
 from .columns import roles_of
 from .durations import match_lengths
 from .source import Source
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import UNITS
 from .vocabulary import normal
 
@@ -209,7 +209,7 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
         raise InvalidInput(f"{dataset.files[0]}: cannot be read: {_reason(error)}") from error
     source = Source(Path(dataset.files[0]), columns=dict(columns))
     cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    found = roles_of(Table(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
+    found = roles_of(ColumnTable(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
     names = dict(found.names)
     if "recording" not in names or names["recording"] not in frame or found.parts:
         raise InvalidInput(f"{address}: a data set needs one column of recordings; --columns recording=NAME says which")
@@ -310,7 +310,7 @@ LARGE, SAMPLED, MOST_ROWS = 5_000_000, 200_000, 20_000_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class SampleRequest:
     """What is to be sampled, and what else is known of recordings: their lengths, and more that are without rows."""
 
     sample: HowMany
@@ -318,7 +318,7 @@ class Asked:
     more: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sample: Any, lengths: Any, more: Iterable[str] = ()) -> Asked:
+    def of(cls, sample: Any, lengths: Any, more: Iterable[str] = ()) -> SampleRequest:
         """Checked."""
         whole = isinstance(sample, (int, np.integer)) and not isinstance(sample, bool)
         if not (sample is None or sample == "auto" or (whole and sample >= 1)):
@@ -326,11 +326,11 @@ class Asked:
         return cls(int(sample) if whole else sample, lengths, tuple(dict.fromkeys(more)))
 
 
-ALL = Asked(None)
+ALL = SampleRequest(None)
 
 
 @dataclass(frozen=True)
-class Sample:
+class RecordingSample:
     """The recordings of a sample, their lengths as far as they were given, and how many there are of how many."""
 
     names: frozenset[str]
@@ -338,7 +338,7 @@ class Sample:
     counts: Mapping[str, int]
 
     @classmethod
-    def of(cls, rows: Mapping[str, int], asked: Asked, notes: list[str]) -> Sample:
+    def of(cls, rows: Mapping[str, int], asked: SampleRequest, notes: list[str]) -> RecordingSample:
         """Chosen among recordings with so many rows each, and those that are known to have none."""
         given = asked.lengths
         known = match_lengths(given, rows, notes) if isinstance(given, Mapping) else {}
@@ -359,7 +359,7 @@ class Sample:
         notes.append(worded(counts))
         return cls(names, lengths, counts)
 
-    def keep(self, rows: Rows) -> None:
+    def keep(self, rows: TextRows) -> None:
         """Only what is of the sample."""
         rows.keep(np.array([name in self.names for name in rows.data["recording"]], dtype=bool))
         rows.empty = [name for name in rows.empty if name in self.names]
@@ -380,18 +380,20 @@ def _hash(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def sample_rows(found: Sequence[Rows], asked: Asked, notes: list[str]) -> Sample:
+def sample_rows(found: Sequence[TextRows], asked: SampleRequest, notes: list[str]) -> RecordingSample:
     """The sample of what was read; the rest is dropped."""
     count = Counter(name for rows in found for name in rows.data["recording"])
     for rows in found:
         count.update(dict.fromkeys([*rows.empty, *rows.unannotated, *rows.lengths], 0))
-    made = Sample.of(count, asked, notes)
+    made = RecordingSample.of(count, asked, notes)
     for rows in found:
         made.keep(rows)
     return made
 
 
-def sample_tables(dataset: Dataset, asked: Asked, notes: list[str]) -> tuple[Sample, dict[Path, bytes]]:
+def sample_tables(
+    dataset: Dataset, asked: SampleRequest, notes: list[str]
+) -> tuple[RecordingSample, dict[Path, bytes]]:
     """The sample of a data set, and the files that have rows of it, as if they held nothing else."""
     count: Counter[str] = Counter()
     looks = []
@@ -399,7 +401,7 @@ def sample_tables(dataset: Dataset, asked: Asked, notes: list[str]) -> tuple[Sam
         looks.append(look(dataset, file))
         for _, names, rows in looks[-1]:
             count.update(dict(zip(names, rows)))
-    made = Sample.of(count, asked, notes)
+    made = RecordingSample.of(count, asked, notes)
     wanted = [[group for group, names, _ in groups if not made.names.isdisjoint(names)] for groups in looks]
     del looks, count
     full = [file for file, groups in enumerate(wanted) if groups] or [0]  # without rows there are still columns

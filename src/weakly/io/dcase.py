@@ -29,7 +29,7 @@ from .output import (
 from .plain import rows_of
 from .registry import Format
 from .source import Source, column_of
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import is_number
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
@@ -94,7 +94,7 @@ def sniff_clips(source: Source) -> bool:
     return True
 
 
-def _headerless(source: Source) -> Table:
+def _headerless(source: Source) -> ColumnTable:
     width = len(source.first_row(source.delimiter))
     if width == 5:
         names = ["filename", "scene", "onset", "offset", "event_label"]
@@ -102,13 +102,13 @@ def _headerless(source: Source) -> Table:
         names = ["filename", "onset", "offset"]
     else:
         names = ["filename", "onset", "offset", "event_label"]
-    return Table.read(source, names=names)
+    return ColumnTable.read(source, names=names)
 
 
-def read_strong(source: Source) -> Rows:
+def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
     named = _strong_names(source)
-    return rows_of(Table.read(source) if named else _headerless(source), sought=True)
+    return rows_of(ColumnTable.read(source) if named else _headerless(source), sought=True)
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -147,9 +147,9 @@ def sniff_weak(source: Source) -> bool:
     )
 
 
-def read_weak(source: Source) -> Rows:
+def read_weak(source: Source) -> TextRows:
     """The labels of clips: each listed label is present; of others nothing is said."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
     many = label.lower() == "event_labels"
     recording: list[str] = []
@@ -171,7 +171,9 @@ def read_weak(source: Source) -> Rows:
     return rows
 
 
-def _weak(source: Source, recording: list[str], labels: list[str], places: list[int | str], empty: list[str]) -> Rows:
+def _weak(
+    source: Source, recording: list[str], labels: list[str], places: list[int | str], empty: list[str]
+) -> TextRows:
     known = {name: clip_length(name) for name in dict.fromkeys([*recording, *empty])}
     lengths = {name: length for name, length in known.items() if length == length}
     offset = np.array([known[name] for name in recording], dtype=np.float64)
@@ -182,7 +184,7 @@ def _weak(source: Source, recording: list[str], labels: list[str], places: list[
         "label": labels,
         "present": np.ones(len(labels)),
     }
-    rows = Rows(source, data, places, empty=empty, lengths=lengths)
+    rows = TextRows(source, data, places, empty=empty, lengths=lengths)
     if lengths:
         words = f"the lengths of {count(len(lengths), 'clip')} are taken from their names"
         source.note(f"{source.name}: {words}")
@@ -190,9 +192,9 @@ def _weak(source: Source, recording: list[str], labels: list[str], places: list[
     return rows.say(f"recording = filename ({n}), label = listed labels ({len(set(labels))}), time = all of the clip")
 
 
-def read_clips(source: Source) -> Rows:
+def read_clips(source: Source) -> TextRows:
     """The labels of clips that are listed with their times in the video."""
-    table = Table.read(source, names=["filename", "onset", "offset", "event_label"])
+    table = ColumnTable.read(source, names=["filename", "onset", "offset", "event_label"])
     recording = [name.strip() for name in table.columns["filename"]]
     for name in ("onset", "offset"):
         table.numbers(name)

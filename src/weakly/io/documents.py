@@ -16,7 +16,7 @@ from ..model.events import Events
 from .output import count, inexact, losses, per_recording, save, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows, Table, lengths_agree
+from .table import ColumnTable, TextRows, lengths_agree
 from .times import duration, ending
 from .vocabulary import person_of
 
@@ -33,7 +33,7 @@ def number(value: Any) -> float:
         return np.inf
 
 
-class Found:
+class ParsedRows:
     """The events of a document as they are met, with their places; columns in which nothing stands are left out."""
 
     def __init__(self, source: Source) -> None:
@@ -50,7 +50,7 @@ class Found:
         for name in more.keys() - set(_COLUMNS):
             self.extra.setdefault(name, []).append(str(more[name]))
 
-    def done(self, lengths: dict[str, float], empty: Iterable[str], idle: Iterable[str] = ()) -> Rows:
+    def done(self, lengths: dict[str, float], empty: Iterable[str], idle: Iterable[str] = ()) -> TextRows:
         data: dict[str, Any] = {name: [row[k] for row in self.rows] for k, name in enumerate(_COLUMNS)}
         for name in ("onset", "offset", "confidence", "low_frequency", "high_frequency"):
             data[name] = np.array(data[name], dtype=np.float64)
@@ -59,16 +59,16 @@ class Found:
         if not any(data["annotator"]):
             del data["annotator"]
         self.source.n_rows = len(self.places) + len({place for place, _, _ in self.source.problems})
-        rows = Rows(self.source, data | self.extra, self.places, empty=list(empty), unannotated=list(idle))
+        rows = TextRows(self.source, data | self.extra, self.places, empty=list(empty), unannotated=list(idle))
         rows.checked()
         lengths_agree(rows, {name: v for name, v in lengths.items() if np.isfinite(v) and v > 0})
         return rows
 
 
-def guarded(kind: str, reader: Callable[[Source], Rows]) -> Callable[[Source], Rows]:
+def guarded(kind: str, reader: Callable[[Source], TextRows]) -> Callable[[Source], TextRows]:
     """The reader, for which a list where it expects a name (and the like) is an error of the file."""
 
-    def read(source: Source) -> Rows:
+    def read(source: Source) -> TextRows:
         try:
             return reader(source)
         except InvalidInput:
@@ -92,7 +92,7 @@ def sniff_jams(source: Source) -> bool:
     return source.is_json and '"annotations"' in source.text and '"file_metadata"' in source.text
 
 
-def read_jams(source: Source) -> Rows:
+def read_jams(source: Source) -> TextRows:
     """The observations of every annotation; one without a duration is a point, and so a broken row."""
     document = object_of(source, "JAMS")
     annotations = document.get("annotations")
@@ -101,7 +101,7 @@ def read_jams(source: Source) -> Rows:
     meta = document.get("file_metadata")
     meta = meta if isinstance(meta, dict) else {}
     name = str(meta.get("title") or source.stem(r"\.jams$"))
-    found = Found(source)
+    found = ParsedRows(source)
     for a, annotation in enumerate(annotations):
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
@@ -213,7 +213,7 @@ def sniff_records(source: Source) -> bool:
     return source.text.lstrip()[:1] == "[" and '"annotations"' not in source.text and '"result"' not in source.text
 
 
-def read_records(source: Source) -> Rows:
+def read_records(source: Source) -> TextRows:
     """The rows of a list of objects, as of a table with their keys as names."""
     from .plain import rows_of
 
@@ -225,7 +225,7 @@ def read_records(source: Source) -> Rows:
     names = list(dict.fromkeys(str(key) for item in document for key in item))
     columns = [["" if item.get(n) is None else str(item[n]) for item in document] for n in names]
     source.n_rows = len(document)
-    return rows_of(Table(source, names, columns, range(1, len(document) + 1)))
+    return rows_of(ColumnTable(source, names, columns, range(1, len(document) + 1)))
 
 
 _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scientificname", "soundevent:species")
@@ -261,7 +261,7 @@ def _flat(value: Any) -> list[Any]:
     return [value]
 
 
-def read_aoef(source: Source) -> Rows:
+def read_aoef(source: Source) -> TextRows:
     """The annotated sound events with their recordings; clips that were annotated and hold nothing are empty."""
     document = object_of(source, "AOEF")
     data = document["data"] if isinstance(document.get("data"), dict) else document
@@ -274,7 +274,7 @@ def read_aoef(source: Source) -> Rows:
     tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
-    found, untagged = Found(source), 0
+    found, untagged = ParsedRows(source), 0
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):

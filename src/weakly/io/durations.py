@@ -20,7 +20,7 @@ from .columns import roles_of
 from .plain import times_of
 from .registry import length_columns
 from .source import Source, quoted
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import is_number, numbers
 from .vocabulary import suited
 
@@ -58,14 +58,14 @@ def lengths_in(source: Source) -> dict[str, float]:
     return found
 
 
-def _length_table(source: Source) -> tuple[Table, list[str], tuple[str, list[str]]]:
+def _length_table(source: Source) -> tuple[ColumnTable, list[str], tuple[str, list[str]]]:
     rows = source.head
     bare = bool(rows) and is_number(re.split(r"[\t,;]", rows[0])[-1]) and len(re.split(r"[\t,;]", rows[0])) == 2
     if bare:
-        table = Table.read(source, names=["filename", "duration"])
+        table = ColumnTable.read(source, names=["filename", "duration"])
         return table, [name.strip() for name in table.columns["filename"]], ("duration", table.columns["duration"])
     if len(source.header) > 1 and not suited(source.header, "onset"):
-        table = Table.read(source)
+        table = ColumnTable.read(source)
         length = length_columns(table.names)
         if length:
             others = [name for name in table.names if name != length[0]]
@@ -109,7 +109,7 @@ def _examined_in(source: Source) -> pd.DataFrame:
         data = rows.data
         made = {name: data[name] for name in ("recording", "onset", "offset")}
         return pd.DataFrame({**made, "annotator": ""})
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     source.ended(table.lines)
     named, people = suited(table.names, "recording"), [n for n in table.names if _is_status(table.columns[n])]
     if named and people:  # a column per annotator, as APLOSE tells how far each has come
@@ -140,7 +140,7 @@ def _is_status(values: Sequence[str]) -> bool:
     return bool(said & {"finished", "done"}) and said <= {"finished", "done", "created", "started", "in progress", ""}
 
 
-def agreed_lengths(found: Sequence[Rows], notes: list[str]) -> dict[str, float]:
+def agreed_lengths(found: Sequence[TextRows], notes: list[str]) -> dict[str, float]:
     """What the files say of lengths; where they disagree, nothing is sure."""
     lengths: dict[str, float] = {}
     clash: set[str] = set()

@@ -23,9 +23,9 @@ from .dataset import (
     ALL,
     LARGE,
     MOST_ROWS,
-    Asked,
     Dataset,
-    Sample,
+    RecordingSample,
+    SampleRequest,
     beyond,
     count_rows,
     sample_rows,
@@ -34,7 +34,7 @@ from .dataset import (
 )
 from .registry import Format, detect, named
 from .source import KINDS, Source, quoted
-from .table import Rows
+from .table import TextRows
 from .vocabulary import suited
 
 ON_ERROR = ("raise", "skip", "clip", "skip,clip")
@@ -133,13 +133,13 @@ def _is_other(path: Path) -> bool:
 class Gathered(NamedTuple):
     """What each file holds, what was noted, how many broken rows were left out, and the sample if one was asked for."""
 
-    found: list[Rows]
+    found: list[TextRows]
     notes: list[str]
     skipped: int
-    sample: Sample | None
+    sample: RecordingSample | None
 
 
-def parse(paths: Paths, *, format: str | None, label: str | None, **how: Any) -> tuple[list[Rows], list[str], int]:
+def parse(paths: Paths, *, format: str | None, label: str | None, **how: Any) -> tuple[list[TextRows], list[str], int]:
     """What each file holds, what was noted, and how many broken rows were left out."""
     return gathered(paths, format=format, label=label, **how)[:3]
 
@@ -153,7 +153,7 @@ def gathered(
     on_error: str = "raise",
     progress: bool = False,
     answers: bool = False,
-    asked: Asked = ALL,
+    asked: SampleRequest = ALL,
 ) -> Gathered:
     """All that files hold, or a sample of their recordings."""
     choice("on_error", on_error, ON_ERROR)
@@ -161,7 +161,7 @@ def gathered(
     items = listed_paths(paths)
     told, by_file = told_columns(columns)
     given, skipped = {each for item in items for each in (os.fspath(item), str(Path(item)))}, 0
-    found: list[Rows] = []
+    found: list[TextRows] = []
     with opened(items, told, asked, progress=progress) as (sources, notes, sample):
         many, total = len(sources) > 1, sum(map(_size, sources))
         with progress_bar("reading", total, show=progress) as advance:
@@ -197,13 +197,13 @@ def gathered(
 
 @contextmanager
 def opened(
-    items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: Asked = ALL, *, progress: bool = False
-) -> Iterator[tuple[list[Source], list[str], Sample | None]]:
+    items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: SampleRequest = ALL, *, progress: bool = False
+) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
         dataset = Dataset.of(items, columns=told)  # read where it lies
         notes: list[str] = []
-        sample: Sample | None
+        sample: RecordingSample | None
         sources, sample = _parts(dataset, dict(zip(dataset.files, dataset.addresses)), asked, told, notes)
         yield sources, notes, sample
         return
@@ -235,8 +235,8 @@ def _table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> Da
 
 
 def _parts(
-    dataset: Dataset, names: Mapping[str, str], asked: Asked, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], Sample]:
+    dataset: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
+) -> tuple[list[Source], RecordingSample]:
     """The files of a data set with the rows of a sample only."""
     sample, parts = sample_tables(dataset, asked, notes)
     recording = str(dataset.name("recording"))
@@ -259,7 +259,7 @@ def told_columns(columns: Mapping[str, str] | None) -> tuple[dict[str, str], boo
     return told, told.get("annotator") == "@file" and bool(told.pop("annotator"))
 
 
-def _noted(found: Sequence[Rows]) -> list[str]:
+def _noted(found: Sequence[TextRows]) -> list[str]:
     """What readers noted; what they say of several files alike stands once."""
     alike: dict[str, list[str]] = {}
     for source in (rows.source for rows in found):
@@ -268,10 +268,10 @@ def _noted(found: Sequence[Rows]) -> list[str]:
     return [many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike.values()]
 
 
-def _annotated_twice(found: Sequence[Rows], notes: list[str]) -> None:
+def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
     """Say that files tell of the same class in the same recordings: two annotators, or a part that stands twice."""
-    first: dict[tuple[str, str], Rows] = {}
-    twice: dict[str, tuple[Rows, Rows]] = {}
+    first: dict[tuple[str, str], TextRows] = {}
+    twice: dict[str, tuple[TextRows, TextRows]] = {}
     for rows in found if len(found) > 1 and not any("annotator" in rows.data or rows.weak for rows in found) else ():
         for key in dict.fromkeys(zip(rows.data["recording"], rows.data["label"])):
             if first.setdefault(key, rows) is not rows:
@@ -285,9 +285,9 @@ def _annotated_twice(found: Sequence[Rows], notes: list[str]) -> None:
         )
 
 
-def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
+def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
     """Recordings that files are named after, where files in several folders have the same name, get their folder's."""
-    owners: dict[str, list[Rows]] = {}
+    owners: dict[str, list[TextRows]] = {}
     for rows in found:
         if rows.source.own and {*rows.data["recording"], *rows.empty, *rows.unannotated} == {rows.source.own}:
             owners.setdefault(rows.source.own, []).append(rows)
@@ -305,7 +305,7 @@ def _tell_apart(found: Sequence[Rows], notes: list[str]) -> None:
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
 
-def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
+def read_one(kind: Format, source: Source, *, answers: bool = False) -> TextRows:
     """The rows of one file as its format reads them; a Label Studio file as answers, if these are asked for."""
     rows = labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
     if not kind.binary:
@@ -316,7 +316,7 @@ def read_one(kind: Format, source: Source, *, answers: bool = False) -> Rows:
     return rows
 
 
-def account_of(found: Sequence[Rows]) -> dict[str, int]:
+def account_of(found: Sequence[TextRows]) -> dict[str, int]:
     """What became of every row of all files."""
     total = dict.fromkeys(("rows", *FATES), 0)
     for rows in found:
@@ -325,7 +325,7 @@ def account_of(found: Sequence[Rows]) -> dict[str, int]:
     return total
 
 
-def sentences_of(found: Sequence[Rows]) -> tuple[str, ...]:
+def sentences_of(found: Sequence[TextRows]) -> tuple[str, ...]:
     """What was taken as what, once for files that are alike."""
     groups: dict[str, list[str]] = {}
     for rows in found:
@@ -337,7 +337,7 @@ def sentences_of(found: Sequence[Rows]) -> tuple[str, ...]:
     )
 
 
-def merged_columns(found: Sequence[Rows]) -> dict[str, Any]:
+def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:
     """The columns of many files, one below the other; a column that a file does not have is empty there."""
     names = list(dict.fromkeys(name for rows in found for name in rows.data))
     merged: dict[str, Any] = {}
@@ -363,7 +363,7 @@ def merged_columns(found: Sequence[Rows]) -> dict[str, Any]:
     return merged
 
 
-def starts_of(found: Sequence[Rows]) -> Iterable[tuple[Rows, int]]:
+def starts_of(found: Sequence[TextRows]) -> Iterable[tuple[TextRows, int]]:
     """Each file's rows and where they begin in the table of all."""
     first = 0
     for rows in found:

@@ -11,7 +11,7 @@ from ..model.events import Events
 from .output import delimited, exact, inexact, losses, save, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .times import duration, ending
 
 
@@ -22,9 +22,9 @@ def sniff(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """The detections; what a person typed (MANUAL ID) goes before the match; rows without a species are empty."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     names = [name for name in (table.find("MANUAL ID"), table.find("TOP1MATCH", "AUTO ID")) if name]
     label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
     score = table.find("TOP1DIST", "TOP1MATCHDIST")
@@ -35,7 +35,7 @@ def read(source: Source) -> Rows:
     if score:
         data["confidence"] = table.numbers(score)
     data.update(table.others(file, start, length, score, *names, "INDIR", "FOLDER"))
-    rows = Rows(source, data, table.lines)
+    rows = TextRows(source, data, table.lines)
     none = np.array([not value for value in label], dtype=bool)
     rows.empty = [name for name, out in zip(table.columns[file], none) if out]
     rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}

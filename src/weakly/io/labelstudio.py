@@ -27,7 +27,7 @@ from .documents import by_recording, number, save_json
 from .output import count, losses, texts_of
 from .registry import Format
 from .source import Source
-from .table import Rows, lengths_agree
+from .table import TextRows, lengths_agree
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
@@ -144,7 +144,7 @@ def _texts(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """Events if the file has regions, answers if it has choices only."""
     found = list(_annotations(source))
     choices = any(
@@ -156,7 +156,7 @@ def read(source: Source) -> Rows:
     return _regions(source, found) if regions or not choices else answers(source)
 
 
-def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
+def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
     """A row per region and label; ``timed`` with the seconds that it took: an equal part of its annotation's."""
     data: dict[str, Any] = {
         "recording": [],
@@ -170,7 +170,7 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
     if timed:
         data["seconds"] = []
     places: list[int | str] = []
-    rows = Rows(source, data, places)
+    rows = TextRows(source, data, places)
     lengths: dict[str, float] = {}
     for task, name, item, results, where in found:
         if not item:
@@ -212,7 +212,7 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> Rows:
     return rows.say(_told(rows, "labels of regions"))
 
 
-def _told(rows: Rows, label: str) -> str:
+def _told(rows: TextRows, label: str) -> str:
     names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
     people = len(set(rows.data["annotator"]))
     labels = len(set(rows.data["label"]))
@@ -221,7 +221,7 @@ def _told(rows: Rows, label: str) -> str:
     )
 
 
-def answers(source: Source) -> Rows:
+def answers(source: Source) -> TextRows:
     """One row per annotation and label: present, absent or unsure in the whole task.
 
     Where nothing but regions was asked for, they count as present in the task. The segment is the task's, where its
@@ -242,7 +242,7 @@ def answers(source: Source) -> Rows:
                "answered")  # fmt: skip
     data: dict[str, Any] = {name: [] for name in columns}
     places: list[int | str] = []
-    rows = Rows(source, data, places)
+    rows = TextRows(source, data, places)
     for task, name, item, results, where in found:
         if not item:
             rows.unannotated.append(name)

@@ -22,7 +22,7 @@ from .gather import Paths, account_of, listed_paths, opened, read_one, told_colu
 from .reading import touching_frames
 from .registry import detect, is_lengths, named
 from .source import Source, quoted
-from .table import Rows
+from .table import TextRows
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
 _MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
@@ -42,7 +42,7 @@ FINDINGS = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class FileFinding:
     """One kind of trouble in one file: where it first occurs, how often, and what it probably is."""
 
     file: str
@@ -63,7 +63,7 @@ class Check:
     files: tuple[str, ...]
     n_events: int
     n_recordings: int
-    findings: tuple[Finding, ...]
+    findings: tuple[FileFinding, ...]
     readings: tuple[tuple[str, str], ...] = ()  # file and what was taken as what
     account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged, all in rows
     what: str = "event"  # what n_events counts: "answer" where segments were asked about
@@ -128,8 +128,8 @@ def check(
     [(2, 'end before start')]
     """
     chosen = named(format) if format is not None else None
-    found: list[Finding] = []
-    tables: list[Rows] = []
+    found: list[FileFinding] = []
+    tables: list[TextRows] = []
     lengths: dict[str, float] = {}
     asked = asked_length(recording_length)
     if isinstance(asked, Mapping):
@@ -153,10 +153,12 @@ def check(
                 tables.append(rows)
             except InvalidInput as error:
                 words = str(error).removeprefix(f"{name}: ").removeprefix(f"{name}, ")
-                found.append(Finding(name, None, "unreadable", 1, words))
+                found.append(FileFinding(name, None, "unreadable", 1, words))
             finally:
                 found += _broken(source)
-                found += [Finding(name, None, kind, 1, words.removeprefix(f"{name}: ")) for kind, words in source.signs]
+                found += [
+                    FileFinding(name, None, kind, 1, words.removeprefix(f"{name}: ")) for kind, words in source.signs
+                ]
                 advance(1)
     files = [source.name for source in sources]
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
@@ -165,7 +167,7 @@ def check(
         known = match_lengths(lengths, names, []) if lengths else {}
     except InvalidInput as error:
         known = {}
-        found.append(Finding(files[0], None, "missing recording", len(lengths), str(error)))
+        found.append(FileFinding(files[0], None, "missing recording", len(lengths), str(error)))
     for rows in tables:
         frame = _frame(rows)
         found += _times(rows, frame, known, everyone)
@@ -185,7 +187,7 @@ def check(
     return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables), what)
 
 
-def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
+def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
     """Only the rows of the selection, with the same rules as for events; the others say nothing here."""
     into = {str(old): str(new) for new, olds in merge.items() for old in olds}
     rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
@@ -198,14 +200,16 @@ def _choose(rows: Rows, label: str | None, where: Mapping[str, str], annotator: 
         rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
 
 
-def _kinds(rows: Rows, frame: pd.DataFrame) -> list[Finding]:
+def _kinds(rows: TextRows, frame: pd.DataFrame) -> list[FileFinding]:
     """Rows of several kinds in one file: boxes beside whole files, several annotators, frames that touch."""
-    found: list[Finding] = []
+    found: list[FileFinding] = []
     name, weak = rows.source.name, rows.data.get("weak")
     if weak is not None and weak.any() and not weak.all():
         words = "rows about whole files among boxes; --where is_box=1 (or is_box=0) takes one kind"
         found.append(
-            Finding(name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words)
+            FileFinding(
+                name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words
+            )
         )
     if rows.weak or not len(rows):
         return found
@@ -215,23 +219,23 @@ def _kinds(rows: Rows, frame: pd.DataFrame) -> list[Finding]:
         if (same > 1).any():
             first = quoted(next(iter(people)))
             words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
-            found.append(Finding(name, None, "several annotators", int((same > 1).sum()), words))
+            found.append(FileFinding(name, None, "several annotators", int((same > 1).sum()), words))
     notes: list[str] = []
     touching_frames(frame, notes)
-    found += [Finding(name, None, "touching", 1, words) for words in notes]
+    found += [FileFinding(name, None, "touching", 1, words) for words in notes]
     return found
 
 
-def _examined(names: list[str], path: str) -> list[Finding]:
+def _examined(names: list[str], path: str) -> list[FileFinding]:
     known, there = set(names), list(dict.fromkeys(read_examined(path)["recording"]))
     gone, more = [n for n in there if n not in known], [n for n in names if n not in set(there)]
     found = []
     if gone:
         words = f"examined recordings that no file annotates (first: {quoted(gone[0], most=60)})"
-        found.append(Finding(path, None, "missing recording", len(gone), words))
+        found.append(FileFinding(path, None, "missing recording", len(gone), words))
     if more:
         words = f"annotated recordings that were not examined (first: {quoted(more[0], most=60)})"
-        found.append(Finding(path, None, "not examined", len(more), words))
+        found.append(FileFinding(path, None, "not examined", len(more), words))
     return found
 
 
@@ -242,7 +246,7 @@ def _lists_lengths(source: Source) -> bool:
         return False
 
 
-def _broken(source: Source) -> list[Finding]:
+def _broken(source: Source) -> list[FileFinding]:
     """The rows that could not be read, one finding per kind; a row that is broken twice counts once."""
     kinds = (
         ("ends before it starts", "end before start", "onset and offset swapped?"),
@@ -262,11 +266,13 @@ def _broken(source: Source) -> list[Finding]:
     for (kind, guess), items in groups.items():
         place, column, words = items[0]
         at = f"column {quoted(column)}: " if column else ""
-        found.append(Finding(source.name, place, kind, len(items), f"{at}{words}" + (f"; {guess}" if guess else "")))
+        found.append(
+            FileFinding(source.name, place, kind, len(items), f"{at}{words}" + (f"; {guess}" if guess else ""))
+        )
     return found
 
 
-def _frame(rows: Rows) -> pd.DataFrame:
+def _frame(rows: TextRows) -> pd.DataFrame:
     """The columns that findings are about; names as categories, which are compared by number."""
     names = ("recording", "onset", "offset", "label", "annotator", "low_frequency", "high_frequency", "channel", "tier",
              "present")  # fmt: skip
@@ -280,12 +286,12 @@ def _category(values: Any) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=pd.Index(list(place), dtype=object))
 
 
-def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[Finding]:
+def _times(rows: TextRows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[FileFinding]:
     file, places = rows.source.name, rows.places
     frame = frame[np.isfinite(frame["offset"])] if rows.weak else frame
     if not len(frame):
         return []
-    found: list[Finding] = []
+    found: list[FileFinding] = []
 
     def add(mask: Any, kind: str, words: str) -> None:
         where = np.flatnonzero(np.asarray(mask))
@@ -295,7 +301,7 @@ def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyo
             event = (
                 f"{row['onset']:g}-{row['offset']:g} s {quoted(row['label'])} in {quoted(row['recording'], most=60)}"
             )
-            found.append(Finding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
+            found.append(FileFinding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
 
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
     whole = np.all(onset == np.round(onset)) and np.all(offset == np.round(offset))
@@ -316,7 +322,7 @@ def _times(rows: Rows, frame: pd.DataFrame, lengths: Mapping[str, float], everyo
     return found
 
 
-def _limit(name: str, rows: Rows, lengths: Mapping[str, float], everyone: float) -> float:
+def _limit(name: str, rows: TextRows, lengths: Mapping[str, float], everyone: float) -> float:
     stated = lengths.get(name) or everyone or rows.lengths.get(name)
     return float(stated) if stated else clip_length(name)
 
@@ -336,9 +342,9 @@ def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
     return late
 
 
-def _words(rows: Rows) -> list[Finding]:
+def _words(rows: TextRows) -> list[FileFinding]:
     """What spreadsheets did to names and labels, and what they would do."""
-    found: list[Finding] = []
+    found: list[FileFinding] = []
     tests = (
         (_ERRORS, "spreadsheet damage", "a spreadsheet's error stands in place of a {}"),
         (_DATES, "spreadsheet damage", "a spreadsheet has probably made dates of {}s"),
@@ -356,13 +362,15 @@ def _words(rows: Rows) -> list[Finding]:
                 place = rows.places[where[0]] if where[0] < len(rows) else None
                 n = len(hits) if column == "recording" else len(where)
                 words = words.format(word)
-                found.append(Finding(rows.source.name, place, kind, n, f"{words} (first: {quoted(values[where[0]])})"))
+                found.append(
+                    FileFinding(rows.source.name, place, kind, n, f"{words} (first: {quoted(values[where[0]])})")
+                )
     return found
 
 
-def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding]:
+def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[FileFinding]:
     """Names that are almost the same, and recordings that only one side knows."""
-    found: list[Finding] = []
+    found: list[FileFinding] = []
     known: dict[str, tuple[str, int | str | None]] = {}
     labels: dict[str, tuple[str, int | str | None]] = {}
     for rows in tables:
@@ -387,7 +395,7 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
             file, place = next((where[name] for name in close[0] if name in where), ("recording_length", None))
             pair = " and ".join(quoted(name, most=60) for name in close[0][:2])
             words = f"{what} whose names are almost the same, probably one and the same (first: {pair})"
-            found.append(Finding(file, place, "almost the same", len(close), words))
+            found.append(FileFinding(file, place, "almost the same", len(close), words))
     if lengths and known:
         try:
             matched = match_lengths(lengths, known, [])
@@ -400,14 +408,14 @@ def _names(tables: Iterable[Rows], lengths: Mapping[str, float]) -> list[Finding
         if without:
             file, place = known[without[0]]
             words = f"annotated recordings without a length (first: {quoted(without[0], most=60)})"
-            found.append(Finding(file, place, "missing recording", len(without), words))
+            found.append(FileFinding(file, place, "missing recording", len(without), words))
         if unused and files:
             words = f"recordings with a length that no file annotates (first: {quoted(unused[0], most=60)})"
-            found.append(Finding(min(files), None, "missing recording", len(unused), words))
+            found.append(FileFinding(min(files), None, "missing recording", len(unused), words))
     return found
 
 
-def _sounds(names: list[str], folder: Path) -> list[Finding]:
+def _sounds(names: list[str], folder: Path) -> list[FileFinding]:
     if not folder.is_dir():
         raise InvalidInput(f"recordings must be a folder with sound files, got {str(folder)!r}")
     there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if p.suffix.lower() in _SOUNDS}
@@ -416,9 +424,9 @@ def _sounds(names: list[str], folder: Path) -> list[Finding]:
     gone = [name for key, name in keys.items() if key not in there]
     if gone:
         words = f"annotated recordings without a sound file (first: {quoted(gone[0], most=60)})"
-        found.append(Finding(str(folder), None, "missing recording", len(gone), words))
+        found.append(FileFinding(str(folder), None, "missing recording", len(gone), words))
     more = [name for key, name in there.items() if key not in keys]
     if more:
         words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"
-        found.append(Finding(str(folder), None, "missing annotation", len(more), words))
+        found.append(FileFinding(str(folder), None, "missing annotation", len(more), words))
     return found

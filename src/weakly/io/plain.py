@@ -19,7 +19,7 @@ from .output import count, delimited, exact, extras, losses, save, silent_record
 from .recordings import Roles, alone, overlooked
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table, lengths_agree
+from .table import ColumnTable, TextRows, lengths_agree
 from .times import MISSING, UNITS, date_in, dates, ending, kind_of
 from .vocabulary import answers_of, is_events, is_vocabulary, normal, suited
 
@@ -105,12 +105,12 @@ def _answers(source: Source) -> bool:
     return False
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """The events or the answers of a table with named columns."""
-    return rows_of(Table.read(source), dialect_of(source))
+    return rows_of(ColumnTable.read(source), dialect_of(source))
 
 
-def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = False) -> Rows:
+def rows_of(table: ColumnTable, dialect: Dialect | None = None, *, sought: bool = False) -> TextRows:
     """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
     source = table.source
     for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
@@ -163,7 +163,9 @@ def rows_of(table: Table, dialect: Dialect | None = None, *, sought: bool = Fals
     data.update({(dialect.renamed if dialect else {}).get(name, name): values for name, values in others.items()})
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
-    rows = Rows(source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data})
+    rows = TextRows(
+        source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data}
+    )
     _lengths_and_idle(table, roles, rows, blank)
     waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
@@ -217,7 +219,7 @@ def _say_overlooked(roles: Roles) -> None:
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
-def pass_points(rows: Rows, points: Any) -> None:
+def pass_points(rows: TextRows, points: Any) -> None:
     """Leave out the rows that are points by their own words, and say so; their recordings were looked at."""
     rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
     rows.source.note(f"{rows.source.name}: {count(int(points.sum()), 'point')} left out: they have no length",
@@ -237,7 +239,7 @@ def shared(values: list[str]) -> list[str]:
     return list(map(known.setdefault, values, values))
 
 
-def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
+def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
         return ["/".join(part.strip() for part in row) for row in zip(*(_texts(table.columns[n]) for n in roles.parts))]
@@ -249,7 +251,9 @@ def recordings_of(table: Table, roles: Roles, own: str) -> list[str]:
     return [value.strip() for value in values] if spaced else values
 
 
-def times_of(table: Table, roles: Roles, recording: list[str], dialect: Dialect | None = None) -> tuple[Any, Any, str]:
+def times_of(
+    table: ColumnTable, roles: Roles, recording: list[str], dialect: Dialect | None = None
+) -> tuple[Any, Any, str]:
     """Onsets and offsets in seconds, and the word for what they were written in."""
     source, names = table.source, roles.names
     if "onset" not in names or not ("offset" in names or "length" in names):
@@ -289,7 +293,7 @@ def _scaled(values: Any, scale: Any) -> Any:
         )
 
 
-def _rate(table: Table, roles: Roles) -> Any:
+def _rate(table: ColumnTable, roles: Roles) -> Any:
     """Samples (or frames) per second, of every row."""
     name = roles.names.get("rate")
     if name is None:
@@ -306,7 +310,9 @@ def _rate(table: Table, roles: Roles) -> Any:
     return rate
 
 
-def _dated(table: Table, roles: Roles, recording: list[str], end: str, kinds: Any, dialect: Dialect | None) -> Any:
+def _dated(
+    table: ColumnTable, roles: Roles, recording: list[str], end: str, kinds: Any, dialect: Dialect | None
+) -> Any:
     """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
     source, names = table.source, roles.names
     origin_name = roles.get("origin")
@@ -333,7 +339,7 @@ def _dated(table: Table, roles: Roles, recording: list[str], end: str, kinds: An
     return onset, ending(onset, table.numbers(names[end]))
 
 
-def _lengths_and_idle(table: Table, roles: Roles, rows: Rows, blank: Any) -> None:
+def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: Any) -> None:
     recording = rows.data["recording"]
     if "annotated" in roles.names:
         yes = [str(value).lower() for value in _texts(table.columns[roles.names["annotated"]])]
@@ -353,7 +359,7 @@ def _lengths_and_idle(table: Table, roles: Roles, rows: Rows, blank: Any) -> Non
         rows.lengths = {n: float(v) for n, v in zip(recording, known) if v == v and np.isfinite(v)}
 
 
-def _answered(table: Table, roles: Roles, rows: Rows) -> Any:
+def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     """Add the answers to the rows; what cannot be read as one is a broken row; which rows wait for theirs."""
     source, name = table.source, roles.names["present"]
     values = table.columns[name]
@@ -445,8 +451,8 @@ def _named(dialect: Dialect) -> Format:
             )  # fmt: skip
         return dialect_of(source) is dialect
 
-    def reader(source: Source) -> Rows:
-        return rows_of(Table.read(source), dialect)
+    def reader(source: Source) -> TextRows:
+        return rows_of(ColumnTable.read(source), dialect)
 
     return Format(dialect.name, dialect.words, sniffed, reader, write_birdnet if dialect.name == "birdnet" else None)
 

@@ -19,7 +19,7 @@ from ..model.events import Events
 from .output import count, exact, file_name, losses, per_recording, plain_fields, save, silent_recordings, texts_of
 from .registry import Format
 from .source import Source, column_of, quoted
-from .table import Rows, Table
+from .table import ColumnTable, TextRows
 from .vocabulary import answers_of, is_vocabulary
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
@@ -50,14 +50,14 @@ def sniff(source: Source) -> bool:
     return {"begin time (s)", "end time (s)"} <= source.names and source.delimiter == "\t"
 
 
-def _answer_column(table: Table) -> str | None:
+def _answer_column(table: ColumnTable) -> str | None:
     """The column of answers: one that is called so, or an annotation that holds nothing but answers."""
     sure = table.find("Answer", "Present", "Response")
     other = table.find("Annotation", "Annotations")
     return sure or (other if other and is_vocabulary(table.columns[other]) else None)
 
 
-def _answered(rows: Rows, table: Table, said: str) -> None:
+def _answered(rows: TextRows, table: ColumnTable, said: str) -> None:
     """Add answers; a selection whose answer is empty waits for it, and one that cannot be read is a broken row."""
     source = rows.source
     present, none = answers_of(table.columns[said])
@@ -79,7 +79,7 @@ def _answered(rows: Rows, table: Table, said: str) -> None:
     rows.keep(~none[~np.isinf(present)], why="not answered yet")
 
 
-def label_column(table: Table, said: str | None = None) -> str | None:
+def label_column(table: ColumnTable, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
         return table.need(table.source.columns["label"])
@@ -95,12 +95,12 @@ def label_column(table: Table, said: str | None = None) -> str | None:
     return free[0] if free else None
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """The selections of one table."""
     quotes = bool(source.head) and source.head[0].lstrip().startswith(
         '"'
     )  # a spreadsheet may have put quotes around everything
-    table = Table.read(source, delimiter="\t", quotes=quotes)
+    table = ColumnTable.read(source, delimiter="\t", quotes=quotes)
     begin, end = table.need(BEGIN), table.need(END)
     first, last = table.numbers(begin), table.numbers(end)
     into, file, whole = table.find(INTO), table.find("Begin File"), table.find("Begin Path")
@@ -150,7 +150,7 @@ def read(source: Source) -> Rows:
     data.update({"channel" if name == channel else name: values for name, values in table.others(*used).items()})
     # A selection stands in the table once per view (waveform, spectrogram).
     views = [view.strip().split(" ")[0].lower() for view in data.pop("view")]
-    rows = Rows(source, data, table.lines)
+    rows = TextRows(source, data, table.lines)
     if not len(table):
         rows.empty.append(own)
     if len({view for view in views if view in ("waveform", "spectrogram")}) == 2:

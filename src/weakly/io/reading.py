@@ -16,18 +16,18 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events, late_words
 from ..model.rows import Reading
-from .dataset import Asked, HowMany, Sample
+from .dataset import HowMany, RecordingSample, SampleRequest
 from .durations import agreed_lengths, asked_length, match_lengths, read_examined
 from .gather import FATES, LEFT_OUT, Paths, account_of, gathered, merged_columns, sentences_of, starts_of
 from .output import as_answers, as_events
 from .registry import FORMATS, Format, named
 from .source import quoted
-from .table import Rows
+from .table import TextRows
 from .vocabulary import opposites
 
 
 def _known(
-    found: Sequence[Rows], asked: Asked, notes: list[str], sample: Sample | None
+    found: Sequence[TextRows], asked: SampleRequest, notes: list[str], sample: RecordingSample | None
 ) -> tuple[Any, list[str], list[str]]:
     """The lengths, the empty recordings and those not annotated, over all files or of the sample."""
     empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
@@ -44,7 +44,7 @@ def _known(
 
 
 def _late(
-    table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[Rows]
+    table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[TextRows]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """The rows within their recordings: those past the end raise, are left out (skip) or are cut there (clip)."""
     if lengths is None or not len(table):
@@ -190,13 +190,13 @@ def read(
     return chosen
 
 
-def _listed_by(found: Sequence[Rows]) -> pd.DataFrame:
+def _listed_by(found: Sequence[TextRows]) -> pd.DataFrame:
     """Who examined what, where each file is an annotator's: the recordings that it lists, empty ones too."""
     pairs = [(n, rows.source.stem()) for rows in found for n in dict.fromkeys([*rows.data["recording"], *rows.empty])]
     return pd.DataFrame(pairs, columns=["recording", "annotator"]).assign(onset=np.nan, offset=np.nan)
 
 
-def _boxes_only(rows: Rows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
+def _boxes_only(rows: TextRows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
     """Leave out rows about whole files that stand among boxes, unless they are chosen; how many."""
     weak = rows.data.get("weak")
     if weak is None or weak.all() or not weak.any() or any(name in rows.data for name in where or {}):
@@ -239,18 +239,18 @@ def _parsing(options: Options) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in ("columns", "on_error", "progress")}
 
 
-def _asked(options: Options, more: Iterable[str] = ()) -> Asked:
+def _asked(options: Options, more: Iterable[str] = ()) -> SampleRequest:
     """What is known of recordings before files are opened, and how many of them are to be read."""
     _parsing(options)
     lengths = asked_length(options.get("recording_length"), options.get("on_error", "raise"))
-    return Asked.of(options.get("sample"), lengths, more)
+    return SampleRequest.of(options.get("sample"), lengths, more)
 
 
-def _counts(sample: Sample | None) -> Mapping[str, int] | None:
+def _counts(sample: RecordingSample | None) -> Mapping[str, int] | None:
     return None if sample is None else sample.counts
 
 
-def _selected(result: Any, label: str | None, found: Sequence[Rows], options: Options) -> Any:
+def _selected(result: Any, label: str | None, found: Sequence[TextRows], options: Options) -> Any:
     """Only what was asked for; where the files name no class, all of them are of the one that was."""
     if label is not None and not len(result) and not result.labels:
         label = None
@@ -263,7 +263,7 @@ def _selected(result: Any, label: str | None, found: Sequence[Rows], options: Op
     return result if label is None and not chosen else result.select(label, **chosen)
 
 
-def _spans(rows: Rows, lengths: Any, empty: list[str], notes: list[str]) -> None:
+def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> None:
     """Turn answers into events: what is present spans its segment, or its recording where no segment is given."""
     present = rows.data.pop("present")
     unsure = int(np.isnan(present).sum())
@@ -350,7 +350,7 @@ def read_answers(
     return chosen
 
 
-def _opposed(rows: Rows, notes: list[str]) -> None:
+def _opposed(rows: TextRows, notes: list[str]) -> None:
     """Make answers of spans whose labels are a class and its absence (crack, no_crack)."""
     said = opposites(rows.data["label"])
     if said:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from .source import column_of, quoted
-from .table import Table
+from .table import ColumnTable
 from .times import MISSING
 from .vocabulary import ASIDE, IDLIKE, PLACES, TIER, looks_like_ids, normal, suited
 
@@ -28,7 +28,7 @@ _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 class Roles:
     """Which column plays which part; ``None`` recording means the file's own name."""
 
-    table: Table
+    table: ColumnTable
     names: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)  # the columns that together name a recording

@@ -13,7 +13,7 @@ from ..base.symbols import choice
 from ..model.answers import Answers
 from ..model.events import Events
 from .source import KINDS, Source, column_of, quoted
-from .table import Rows
+from .table import TextRows
 from .times import UNITS, is_number
 from .vocabulary import normal, suited
 
@@ -25,7 +25,7 @@ class Format:
     name: str
     words: str
     sniff: Callable[[Source], bool]
-    read: Callable[[Source], Rows]
+    read: Callable[[Source], TextRows]
     write: Callable[[Events, Path], list[str]] | None = None
     write_answers: Callable[[Answers, Path], list[str]] | None = None
     endings: tuple[str, ...] = ()
@@ -39,19 +39,19 @@ def register(*formats: Format, last: bool = False) -> None:
     """Add formats of your own: they are asked before all others, unless ``last``.
 
     A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
-    row) and returns ``Rows``; a writer takes events and a path and returns what the format could not hold, in words.
+    row) and returns ``TextRows``; a writer takes events and a path and returns what the format could not hold, in words.
 
     Examples
     --------
     >>> import numpy as np, pathlib, tempfile
     >>> from weakly.io import FORMATS, Format, read, register
-    >>> from weakly.io.table import Rows
+    >>> from weakly.io.table import TextRows
     >>> def read_mine(source):
     ...     rows = [(line, *text[5:].split("|")) for line, text in source.lines()]
     ...     data = {"recording": [row[1] for row in rows], "label": [row[4] for row in rows],
     ...             "onset": np.array([float(row[2]) for row in rows]),
     ...             "offset": np.array([float(row[3]) for row in rows])}
-    ...     return Rows(source, data, [row[0] for row in rows]).checked()
+    ...     return TextRows(source, data, [row[0] for row in rows]).checked()
     >>> register(Format("mine", "lines EVENT file|start|end|label",
     ...                 sniff=lambda source: source.text.startswith("EVENT"), read=read_mine))
     >>> with tempfile.TemporaryDirectory() as folder:

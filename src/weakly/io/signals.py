@@ -113,7 +113,7 @@ def _soundfile() -> Any:
 
 
 @dataclass(frozen=True)
-class Signal:
+class SignalHeader:
     """What the header of a recording says: samples per second, number of samples, channels."""
 
     path: Path
@@ -128,7 +128,7 @@ class Signal:
 
 
 @dataclass(frozen=True)
-class Listing:
+class RecordingListing:
     """The lengths of recordings in seconds by path, and why others were skipped."""
 
     seconds: dict[Path, float]
@@ -145,7 +145,7 @@ class Listing:
             depth += 1
 
 
-def header(path: PathLike, *, sample_rate: float | None = None) -> Signal:
+def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
     """What the file's header says, without reading the samples; truncated files raise InvalidInput.
 
     Signals in npy or CSV files (one column per channel) carry no sample rate: give it.
@@ -154,7 +154,7 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> Signal:
     if path.suffix.lower() in SIGNALS:
         return _signal_header(path, sample_rate)
     if path.suffix.lower() in VIDEOS:
-        return Signal(path, 1000.0, round(1000 * video_seconds(path)), 0)
+        return SignalHeader(path, 1000.0, round(1000 * video_seconds(path)), 0)
     sf = _soundfile()
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file")
@@ -167,7 +167,7 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> Signal:
     reason = _truncated(path, info)
     if reason:
         raise InvalidInput(f"{path}: truncated: {reason}")
-    return Signal(path, float(info.samplerate), int(info.frames), int(info.channels))
+    return SignalHeader(path, float(info.samplerate), int(info.frames), int(info.channels))
 
 
 def _words(error: Exception) -> str:
@@ -219,7 +219,7 @@ def duration(path: PathLike, *, sample_rate: float | None = None) -> float:
     return header(path, sample_rate=sample_rate).seconds
 
 
-def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) -> Listing:
+def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) -> RecordingListing:
     """The lengths of recordings; what is corrupt or truncated is skipped, named and counted in one warning."""
     seconds: dict[Path, float] = {}
     skipped: dict[Path, str] = {}
@@ -233,7 +233,7 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
             skipped[path] = str(error).partition(f"{path}: ")[2] or str(error)
     if skipped:
         say_skipped(skipped, len(seconds) + len(skipped))
-    return Listing(seconds, skipped)
+    return RecordingListing(seconds, skipped)
 
 
 def _is_text(path: Path) -> bool:
@@ -309,7 +309,7 @@ def _signal_values(path: Path) -> NDArray[Any]:
     return found
 
 
-def _stretch(signal: Signal, first: int, last: int) -> Samples:
+def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
     """Samples of a signal, (n, channels); what is missing in a file counts as nothing."""
     if signal.path.suffix.lower() not in MEASURED:
         return np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
@@ -368,17 +368,17 @@ def _refuse_video(path: Path) -> None:
         raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
 
 
-def _signal_header(path: Path, sample_rate: float | None) -> Signal:
+def _signal_header(path: Path, sample_rate: float | None) -> SignalHeader:
     if path.suffix.lower() in MEASURED:
         if not path.is_file():
             raise InvalidInput(f"{path}: no such file")
         with _readable(path):
             if path.suffix.lower() == ".hea":
                 head = optional("wfdb", extra="formats").rdheader(str(path.with_suffix("")))
-                return Signal(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
+                return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
             signals, seconds = _edf(path)
             rate = float(signals[0].sampling_frequency)
-            return Signal(path, rate, round(rate * seconds), len(signals))
+            return SignalHeader(path, rate, round(rate * seconds), len(signals))
     if sample_rate is None:
         raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
     if not sample_rate > 0:
@@ -386,7 +386,7 @@ def _signal_header(path: Path, sample_rate: float | None) -> Signal:
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file")
     values = _signal_values(path)
-    return Signal(path, float(sample_rate), values.shape[0], values.shape[1])
+    return SignalHeader(path, float(sample_rate), values.shape[0], values.shape[1])
 
 
 def read_clip(

@@ -10,7 +10,7 @@ import numpy as np
 from .output import count
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, Table, lengths_agree
+from .table import ColumnTable, TextRows, lengths_agree
 from .times import is_number, numbers
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
@@ -21,12 +21,12 @@ def sniff_wide(source: Source) -> bool:
     return {"start", "end", "start.1", "end.1"} <= source.names
 
 
-def read_wide(source: Source) -> Rows:
+def read_wide(source: Source) -> TextRows:
     """Several events per row; ``0 0`` or nothing at all is a recording without events.
 
     Recordings that a spreadsheet has called ``#NAME?`` cannot be told apart by name, so each is called by its line.
     """
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     file = table.need("FileID", "file", "filename", "recording")
     damaged = [i for i, name in enumerate(table.columns[file]) if name.startswith("#")]
     recording = list(table.columns[file])
@@ -51,7 +51,7 @@ def read_wide(source: Source) -> Rows:
     }
     if person:
         data["annotator"] = [table.columns[person][i] for i in row]
-    rows = Rows(source, data, [table.lines[i] for i in row.tolist()])
+    rows = TextRows(source, data, [table.lines[i] for i in row.tolist()])
     none = ~used.any(axis=1)
     rows.empty = [recording[i] for i in np.flatnonzero(none).tolist()]
     rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
@@ -70,12 +70,12 @@ def sniff_boundaries(source: Source) -> bool:
     return {"song_id", "time", "label"} <= source.names and "end" not in source.names
 
 
-def read_boundaries(source: Source) -> Rows:
+def read_boundaries(source: Source) -> TextRows:
     """Each boundary opens a segment that the next one of the same song and annotator closes.
 
     A boundary at the same time as the next has no length of its own and is passed over, with a note.
     """
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     song, label, person = table.need("song_id"), table.need("label"), table.find("annotator")
     time = table.numbers(table.need("time"))
     annotator = table.columns[person] if person else [""] * len(table)
@@ -102,7 +102,7 @@ def read_boundaries(source: Source) -> Rows:
         "label": [table.columns[label][i] for i in here],
         "annotator": [annotator[i] for i in here],
     }
-    rows = Rows(source, data, [table.lines[i] for i in here])
+    rows = TextRows(source, data, [table.lines[i] for i in here])
     rows.empty = list(dict.fromkeys(table.columns[song]))
     rows.merged["boundaries that only close a segment"] = {table.lines[i] for i in closing}
     n, k = len(set(table.columns[song])), len(set(data["label"]))
@@ -117,9 +117,9 @@ def sniff_stead(source: Source) -> bool:
     return {"p_arrival_sample", "coda_end_sample", "trace_name"} <= source.names
 
 
-def read_stead(source: Source) -> Rows:
+def read_stead(source: Source) -> TextRows:
     """Each trace's earthquake, from the P arrival to the end of the coda; noise traces are empty."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     trace, kind = table.need("trace_name"), table.find("trace_category")
     first = table.numbers(table.need("p_arrival_sample")) / _STEAD_RATE
     coda = table.need("coda_end_sample")
@@ -131,7 +131,7 @@ def read_stead(source: Source) -> Rows:
         "offset": last,
         "label": list(table.columns[kind]) if kind else ["earthquake"] * len(table),
     }
-    rows = Rows(source, data, table.lines)
+    rows = TextRows(source, data, table.lines)
     none = np.isnan(first) & np.isnan(last)
     rows.empty = [name for name, out in zip(recording, none) if out]
     rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
@@ -151,13 +151,13 @@ def sniff_charades(source: Source) -> bool:
     return {"id", "actions", "length"} <= source.names
 
 
-def read_charades(source: Source) -> Rows:
+def read_charades(source: Source) -> TextRows:
     """The actions of each video, ``c092 11.90 21.20;c147 0.00 12.60`` in one cell; an empty cell is an empty video."""
-    table = Table.read(source)
+    table = ColumnTable.read(source)
     video, actions, length = table.need("id"), table.need("actions"), table.need("length")
     found: list[tuple[str, float, float, str]] = []
     places: list[int | str] = []
-    rows = Rows(source, {}, places)
+    rows = TextRows(source, {}, places)
     for name, text, line in zip(table.columns[video], table.columns[actions], table.lines):
         if not text.strip():
             rows.empty.append(name)

@@ -20,7 +20,7 @@ OURS = frozenset(("recording", "onset", "offset", "label", "present", "weak", "s
 
 
 @dataclass
-class Rows:
+class TextRows:
     """What a reader found in one file.
 
     ``data`` holds equally long columns: recording and label (text), onset and offset (float64, seconds), present
@@ -79,7 +79,7 @@ class Rows:
             self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
         self.places = [self.places[i] for i in kept]
 
-    def checked(self) -> Rows:
+    def checked(self) -> TextRows:
         """The rows with usable times; the others are dealt with as the caller asked."""
         onset, offset = self.data["onset"], self.data["offset"]
         if self.weak:
@@ -105,7 +105,7 @@ class Rows:
             self.keep(~bad)
         return self._named()
 
-    def _named(self) -> Rows:
+    def _named(self) -> TextRows:
         """The rows that say which recording they belong to."""
         if "" in self.data["recording"]:
             names = [name.strip() for name in self.data["recording"]]
@@ -115,7 +115,7 @@ class Rows:
             self.keep(np.array([bool(name) for name in names], dtype=bool))
         return self
 
-    def say(self, text: str = "") -> Rows:
+    def say(self, text: str = "") -> TextRows:
         """State what was taken as what: the text, or what a format that always means the same has to say."""
         names = dict.fromkeys([*self.data["recording"], *self.empty, *self.unannotated])
         own = names.keys() <= {self.source.own} if self.source.own else False
@@ -126,7 +126,7 @@ class Rows:
         return self
 
 
-class Table:
+class ColumnTable:
     """A delimited file as columns of text, each row with its line."""
 
     def __init__(self, source: Source, names: list[str], columns: Sequence[list[str]], lines: Sequence[int]) -> None:
@@ -144,7 +144,7 @@ class Table:
     @classmethod
     def read(
         cls, source: Source, *, names: list[str] | None = None, delimiter: str | None = None, quotes: bool = True
-    ) -> Table:
+    ) -> ColumnTable:
         """The table of a file; its first row names the columns unless the names are given."""
         delimiter = delimiter or source.delimiter
         whole = source.columns_at_once(delimiter, named=names is None)
@@ -158,7 +158,9 @@ class Table:
         return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
 
     @classmethod
-    def of(cls, source: Source, names: list[str] | None, chunks: Iterable[tuple[list[list[str]], list[int]]]) -> Table:
+    def of(
+        cls, source: Source, names: list[str] | None, chunks: Iterable[tuple[list[list[str]], list[int]]]
+    ) -> ColumnTable:
         """The table of rows and their lines, some at a time; its first row names the columns unless names are given."""
         columns: list[list[str]] = [[] for _ in names or ()]
         lines: list[int] = []
@@ -200,7 +202,7 @@ class Table:
             self.source.fail(self.lines[i], "", "repeats the names of the columns; were two files joined here?")
         return again
 
-    def _without(self, broken: set[int]) -> Table:
+    def _without(self, broken: set[int]) -> ColumnTable:
         if broken:
             kept = [i for i in range(len(self)) if i not in broken]
             self.columns = {name: [values[i] for i in kept] for name, values in self.columns.items()}
@@ -293,7 +295,7 @@ def short_rows(
     return broken
 
 
-def lengths_agree(rows: Rows, lengths: Mapping[str, float]) -> None:
+def lengths_agree(rows: TextRows, lengths: Mapping[str, float]) -> None:
     """Take over the lengths that a file states, except where its own events go past them: then neither is sure.
 
     Where late events are to be cut, they are cut at the stated length.

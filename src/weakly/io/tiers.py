@@ -21,7 +21,7 @@ from ..model.events import Events
 from .output import count, losses, per_recording, save, texts_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows
+from .table import TextRows
 
 
 def sniff_textgrid(source: Source) -> bool:
@@ -48,7 +48,7 @@ def _as_utf8(source: Source, parse: Any) -> Any:
         return _parsed(source, parse, str(path))
 
 
-def read_textgrid(source: Source) -> Rows:
+def read_textgrid(source: Source) -> TextRows:
     """The intervals with a text."""
     praatio = optional("praatio.textgrid", extra="formats")
 
@@ -90,7 +90,7 @@ def _is_cut(text: str) -> bool:
     return at > len(tokens)
 
 
-def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> Rows:
+def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> TextRows:
     name = source.stem(r"\.TextGrid$", r"\.eaf$")
     named = [(tier, text, times) for tier, text, times in found if text.strip()]
     data = {
@@ -104,7 +104,7 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, 
         f"tier {quoted(tier)}, interval {i} {quoted(text)}" for i, (tier, text, _) in enumerate(named, 1)
     ]
     source.n_rows = len(named)
-    rows = Rows(source, data, places)
+    rows = TextRows(source, data, places)
     if not named:
         rows.empty.append(name)
     rows.checked()
@@ -199,7 +199,7 @@ def sniff_elan(source: Source) -> bool:
     return "<ANNOTATION_DOCUMENT" in source.text[:4096]
 
 
-def read_elan(source: Source) -> Rows:
+def read_elan(source: Source) -> TextRows:
     """The annotations that are aligned with time."""
     if "<!ENTITY" in source.text or "<!DOCTYPE" in source.text:
         raise InvalidInput(f"{source.name}: declares XML entities, which ELAN files do not need; refused")

@@ -21,7 +21,7 @@ from ..model.events import Events
 from .output import answer_losses, count, exact, inexact, losses, per_recording, plain_fields, save, texts_of
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows, short_rows
+from .table import TextRows, short_rows
 from .times import duration, ending, is_number, numbers
 from .vocabulary import UNREADABLE, answer_of, split_answer
 
@@ -70,7 +70,7 @@ def sniff(source: Source) -> bool:
     return sum(float(row[1]) >= float(row[0]) for row in rows) > 0.5 * len(rows)
 
 
-def read(source: Source) -> Rows:
+def read(source: Source) -> TextRows:
     """The labels of one track; the file's name stands for the recording."""
     found = _Lines(source, 4)
     bands: dict[int, tuple[str, str]] = {}
@@ -108,7 +108,7 @@ def read(source: Source) -> Rows:
     if bands:
         for name, k in (("low_frequency", 0), ("high_frequency", 1)):
             data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
-    rows = Rows(source, data, places)
+    rows = TextRows(source, data, places)
     if not places:
         rows.empty.append(recording)
     asked = places and sum(bool(_ASKED.search(text)) for text in label) > 0.5 * len(label)
@@ -121,7 +121,7 @@ def read(source: Source) -> Rows:
     return rows.say(told + (", answers = the words beside the questions" if asked else ""))
 
 
-def _questions(rows: Rows) -> None:
+def _questions(rows: TextRows) -> None:
     """Turn labels that are questions into answers; which words belong to the label is seen from all of them."""
     parts = [split_answer(text) for text in rows.data["label"]]
     known = sorted({label for (_, label, _), text in zip(parts, rows.data["label"]) if "?" in text and label}, key=len)[
@@ -207,7 +207,7 @@ def sniff_lab(source: Source) -> bool:
     )  # fmt: skip
 
 
-def read_lab(source: Source) -> Rows:
+def read_lab(source: Source) -> TextRows:
     """The labels of one .lab file: seconds, or the units of 100 ns that HTK writes."""
     found, n = _Lines(source, 3), 0
     for line, text in source.lines():
@@ -228,7 +228,7 @@ def read_lab(source: Source) -> Rows:
     name = source.stem(*_ENDING)
     data = {"recording": [name] * len(found.places), "onset": start, "offset": end,
             "label": [text.strip() for text in found.columns[2]]}  # fmt: skip
-    rows = Rows(source, data, found.places)
+    rows = TextRows(source, data, found.places)
     if not found.places:
         rows.empty.append(name)
     return rows.checked().say(
@@ -261,7 +261,7 @@ def sniff_pairs(source: Source) -> bool:
     return over <= 0.5 * (len(rows) - 1)
 
 
-def read_pairs(source: Source) -> Rows:
+def read_pairs(source: Source) -> TextRows:
     """The events of one NIGENS file: its class is the folder's name."""
     found = _Lines(source, 2)
     for line, fields in _words(source):
@@ -276,7 +276,7 @@ def read_pairs(source: Source) -> Rows:
         "offset": found.numbers(1, "end"),
         "label": [label] * len(found.places),
     }
-    rows = Rows(source, data, found.places)
+    rows = TextRows(source, data, found.places)
     source.own = ""  # the same name in two folders is one recording with two classes
     if not found.places:
         rows.empty.append(recording)
@@ -308,7 +308,7 @@ def sniff_listed(source: Source) -> bool:
     return bool(rows) and all(row and not is_number(row[1]) and is_number(row[2]) and is_number(row[3]) for row in rows)
 
 
-def read_listed(source: Source) -> Rows:
+def read_listed(source: Source) -> TextRows:
     """The segments of a list of videos; the class stands behind ##, else it is the file's name (Diving_val: Diving)."""
     found, n = _Lines(source, 4), 0
     for line, text in source.lines():
@@ -327,7 +327,7 @@ def read_listed(source: Source) -> Rows:
     n, k = len(set(data["recording"])), len(set(label))
     which = "the words behind ##" if told else "the file's name"
     return (
-        Rows(source, data, found.places)
+        TextRows(source, data, found.places)
         .checked()
         .say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
     )
@@ -345,7 +345,7 @@ def sniff_rttm(source: Source) -> bool:
     )  # fmt: skip
 
 
-def read_rttm(source: Source) -> Rows:
+def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
     found = _Lines(source, 5)
     others: set[int | str] = set()
@@ -366,7 +366,7 @@ def read_rttm(source: Source) -> Rows:
     data: dict[str, Any] = {"recording": found.columns[0], "onset": onset, "offset": end, "label": found.columns[3]}
     if any(found.columns[4]):
         data["confidence"] = found.numbers(4, "confidence")
-    rows = Rows(source, data, found.places, merged={"no turn": others} if others else {})
+    rows = TextRows(source, data, found.places, merged={"no turn": others} if others else {})
     n, k = len(set(data["recording"])), len(set(data["label"]))
     return rows.checked().say(f"recording = the second word ({n}), label = the speaker ({k}), time in seconds")
 
@@ -401,7 +401,7 @@ def sniff_uem(source: Source) -> bool:
     )  # fmt: skip
 
 
-def read_uem(source: Source) -> Rows:
+def read_uem(source: Source) -> TextRows:
     """The stretches that were examined, as events of the class "examined"; give them as ``examined``."""
     found = _Lines(source, 4)
     for line, fields in _words(source, ";;"):
@@ -413,7 +413,7 @@ def read_uem(source: Source) -> Rows:
             "label": ["examined"] * len(found.places)}  # fmt: skip
     n = len(set(data["recording"]))
     return (
-        Rows(source, data, found.places)
+        TextRows(source, data, found.places)
         .checked()
         .say(f"recording = the first word ({n}), stretches that were examined")
     )
@@ -436,7 +436,7 @@ def sniff_mne(source: Source) -> bool:
     return bool(source.head) and source.head[0].strip().lower().startswith("# mne-annotations")
 
 
-def read_mne(source: Source) -> Rows:
+def read_mne(source: Source) -> TextRows:
     """Onset, duration and description of each line; those without a duration are points."""
     found = _Lines(source, 3)
     n = 0
@@ -454,7 +454,7 @@ def read_mne(source: Source) -> Rows:
     name = source.stem(r"[-_.]?annot(ations)?\.txt$", r"-annot\.txt$", r"\.txt$")
     data = {"recording": [name] * len(found.places), "onset": onset, "label": found.columns[2],
             "offset": ending(onset, found.numbers(1, "duration"))}  # fmt: skip
-    rows = Rows(source, data, found.places)
+    rows = TextRows(source, data, found.places)
     if not found.places:
         rows.empty.append(name)
     k = len(set(data["label"]))

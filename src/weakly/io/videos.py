@@ -10,11 +10,11 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..model.events import Events
-from .documents import Found, Pairs, by_recording, guarded, number, object_of, save_json
+from .documents import Pairs, ParsedRows, by_recording, guarded, number, object_of, save_json
 from .output import count, losses
 from .registry import Format
 from .source import Source, quoted
-from .table import Rows
+from .table import TextRows
 
 _SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
 _START, _END = ("start", "onset", "start_time", "t_start", "begin"), ("end", "offset", "end_time", "t_end", "stop")
@@ -79,12 +79,12 @@ def _segment(item: Any) -> tuple[Any, Any, Any]:
     return None, None, None
 
 
-def read_videos(source: Source) -> Rows:
+def read_videos(source: Source) -> TextRows:
     """The segments of every video, with its duration and subset; a video without one is empty.
 
     A subset in which no video has a segment, where others have some, was not annotated (or its labels are kept back).
     """
-    found, lengths, empty = Found(source), {}, {}
+    found, lengths, empty = ParsedRows(source), {}, {}
     subsets: dict[str, bool] = {}
     for name, about, items in _videos(source):
         lengths[name] = number(_first(about, ("duration", "duration_second", "length")))

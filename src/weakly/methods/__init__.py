@@ -3,20 +3,20 @@
 A way is a :class:`Method`; give one of your own to :func:`weakly.queries`.
 """
 
-from .base import Asked, Labels, Method, Recording, Session
-from .boundary import Boundary, Found
+from .base import AnswerHistory, Labels, Method, Recording, Session
+from .boundary import Boundary, FoundEvent
 from .change_point import ChangePoint, Prototypes, active_learning, change_score
 from .information import Information
 from .segments import Bisection, Fixed, Oracle, Overlapping, best_start
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
 
 __all__ = [
-    "Asked",
+    "AnswerHistory",
     "Bisection",
     "Boundary",
     "ChangePoint",
     "Fixed",
-    "Found",
+    "FoundEvent",
     "Information",
     "Labels",
     "Method",

@@ -41,7 +41,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnswerHistory:
     """The segments that were asked so far, in order, and the answers: 1 present, 0 absent, NaN unsure or not yet."""
 
     segments: Intervals = field(default_factory=lambda: _NONE)
@@ -50,7 +50,7 @@ class Asked:
     def __len__(self) -> int:
         return len(self.present)
 
-    def add(self, segments: Any, present: Any) -> Asked:
+    def add(self, segments: Any, present: Any) -> AnswerHistory:
         """These and further answers."""
         more = as_intervals(segments, name="segments")
         given = np.asarray(present, dtype=np.float64)
@@ -59,7 +59,7 @@ class Asked:
         wrong = ~(np.isnan(given) | (given == 0) | (given == 1))
         if wrong.any():
             raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {given[wrong][0]:g}")
-        return Asked(np.concatenate((self.segments, more)), np.concatenate((self.present, given)))
+        return AnswerHistory(np.concatenate((self.segments, more)), np.concatenate((self.present, given)))
 
     @property
     def listened(self) -> float:
@@ -120,18 +120,18 @@ class Method(ABC):
     learns: ClassVar[bool] = False  # from the answers about other recordings, through :meth:`among`
 
     @abstractmethod
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The segments to ask now; none when the answers suffice."""
 
-    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Method:
+    def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> Method:
         """The method within a campaign, whose other recordings and their answers may teach it something."""
         return self
 
-    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float] | None:
+    def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float] | None:
         """What is left to do, where the method can tell: wrong_time, n_events, answers_left."""
         return None
 
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The labels that the answers make: each asked segment has its own, the time between them is unknown."""
         segments = np.unique(asked.segments, axis=0)
         edges = np.concatenate(([0.0], segments.ravel(), [recording.length])).reshape(-1, 2)
@@ -141,11 +141,11 @@ class Method(ABC):
         order = np.argsort(both[:, 0], kind="stable")
         return Labels(both[order], present[order])
 
-    def rounds(self, recording: Recording, asked: Asked) -> int:
+    def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
         """How many rounds these answers took: the method is asked again, round by round."""
         if not self.follows_answers:
             return min(1, len(asked))
-        rounds, so_far = 0, Asked()
+        rounds, so_far = 0, AnswerHistory()
         known = dict(zip(key(asked.segments), asked.present.tolist()))
         while len(segments := self.next(recording, so_far)):
             answers = [known.get(segment) for segment in key(segments)]
@@ -169,7 +169,7 @@ class AtOnce(Method):
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The segments not asked yet."""
         return unasked(asked, self.segments(recording))
 
@@ -177,7 +177,7 @@ class AtOnce(Method):
 class Counted:
     """What was asked so far, in numbers."""
 
-    asked: Asked
+    asked: AnswerHistory
 
     @property
     def n_queries(self) -> int:
@@ -208,7 +208,7 @@ class Session(Counted):
 
     method: Method
     recording: Recording
-    asked: Asked = field(default_factory=Asked)
+    asked: AnswerHistory = field(default_factory=AnswerHistory)
 
     def next(self) -> Intervals:
         """The segments to ask now; none when the session is over."""
@@ -229,7 +229,7 @@ def key(segments: Intervals) -> list[tuple[int, int]]:
     return [(round(a * 1e6), round(b * 1e6)) for a, b in segments.tolist()]
 
 
-def answers_by_segment(asked: Asked) -> dict[tuple[int, int], float]:
+def answers_by_segment(asked: AnswerHistory) -> dict[tuple[int, int], float]:
     """The answer to each segment: the majority of its answers, NaN where they tie or none is sure."""
     given: dict[tuple[int, int], list[float]] = {}
     for segment, present in zip(key(asked.segments), asked.present.tolist()):
@@ -247,13 +247,13 @@ def verdict(values: Any) -> float:
     return float("nan") if ayes == noes else float(ayes > noes)
 
 
-def lookup(asked: Asked, segments: Intervals) -> NDArray[np.float64]:
+def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:
     """The answers to these segments; NaN where they were not asked."""
     known = answers_by_segment(asked)
     return np.array([known.get(segment, np.nan) for segment in key(segments)], dtype=np.float64)
 
 
-def unasked(asked: Asked, segments: Intervals) -> Intervals:
+def unasked(asked: AnswerHistory, segments: Intervals) -> Intervals:
     """Those of the segments that were not asked yet."""
     known = set(key(asked.segments))
     found: Intervals = segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]

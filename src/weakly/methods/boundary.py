@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from ..base.errors import InvalidInput
 from ..base.symbols import check, positive
 from ..model.intervals import Intervals, fixed_segments
-from .base import Asked, Labels, Method, Recording, answers_by_segment, key
+from .base import AnswerHistory, Labels, Method, Recording, answers_by_segment, key
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundEvent:
     """One event that was found: the estimates, and for each the interval that holds it with 95 % chance."""
 
     onset: float
@@ -161,11 +161,11 @@ class Boundary(Method):
         segments = fixed_segments(recording_length=recording.length, segment_length=self.segment_length)
         return np.repeat(segments, self.repeats, axis=0)
 
-    def _stretches(self, recording: Recording, asked: Asked) -> list[tuple[float, float]] | None:
+    def _stretches(self, recording: Recording, asked: AnswerHistory) -> list[tuple[float, float]] | None:
         """Where to search: runs of present segments with their absent neighbours; None until all were answered."""
         coarse = self._coarse(recording)
         n = len(coarse)
-        known = answers_by_segment(Asked(asked.segments[:n], asked.present[:n]))
+        known = answers_by_segment(AnswerHistory(asked.segments[:n], asked.present[:n]))
         if len(asked) < n:
             return None
         coarse = coarse[:: self.repeats]
@@ -184,7 +184,7 @@ class Boundary(Method):
             i = j + 1
         return runs
 
-    def _searches(self, recording: Recording, asked: Asked) -> Iterator[tuple[Any, _Search]]:
+    def _searches(self, recording: Recording, asked: AnswerHistory) -> Iterator[tuple[Any, _Search]]:
         """Every stretch with its search, replayed from the answers."""
         stretches = self._stretches(recording, asked)
         if stretches is None:
@@ -195,7 +195,7 @@ class Boundary(Method):
             at += search.n
             yield stretch, search
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """One segment: the next of the searches that are not finished. First of all, the coarse segments."""
         coarse = self._coarse(recording)
         if len(asked) < len(coarse):
@@ -205,15 +205,15 @@ class Boundary(Method):
                 return np.array([search.query()])
         return np.empty((0, 2))
 
-    def rounds(self, recording: Recording, asked: Asked) -> int:
+    def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
         """One for the first segments, and one for each answer after them."""
         return 1 + max(0, len(asked) - len(self._coarse(recording))) if len(asked) else 0
 
-    def found(self, recording: Recording, asked: Asked) -> list[Found]:
+    def found(self, recording: Recording, asked: AnswerHistory) -> list[FoundEvent]:
         """The events found so far, with their uncertainty."""
         return [search.found() for _, search in self._searches(recording, asked)]
 
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The events found and the gaps between them."""
         from ..model.intervals import merge, oracle_segments
 
@@ -309,7 +309,7 @@ class _Search:
                 most = max(how.tolerance, min(room, left, right))
                 self.stages.append(_Threshold(0.0, most, how.guess_rate, how.lapse_rate))
 
-    def found(self) -> Found:
+    def found(self) -> FoundEvent:
         """The estimates; before the end, what is known so far."""
         exact, slip = self.stages[0].exact, self.how.slip_rate
         samples = self._sample(self.stages, exact)
@@ -323,7 +323,7 @@ class _Search:
             if exact:
                 low, high = min(low, sure.min()), max(high, sure.max())
             ends.append((float(low), float(high)))
-        return Found(middle[0], middle[1], middle[2], ends[0], ends[1], ends[2], self.n, self.done)
+        return FoundEvent(middle[0], middle[1], middle[2], ends[0], ends[1], ends[2], self.n, self.done)
 
     def _sample(self, stages: list[_Threshold], exact: bool) -> list[NDArray[np.float64]]:
         """Onset, offset and criterion at a fixed low-discrepancy sample of the thresholds: the same answers give the

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..base.errors import InvalidInput
 from ..base.symbols import check
 from ..model.annotator import Annotator, PresenceRule
-from ..model.answer_model import Observers, describe
+from ..model.answer_model import AnswerModels, describe
 
 Floats = NDArray[np.float64]
 #: What a plan assumes of a criterion that nobody measured.
@@ -25,7 +25,7 @@ _NODES = 16  # criteria that stand for a law where answers to nested segments mu
 class Criteria:
     """Observers and what each weighs: expected times are linear in the answers, so a plan averages over them."""
 
-    who: Observers
+    who: AnswerModels
     weights: Floats
     name: str
     kind: str  # "known", "several", "unknown", "law" or "rule"
@@ -47,14 +47,14 @@ class Criteria:
             if not isinstance(made, PresenceRule):
                 raise InvalidInput(f"rule must be a PresenceRule or text such as seconds:1, got {rule!r}")
             if made.criterion is None:
-                return cls(Observers.of(rule=made), np.ones(1), made.name, "rule")
+                return cls(AnswerModels.of(rule=made), np.ones(1), made.name, "rule")
             presence_criterion = made.criterion
         if annotator is not None:
             if not isinstance(annotator, Annotator):
                 raise InvalidInput(f"annotator must be an Annotator, got {annotator!r}")
             if not annotator.is_certain:
                 kind = "known" if isinstance(annotator.presence_criterion, float) else "law"
-                return cls(Observers.of(annotator=annotator), np.ones(1), describe(annotator), kind)
+                return cls(AnswerModels.of(annotator=annotator), np.ones(1), describe(annotator), kind)
             presence_criterion = annotator.presence_criterion
         kind = "unknown" if presence_criterion is None else "several"
         values = UNKNOWN if presence_criterion is None else presence_criterion
@@ -63,7 +63,7 @@ class Criteria:
             raise InvalidInput("presence_criterion must hold at least one number in (0, 1], got none")
         kind = "known" if values.size == 1 else kind
         weights = np.full(values.size, 1 / values.size)
-        return cls(Observers.of(presence_criterion=values), weights, ", ".join(f"{each:g}" for each in values), kind)
+        return cls(AnswerModels.of(presence_criterion=values), weights, ", ".join(f"{each:g}" for each in values), kind)
 
     @classmethod
     def parse(cls, text: str) -> Criteria:
@@ -142,9 +142,9 @@ class Criteria:
         values = np.atleast_1d(np.asarray(values, dtype=np.float64))
         weights = np.full(values.size, 1 / values.size)
         if self.annotator is None:
-            return Criteria(Observers.of(presence_criterion=values), weights, "", "several")
+            return Criteria(AnswerModels.of(presence_criterion=values), weights, "", "several")
         each = [replace(self.annotator, presence_criterion=float(value)) for value in values]
-        return Criteria(Observers.of(annotator=each), weights, "", "several")
+        return Criteria(AnswerModels.of(annotator=each), weights, "", "several")
 
     def sure(self) -> Criteria:
         """The same criteria of people who never guess or lapse."""

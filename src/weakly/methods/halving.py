@@ -22,8 +22,8 @@ from ..base.compiled import kernel
 from ..engine.scoring import measure
 from ..engine.tally import FP, FP_ELSEWHERE, N_FOUND, TP
 from ..model.annotator import TIE
-from ..model.answer_model import Observers
-from ..model.event_arrays import Timelines
+from ..model.answer_model import AnswerModels
+from ..model.event_arrays import EventArrays
 from ..model.placement import Edge, Placement
 from .criteria import Criteria
 
@@ -38,7 +38,7 @@ def levels(longest: float, leaf: float) -> int:
     return int(np.ceil(np.log2(max(1.0, np.ceil(longest / leaf * (1 - NEAR))))))
 
 
-def halved(timelines: Timelines, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
+def halved(timelines: EventArrays, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
     """Expected sums (recordings, starting levels, fields): level j starts from segments of ``leaf * 2**j`` seconds."""
     bounds, d = timelines.bounds, np.diff(timelines.bounds)
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
@@ -50,11 +50,11 @@ def halved(timelines: Timelines, leaf: float, depth: int, criteria: Criteria) ->
     return out
 
 
-def counted(timelines: Timelines, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
+def counted(timelines: EventArrays, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
     """The same, faster, for nested criteria: the labels of the leaves, and what is asked by counting."""
     parts, d = criteria.parts(), np.diff(timelines.bounds)
     rules = [rule for _, rule, _, _ in parts]
-    who = criteria.who if criteria.rule else Observers.of(presence_criterion=[rule.criterion for rule in rules])
+    who = criteria.who if criteria.rule else AnswerModels.of(presence_criterion=[rule.criterion for rule in rules])
     raw, _ = measure(timelines, leaf, who, Placement(0.0, Edge.TRUNCATE, None, None))
     mixed = np.einsum("rck,c->rk", raw[:, :, [TP, FP, FP_ELSEWHERE, N_FOUND]], [weight for weight, *_ in parts])
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))

@@ -27,19 +27,19 @@ from ..base.symbols import check, positive, whole
 from ..model.features import Features
 from ..model.intervals import Intervals
 from ..model.lengths import Lengths
-from ..posterior.belief import MARK, NO_SIGNAL, Array, Belief, Expected, belief
-from ..posterior.particles import FIRST, Signal
-from .base import Asked, Labels, Method, Recording
+from ..posterior.belief import MARK, NO_SIGNAL, Array, ParameterPrior, ParticlePosterior, belief
+from ..posterior.particles import FIRST, SignalPrior
+from .base import AnswerHistory, Labels, Method, Recording
 from .change_point import WINDOWS, change_score, excess, loudness, prepare
 
 STEP = 0.02  # seconds
 _WEIGHTS = np.linspace(0.0, 4.0, 41)
 _MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
-_kept: OrderedDict[Any, tuple[Any, Signal]] = OrderedDict()  # with the features, so that their id stays theirs
+_kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
 _lock = threading.Lock()
 
 
-def signal_of(recording: Recording) -> Signal:
+def signal_of(recording: Recording) -> SignalPrior:
     """What the features of a recording say; nothing where it has none, or where reading audio is not installed."""
     source = recording.features
     if source is None:
@@ -62,13 +62,13 @@ def signal_of(recording: Recording) -> Signal:
     return found
 
 
-def _size(kept: tuple[Any, Signal]) -> int:
+def _size(kept: tuple[Any, SignalPrior]) -> int:
     """Bytes of a signal and of the features that are held with it."""
     source, signal = kept
     return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
 
 
-def _signal(features: Features, length: float) -> Signal:
+def _signal(features: Features, length: float) -> SignalPrior:
     from scipy.ndimage import maximum_filter1d
 
     at = np.arange(0.0, length + STEP, STEP)
@@ -87,7 +87,7 @@ def _signal(features: Features, length: float) -> Signal:
         for width in (max(1, round(FIRST * 2**k / STEP)) for k in range(8)):
             heard = (level[width:] - level[:-width]) / width if width < len(level) else z[:1]
             louds.append([np.log(np.mean(np.exp(weight * heard))) for weight in _WEIGHTS])
-    return Signal(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
+    return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
 
 
 _NONE = np.empty((0, 2))
@@ -109,10 +109,10 @@ class Stretch:
     low: float
     high: float
 
-    def asked(self, asked: Asked) -> Asked:
+    def asked(self, asked: AnswerHistory) -> AnswerHistory:
         """The answers that lie within, the unsure ones too."""
         within = (asked.segments[:, 0] >= self.low - 2e-3) & (asked.segments[:, 1] <= self.high + 2e-3)
-        return Asked(asked.segments[within], asked.present[within])
+        return AnswerHistory(asked.segments[within], asked.present[within])
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Information(Method):
 
     Examples
     --------
-    >>> Information().next(Recording("a.wav", 16.0), Asked()).shape
+    >>> Information().next(Recording("a.wav", 16.0), AnswerHistory()).shape
     (1, 2)
     """
 
@@ -148,7 +148,7 @@ class Information(Method):
     batch: int = 1
     signal: bool = True
     #: What was asked of the other recordings, in the campaign's order.
-    campaign: Mapping[str, tuple[Recording, Asked]] = field(default_factory=dict, compare=False)
+    campaign: Mapping[str, tuple[Recording, AnswerHistory]] = field(default_factory=dict, compare=False)
 
     name: ClassVar[str] = "information"
     follows_answers: ClassVar[bool] = True
@@ -174,7 +174,7 @@ class Information(Method):
         return found
 
     @cached_property
-    def _expected(self) -> Expected:
+    def _expected(self) -> ParameterPrior:
         given: dict[str, tuple[float, float]] = {}
         if self.event_length is not None:
             law = Lengths.parse(self.event_length)
@@ -192,9 +192,9 @@ class Information(Method):
             if getattr(self, name) is not None:  # people slip: none at all is not believed
                 p = float(np.clip(2 * getattr(self, name), 0.01, 0.98))
                 given[name] = (float(np.log(p / (1 - p))), 0.5)
-        return Expected.broad(given)
+        return ParameterPrior.broad(given)
 
-    def among(self, campaign: Mapping[str, tuple[Recording, Asked]]) -> Information:
+    def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> Information:
         """The method with what the answers about other recordings taught."""
         return replace(self, campaign=campaign)
 
@@ -206,7 +206,7 @@ class Information(Method):
         ends, more = np.linspace(0.0, recording.length, n + 1), _BEYOND * span
         return [Stretch(a, b, max(0.0, a - more), min(recording.length, b + more)) for a, b in pairwise(ends.tolist())]
 
-    def expected(self, recording: Recording, start: float, asked: Asked) -> Expected:
+    def expected(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
         """What the stretches before this one taught, those of the recordings before it first."""
         found, taught = self._expected, 0
         for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
@@ -229,10 +229,10 @@ class Information(Method):
                 break
         return found
 
-    def _signal(self, recording: Recording) -> Signal:
+    def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
 
-    def belief(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> Belief:
+    def belief(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
         """What the answers say of a stretch of the recording (the first one, unless told)."""
         part = part or self.stretches(recording)[0]
         mine = part.asked(asked)
@@ -240,7 +240,7 @@ class Information(Method):
         return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
                       expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
 
-    def _within(self, known: Belief, part: Stretch) -> tuple[Array, Array]:
+    def _within(self, known: ParticlePosterior, part: Stretch) -> tuple[Array, Array]:
         """The edges of the steps of a stretch, and P(active) in each."""
         active = known.active
         edges = np.linspace(known.low, known.high, len(active) + 1)
@@ -248,7 +248,7 @@ class Information(Method):
         first, last = np.flatnonzero(inside)[[0, -1]]
         return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
 
-    def _outlook(self, known: Belief, part: Stretch, recording: Recording) -> tuple[float, float, float]:
+    def _outlook(self, known: ParticlePosterior, part: Stretch, recording: Recording) -> tuple[float, float, float]:
         """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
         edges, active = self._within(known, part)
         step, length = np.diff(edges), part.end - part.start
@@ -257,11 +257,11 @@ class Information(Method):
             return wrong, self.wrong_time * length / recording.length, seconds
         return wrong, max(_SHARE * seconds, _FLOOR * length), seconds
 
-    def _met(self, known: Belief, part: Stretch, recording: Recording) -> bool:
+    def _met(self, known: ParticlePosterior, part: Stretch, recording: Recording) -> bool:
         wrong, target, _ = self._outlook(known, part, recording)
         return wrong <= target
 
-    def state(self, recording: Recording, asked: Asked, part: Stretch | None = None) -> dict[str, float]:
+    def state(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
 
         The answers that are left: each halves what is unknown of one of two edges per event, as far as answers can be
@@ -277,7 +277,7 @@ class Information(Method):
         return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
                 "answers_left": left, "surprise": known.z, "doubt": known.doubt}  # fmt: skip
 
-    def outlook(self, recording: Recording, asked: Asked) -> dict[str, float]:
+    def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
         states = [self.state(recording, asked, part) for part in self.stretches(recording)]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
@@ -290,7 +290,7 @@ class Information(Method):
         least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
         return now["wrong_time"] <= min(now["target"], least)
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
         if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
             return _NONE
@@ -307,7 +307,7 @@ class Information(Method):
                 return found
         return _NONE
 
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The likelier label of every moment."""
         edges, present = [np.zeros(1)], []
         for part in self.stretches(recording):
@@ -319,6 +319,6 @@ class Information(Method):
         cuts = np.concatenate(([at[0]], at[turns], [recording.length]))
         return Labels(np.column_stack((cuts[:-1], cuts[1:])), said[np.concatenate(([0], turns))].astype(np.float64))
 
-    def rounds(self, recording: Recording, asked: Asked) -> int:
+    def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
         """One round of questions at a time."""
         return -(-len(asked) // self.batch)

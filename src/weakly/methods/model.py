@@ -22,12 +22,12 @@ from ..base.parallel import checkpoint
 from ..engine.scoring import measure
 from ..engine.tally import BASE, RAW
 from ..model.annotator import PresenceRule
-from ..model.event_arrays import Timelines
+from ..model.event_arrays import EventArrays
 from ..model.lengths import Lengths
 from ..model.placement import Edge, Placement
 from .criteria import Criteria
 from .halving import FIELDS, counted, halved, levels
-from .outcome import Design
+from .outcome import LabelingDesign
 from .searching import searched, simulated
 
 Floats = NDArray[np.float64]
@@ -59,22 +59,24 @@ class Measured:
         return raw, base
 
 
-def _placed(design: Design, phase: float = 0.0) -> Placement:
+def _placed(design: LabelingDesign, phase: float = 0.0) -> Placement:
     return Placement(phase=phase, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
 
 
-def _mixed(timelines: Timelines, design: Design, criteria: Criteria, phase: float = 0.0) -> tuple[Floats, Floats]:
+def _mixed(
+    timelines: EventArrays, design: LabelingDesign, criteria: Criteria, phase: float = 0.0
+) -> tuple[Floats, Floats]:
     """The measures of every recording, averaged over the columns of the criteria."""
     raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design, phase))
     return np.einsum("rck,c->rk", raw, criteria.weights), base
 
 
-def _silent(lengths: Any) -> Timelines:
+def _silent(lengths: Any) -> EventArrays:
     """Recordings without events."""
-    return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
+    return EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
 
 
-def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
+def _hop_worth(design: LabelingDesign, criteria: Criteria) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
     hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
     if criteria.certain:  # nobody says present where nothing is
@@ -87,7 +89,7 @@ def _hop_worth(design: Design, criteria: Criteria) -> tuple[Floats, Floats]:
     return more
 
 
-def _searched(part: Recordings, design: Design, criteria: Criteria) -> Measured:
+def _searched(part: RecordingModel, design: LabelingDesign, criteria: Criteria) -> Measured:
     """Boundary search: exact where answers hold no noise, else the method itself on some of the recordings."""
     width, tolerance = float(design.segment_length or 0.0), float(design.tolerance or 0.0)
     noisy = None if criteria.certain else criteria.annotator
@@ -107,7 +109,7 @@ def _searched(part: Recordings, design: Design, criteria: Criteria) -> Measured:
     return Measured(raw, base, part.weight)
 
 
-def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines, Floats]:
+def _shortened(timelines: EventArrays, hop: float, reach: int) -> tuple[EventArrays, Floats]:
     """The recordings without most of the whole hops between events, and how many were taken out of each."""
     a, b, owner = timelines.bounds[:, 0], timelines.bounds[:, 1], timelines.owner
     first, last = timelines.starts[:-1], timelines.starts[1:] - 1  # every recording here has an event
@@ -120,27 +122,27 @@ def _shortened(timelines: Timelines, hop: float, reach: int) -> tuple[Timelines,
     gone = total - (total - out)[first][owner]
     bounds = timelines.bounds - (gone * hop)[:, None]
     removed = gone[last] + tail
-    return Timelines(bounds, timelines.starts, timelines.lengths - removed * hop), removed
+    return EventArrays(bounds, timelines.starts, timelines.lengths - removed * hop), removed
 
 
 @dataclass(frozen=True)
-class Recordings:
+class RecordingModel:
     """Recordings whose events are known, a pilot's or drawn ones; those without events count by their lengths."""
 
-    full: Timelines  # recordings with events
-    silent: Timelines  # one for each length of recordings without
+    full: EventArrays  # recordings with events
+    silent: EventArrays  # one for each length of recordings without
     weight: Floats
     unit: NDArray[np.int64]  # of every recording
     described: str
     drawn: bool = False
 
     @classmethod
-    def of(cls, timelines: Timelines, described: str, *, drawn: bool = False, silent: float = 0.0) -> Recordings:
+    def of(cls, timelines: EventArrays, described: str, *, drawn: bool = False, silent: float = 0.0) -> RecordingModel:
         """From timelines; ``silent`` more recordings, as long as the first, hold no event."""
         counts = timelines.counts
         some = counts > 0
         starts = np.concatenate(([0], np.cumsum(counts[some]))).astype(np.int64)
-        full = Timelines(timelines.bounds, starts, timelines.lengths[some])
+        full = EventArrays(timelines.bounds, starts, timelines.lengths[some])
         lengths, group, times = np.unique(timelines.lengths[~some], return_inverse=True, return_counts=True)
         times = times.astype(np.float64)
         if silent > 0:
@@ -164,7 +166,7 @@ class Recordings:
         """The longest recording."""
         return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
 
-    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+    def measure(self, design: LabelingDesign, criteria: Criteria, phase: float = 0.0) -> Measured:
         """Fixed segments, windows or boundary search, from 0 unless told otherwise."""
         checkpoint()
         if design.method == "boundary":
@@ -181,33 +183,33 @@ class Recordings:
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
-    def draft(self, events: float) -> Recordings:
+    def draft(self, events: float) -> RecordingModel:
         """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
         step = int(events // _DRAFT)
         return self.part(step) if step > 1 else self
 
-    def part(self, step: int) -> Recordings:
+    def part(self, step: int) -> RecordingModel:
         """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
         kept = np.arange(0, len(self.full), step)
         counts = self.full.counts
         rows = np.isin(self.full.owner, kept)
         starts = np.concatenate(([0], np.cumsum(counts[kept]))).astype(np.int64)
-        few = Timelines(self.full.bounds[rows], starts, self.full.lengths[kept])
+        few = EventArrays(self.full.bounds[rows], starts, self.full.lengths[kept])
         weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
-        return Recordings(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
+        return RecordingModel(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
 
 
 @dataclass(frozen=True)
-class Together:
+class MultiClassModel:
     """The recordings of several classes side by side: every way is measured once for all of them."""
 
-    all: Recordings  # with events class by class; without, each length once
+    all: RecordingModel  # with events class by class; without, each length once
     first: NDArray[np.int64]  # where each class begins, and the end
     silent: Floats  # how many recordings without events of the class (rows) have each length
     units: tuple[NDArray[np.int64], ...]  # of every recording, among those of the class
 
     @classmethod
-    def of(cls, models: Sequence[Recordings]) -> Together:
+    def of(cls, models: Sequence[RecordingModel]) -> MultiClassModel:
         """From those of each class."""
         first = np.concatenate(([0], np.cumsum([len(each.full) for each in models])))
         units = tuple(each.unit for each in models)
@@ -215,16 +217,16 @@ class Together:
             return cls(models[0], first, models[0].weight[None, first[1] :], units)
         counts = np.concatenate([each.full.counts for each in models])
         bounds, lengths = (np.concatenate([getattr(m.full, x) for m in models]) for x in ("bounds", "lengths"))
-        full = Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+        full = EventArrays(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
         lengths = np.unique(np.concatenate([each.silent.lengths for each in models]))
         silent = np.zeros((len(models), len(lengths)))
         for row, each in zip(silent, models):
             row[np.searchsorted(lengths, each.silent.lengths)] = each.weight[len(each.full) :]
         weight = np.concatenate([*(each.weight[: len(each.full)] for each in models), silent.sum(axis=0)])
-        line = Recordings(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
+        line = RecordingModel(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
         return cls(line, first, silent, units)
 
-    def measure(self, design: Design, criteria: Criteria, phase: float = 0.0) -> Measured:
+    def measure(self, design: LabelingDesign, criteria: Criteria, phase: float = 0.0) -> Measured:
         """Fixed segments or windows; of a boundary search, for one class."""
         return self.all.measure(design, criteria, phase)
 
@@ -283,7 +285,7 @@ def _add_up(values: Any, weight: Any, first: Any, silent: Any, out: Any) -> None
 
 
 @dataclass(frozen=True)
-class OneEvent:
+class SingleEventModel:
     """Recordings of one length with one event of a law of lengths, its start uniform; a share of them is silent."""
 
     lengths: Lengths
@@ -316,7 +318,7 @@ class OneEvent:
             shares = (half * w).ravel()
         return np.minimum(values, self.longest), shares
 
-    def measure(self, design: Design, criteria: Criteria) -> Measured:
+    def measure(self, design: LabelingDesign, criteria: Criteria) -> Measured:
         """Fixed segments, windows or boundary search."""
         checkpoint()
         if design.method == "boundary":
@@ -337,7 +339,7 @@ class OneEvent:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
-    def draft(self, events: float) -> OneEvent:
+    def draft(self, events: float) -> SingleEventModel:
         """Itself, or with so few lengths that many ways can be tried on them."""
         if self.lengths.values is not None and self.lengths.values.size <= _FEW:
             return self
@@ -354,7 +356,7 @@ class OneEvent:
         return _as_leaves(self._drawn, alone, leaf, depth, criteria)
 
     @cached_property
-    def _drawn(self) -> Recordings:
+    def _drawn(self) -> RecordingModel:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
         n = 800
         rng = np.random.default_rng(0)
@@ -362,11 +364,11 @@ class OneEvent:
         d = np.minimum(self.lengths.quantile(rng.permutation(u)), self.longest)
         start = u * (self.longest - d)
         bounds = np.column_stack((start, np.minimum(start + d, self.longest)))
-        timelines = Timelines(bounds, np.arange(n + 1), np.full(n, self.longest))
-        return Recordings.of(timelines, "", silent=n * (1 - self.share) / self.share)
+        timelines = EventArrays(bounds, np.arange(n + 1), np.full(n, self.longest))
+        return RecordingModel.of(timelines, "", silent=n * (1 - self.share) / self.share)
 
 
-def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
+def _as_leaves(few: RecordingModel, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
     way = counted if criteria.nested else halved
     each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
@@ -385,7 +387,7 @@ def _as_leaves(few: Recordings, exact: Sums, leaf: float, depth: int, criteria: 
     return line[None], np.zeros(depth + 1) if criteria.nested and not few.drawn else _errors(each, few)
 
 
-def _errors(line: Floats, where: Recordings) -> Floats:
+def _errors(line: Floats, where: RecordingModel) -> Floats:
     """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
     event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
     tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_elsewhere"))
@@ -406,8 +408,8 @@ def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
 def _placed_events(
-    model: OneEvent, width: float, hop: float, criteria: Criteria
-) -> tuple[Timelines, Floats, NDArray[np.int64], Floats, Floats]:
+    model: SingleEventModel, width: float, hop: float, criteria: Criteria
+) -> tuple[EventArrays, Floats, NDArray[np.int64], Floats, Floats]:
     """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
     each, and per recording (in a column) its weight and how many hops were taken out of it."""
     splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
@@ -417,7 +419,7 @@ def _placed_events(
     nodes = _gauss(3 if criteria.smooth else 1)
     first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
     bounds, length, weight, removed = rest
-    return Timelines(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
+    return EventArrays(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
 
 
 @kernel
@@ -465,7 +467,7 @@ def _starts(
 
 
 #: Recordings of one class, as a plan has them.
-Model = Recordings | OneEvent
+Model = RecordingModel | SingleEventModel
 
 
 def depth_of(model: Model, leaf: float) -> int:

@@ -36,7 +36,7 @@ def size(length: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Design:
+class LabelingDesign:
     """What is asked: fixed segments; windows every ``hop``, of which ``votes`` make a moment present; halving from
     ``start_length`` down to ``segment_length``; a search of the edges to ``tolerance`` after segments; classes in
     ``passes``, each (labels, its design); or nothing at all."""
@@ -47,18 +47,18 @@ class Design:
     votes: int | None = None
     start_length: float | None = None
     tolerance: float | None = None
-    passes: tuple[tuple[tuple[str, ...], Design], ...] = ()
+    passes: tuple[tuple[tuple[str, ...], LabelingDesign], ...] = ()
 
-    def of_class(self, label: str) -> Design:
+    def of_class(self, label: str) -> LabelingDesign:
         """What is asked about one class."""
         return next((own for labels, own in self.passes if label in labels), self)
 
     @property
-    def same_labels(self) -> Design:
+    def same_labels(self) -> LabelingDesign:
         """What gives the same labels at once: halving without wrong answers gives those of its leaves."""
         if self.passes:
-            return Design("passes", passes=tuple((labels, own.same_labels) for labels, own in self.passes))
-        return Design("fixed", self.segment_length) if self.method == "bisection" else self
+            return LabelingDesign("passes", passes=tuple((labels, own.same_labels) for labels, own in self.passes))
+        return LabelingDesign("fixed", self.segment_length) if self.method == "bisection" else self
 
     @property
     def windows_per_cell(self) -> int:
@@ -89,7 +89,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodOutcome:
     """One way to label. ``wrong_time`` is in seconds per recording, all classes together; ``n_queries``, ``listened``
     (seconds) and ``cost`` are for the whole work; ``heard`` is how often a moment is heard on average.
     ``wrong_time_se`` is 0 where the expectation is exact."""
@@ -113,13 +113,13 @@ class Row:
     wrong_time_se: float = 0.0
     note: str = ""
     tolerance: float | None = None
-    passes: tuple[tuple[tuple[str, ...], Design], ...] = ()
+    passes: tuple[tuple[tuple[str, ...], LabelingDesign], ...] = ()
     heard: float = 1.0
 
     @property
-    def design(self) -> Design:
+    def design(self) -> LabelingDesign:
         """What is asked."""
-        return Design(**{name: getattr(self, name) for name in Design.__dataclass_fields__})
+        return LabelingDesign(**{name: getattr(self, name) for name in LabelingDesign.__dataclass_fields__})
 
     @property
     def asks(self) -> bool:
@@ -131,7 +131,7 @@ class Row:
         """Whether people bear it: who hears everything more often would mark the events by hand in less time."""
         return self.heard <= PATIENCE * (1 + 1e-9)
 
-    def alike(self, other: Row) -> bool:
+    def alike(self, other: MethodOutcome) -> bool:
         """Whether only lengths tell it from the other."""
         return (self.method, self.design.windows_per_cell) == (other.method, other.design.windows_per_cell)
 
@@ -139,7 +139,7 @@ class Row:
         """Plain numbers."""
         return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
-    def dominates(self, other: Row) -> bool:
+    def dominates(self, other: MethodOutcome) -> bool:
         """Whether it is at least as good in wrong time, events found and cost, and better in one of them."""
         ahead = (
             other.wrong_time - self.wrong_time,

@@ -16,8 +16,8 @@ from ..model.cost import Cost
 from ..model.lengths import Lengths
 from .criteria import Criteria
 from .halving import FIELDS
-from .model import B, Floats, Measured, Model, OneEvent, R, Recordings, Sums, Together, depth_of
-from .outcome import UNASKED, Design, Row
+from .model import B, Floats, Measured, Model, MultiClassModel, R, RecordingModel, SingleEventModel, Sums, depth_of
+from .outcome import UNASKED, LabelingDesign, MethodOutcome
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -51,7 +51,7 @@ def round_lengths(low: float, high: float, most: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Task:
+class LabelingProblem:
     """Everything that the ways to label are compared on."""
 
     models: dict[str, Model]
@@ -88,7 +88,7 @@ class Task:
     @cached_property
     def _ground(self) -> Floats:
         """The sums that no design changes, all classes together."""
-        part = self.all.measure(Design("fixed", self.model.longest), self.criteria)
+        part = self.all.measure(LabelingDesign("fixed", self.model.longest), self.criteria)
         return np.asarray(self.all.sums(part)[1].sum(axis=0))
 
     @property
@@ -101,32 +101,32 @@ class Task:
         """Seconds of event per recording, all classes together."""
         return float(self._ground[B["event_time"]]) / self.model.count
 
-    def only(self, *labels: str) -> Task:
+    def only(self, *labels: str) -> LabelingProblem:
         """The same work for some of the classes."""
         return replace(self, models={label: self.models[label] for label in labels})
 
     @cached_property
-    def all(self) -> OneEvent | Together:
+    def all(self) -> SingleEventModel | MultiClassModel:
         """All classes at once."""
-        if isinstance(self.model, OneEvent):
+        if isinstance(self.model, SingleEventModel):
             return self.model
-        return Together.of([each for each in self.models.values() if isinstance(each, Recordings)])
+        return MultiClassModel.of([each for each in self.models.values() if isinstance(each, RecordingModel)])
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
-    def row(self, design: Design, *, note: str = "") -> Row:
+    def row(self, design: LabelingDesign, *, note: str = "") -> MethodOutcome:
         """One way to label, as it will be asked."""
         if design.method in (*UNASKED, "oracle"):
             return self._limit(design)
         (row,) = self.rows([design])
         return replace(row, note="; ".join(each for each in (note, row.note) if each))
 
-    def rows(self, designs: Iterable[Design]) -> list[Row]:
+    def rows(self, designs: Iterable[LabelingDesign]) -> list[MethodOutcome]:
         """Several ways of fixed segments or windows, worked out side by side."""
         designs = list(designs)
         return self.rows_of(designs, self._each(self.sums, designs))
 
-    def sums(self, design: Design) -> Sums:
+    def sums(self, design: LabelingDesign) -> Sums:
         """The sums of one design per class, the seconds heard in its passes, and the error of the wrong time."""
         if design.passes:
             return in_passes([self.only(*labels).sums(own) for labels, own in design.passes])
@@ -149,7 +149,7 @@ class Task:
     @property
     def _known(self) -> bool:
         """Whether the recordings are known, all of them."""
-        return isinstance(self.model, Recordings) and not self.model.drawn
+        return isinstance(self.model, RecordingModel) and not self.model.drawn
 
     def _each(self, function: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         """The function of every item; on all processors where the recordings are many."""
@@ -158,16 +158,16 @@ class Task:
         with threads() as workers:
             return list(in_order(function, [(item,) for item in items], executor=workers))
 
-    def halvings(self, leaves: Iterable[float], known: Mapping[float, Sums] | None = None) -> list[Row]:
+    def halvings(self, leaves: Iterable[float], known: Mapping[float, Sums] | None = None) -> list[MethodOutcome]:
         """Halving down to each leaf that something can be halved to, from where it is cheapest; of fixed segments of
         that length the sums may be known."""
         leaves = [leaf for leaf in leaves if depth_of(self.model, leaf) > 0]
         made = self._each(lambda leaf: self.halved(leaf, alone=(known or {}).get(leaf)), leaves)
         return self.rows_of([design for design, _ in made], [sums for _, sums in made])
 
-    def halved(self, leaf: float, level: int | None = None, alone: Sums | None = None) -> tuple[Design, Sums]:
+    def halved(self, leaf: float, level: int | None = None, alone: Sums | None = None) -> tuple[LabelingDesign, Sums]:
         """The design and the sums of halving to a leaf, from so many levels above it or from where it is cheapest."""
-        alone, depth = alone or self.sums(Design("fixed", leaf)), depth_of(self.model, leaf)
+        alone, depth = alone or self.sums(LabelingDesign("fixed", leaf)), depth_of(self.model, leaf)
         line, errors = self.all.halved(leaf, depth, self.criteria, alone)
         heard, asked = (line[:, :, FIELDS.index(word)] for word in ("listened", "n_queries"))
         if level is None:
@@ -177,10 +177,10 @@ class Task:
         for name in ("tp", "fp", "fp_elsewhere", "n_found"):
             raw[:, R[name]] = line[:, level, FIELDS.index(name)]
         base[:, B["n_segments"]] = asked[:, level]
-        design = Design("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
+        design = LabelingDesign("bisection", leaf, start_length=min(leaf * 2.0**level, self.model.longest))
         return design, (raw, base, float(heard[:, level].sum()), float(errors[level]))
 
-    def rows_of(self, designs: list[Design], sums: list[Sums]) -> list[Row]:
+    def rows_of(self, designs: list[LabelingDesign], sums: list[Sums]) -> list[MethodOutcome]:
         """Rows from sums over the classes, by the one tally of the house."""
         sums = [(raw.sum(axis=0), base.sum(axis=0), heard, error) for raw, base, heard, error in sums]
         tally = Tally.empty(np.array([each.segment_length for each in designs], dtype=np.float64), ("plan",))
@@ -195,7 +195,7 @@ class Task:
             values: dict[str, Any] = {word: float(words[word][k, 0]) for word in WORDS}
             values["wrong_time"] *= self.n_classes  # per recording, all classes together
             queries, listened = _tidy(float(base[B["n_segments"]]) * self.scale), _tidy(heard * self.scale)
-            row = Row(
+            row = MethodOutcome(
                 name=design.name,
                 **{each: getattr(design, each) for each in design.__dataclass_fields__},
                 **values,
@@ -212,7 +212,7 @@ class Task:
             made.append(replace(row, note="; ".join(notes)))
         return made
 
-    def _notes(self, made: Row) -> list[str]:
+    def _notes(self, made: MethodOutcome) -> list[str]:
         notes = []
         if made.method == "windows":
             times = round(made.heard, 1)
@@ -230,7 +230,7 @@ class Task:
             notes.append("as much wrong time as if nothing were labelled present, or more")
         return notes
 
-    def _limit(self, design: Design) -> Row:
+    def _limit(self, design: LabelingDesign) -> MethodOutcome:
         """Nothing or everything labelled present without asking; or the true boundaries, which nobody knows."""
         base, count = self._ground, self.model.count
         time, event = self.model.time * self.n_classes, float(base[B["event_time"]])
@@ -240,7 +240,7 @@ class Task:
         wrong = said + event - 2 * true
         asked = (2 * events + count * self.n_classes) * self.scale if design.method == "oracle" else 0.0
         heard = self.total if design.method == "oracle" else 0.0
-        return Row(
+        return MethodOutcome(
             name=design.name,
             method=design.method,
             segment_length=None,
@@ -287,12 +287,12 @@ class Task:
     @cached_property
     def fixed_sums(self) -> list[Sums]:
         """The sums of fixed segments at every length of the grid, per class."""
-        return self._each(self.sums, [Design("fixed", float(width)) for width in self.grid])
+        return self._each(self.sums, [LabelingDesign("fixed", float(width)) for width in self.grid])
 
     @cached_property
-    def fixed_rows(self) -> list[Row]:
+    def fixed_rows(self) -> list[MethodOutcome]:
         """Fixed segments at every length of the grid."""
-        return self.rows_of([Design("fixed", float(width)) for width in self.grid], self.fixed_sums)
+        return self.rows_of([LabelingDesign("fixed", float(width)) for width in self.grid], self.fixed_sums)
 
     def best_overlap(self) -> float:
         """The segment length with the best accuracy near events: Theorem 2 where it applies, else from the grid."""
@@ -306,10 +306,10 @@ class Task:
         values = np.array([row.overlap_accuracy for row in self.fixed_rows])
         k = int(np.nanargmax(values))
         low, high = self.grid[max(k - 1, 0)], self.grid[min(k + 1, self.grid.size - 1)]
-        fine = self.rows([Design("fixed", float(width)) for width in np.geomspace(low, high, 9)])
+        fine = self.rows([LabelingDesign("fixed", float(width)) for width in np.geomspace(low, high, 9)])
         return float(max([*fine, self.fixed_rows[k]], key=lambda row: row.overlap_accuracy).segment_length or 0.0)
 
-    def window_designs(self) -> list[Design]:
+    def window_designs(self) -> list[LabelingDesign]:
         """Overlapping windows around the hops at which their edges fall on the event's."""
         least = [row for row in self.fixed_rows if row.event_recall >= 0.9] or self.fixed_rows
         centre = float(min(least, key=lambda row: row.wrong_time).segment_length or 1.0)
@@ -323,15 +323,15 @@ class Task:
             if hops.size > most:
                 hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
             made += [
-                Design("windows", float(hop * per_cell), hop=float(hop), votes=votes)
+                LabelingDesign("windows", float(hop * per_cell), hop=float(hop), votes=votes)
                 for hop in hops
                 for votes in range(1, per_cell + 1)
             ]
         return made
 
-    def candidates(self, methods: tuple[str, ...]) -> list[Row]:
+    def candidates(self, methods: tuple[str, ...]) -> list[MethodOutcome]:
         """Every way to label that can be chosen."""
-        rows: list[Row] = []
+        rows: list[MethodOutcome] = []
         if "fixed" in methods:
             rows += self.fixed_rows
         if "windows" in methods:
@@ -342,7 +342,7 @@ class Task:
             rows += self.search_rows()
         return rows
 
-    def search_rows(self) -> list[Row]:
+    def search_rows(self) -> list[MethodOutcome]:
         """Boundary searches after segments that find the events: tried on a part, the best worked out on all."""
         _, _, low, high = self.criteria.parts()[0]
         small = self.n_events <= _CROWD and self.n_classes <= _FEW_CLASSES and max(low, 1 - high) <= _NOISE
@@ -355,7 +355,7 @@ class Task:
         widths = [widths[k] for k in np.unique(np.linspace(0, len(widths) - 1, 5).round().astype(int))]
         short = float(self.lengths.quantile(0.25))
         designs = [
-            Design("boundary", float(width), tolerance=tolerance)
+            LabelingDesign("boundary", float(width), tolerance=tolerance)
             for width in widths
             if (tolerance := _round(0.06 * short)) < width
         ]
@@ -369,13 +369,13 @@ class Task:
         return self.rows([row.design for row in draft[: 1 if many else 2]])
 
     @cached_property
-    def few(self) -> Task:
+    def few(self) -> LabelingProblem:
         """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
         events = float(self._ground[B["n_events"]]) * (4 if self.criteria.smooth else 1)  # laws take long
         few = {label: model.draft(events) for label, model in self.models.items()}
         return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
 
-    def window_rows(self) -> list[Row]:
+    def window_rows(self) -> list[MethodOutcome]:
         """Overlapping windows, each with the votes that serve it best. Of many events, a part tells which are worth a
         look; what is shown is worked out on all of them."""
         draft = _best_votes(self.few.rows(self.window_designs()))
@@ -397,9 +397,9 @@ class Task:
         return [leaf for leaf in leaves if leaf >= least] or leaves[-1:]
 
 
-def _best_votes(rows: list[Row]) -> list[Row]:
+def _best_votes(rows: list[MethodOutcome]) -> list[MethodOutcome]:
     """Of windows that differ only in the votes needed, the one with the least wrong time among those that find most."""
-    best: dict[tuple[Any, Any], Row] = {}
+    best: dict[tuple[Any, Any], MethodOutcome] = {}
     for row in rows:
         key = row.segment_length, row.hop
         if key not in best or _order(row) < _order(best[key]):
@@ -407,7 +407,7 @@ def _best_votes(rows: list[Row]) -> list[Row]:
     return list(best.values())
 
 
-def _order(row: Row) -> tuple[bool, float]:
+def _order(row: MethodOutcome) -> tuple[bool, float]:
     return row.event_recall < 0.9 - 1e-9, row.wrong_time
 
 
@@ -440,7 +440,7 @@ def in_passes(parts: Sequence[Sums]) -> Sums:
     return raw, base, sum(each[2] for each in parts), float(np.hypot.reduce([each[3] for each in parts]))
 
 
-def in_recordings(task: Task, design: Design, shift: float = 0.0) -> Floats:
+def in_recordings(task: LabelingProblem, design: LabelingDesign, shift: float = 0.0) -> Floats:
     """Wrong seconds, right and all seconds near events, events found and events, per recording (rows) of known ones;
     on fixed segments or windows, from 0 or from a share of a hop."""
     passes = design.passes
@@ -448,7 +448,7 @@ def in_recordings(task: Task, design: Design, shift: float = 0.0) -> Floats:
         passes = tuple(((label,), design) for label in task.models)
     if passes:
         return np.asarray(sum(in_recordings(task.only(*labels), own, shift) for labels, own in passes))
-    assert isinstance(task.all, Together)
+    assert isinstance(task.all, MultiClassModel)
     part = task.all.measure(design, task.criteria, shift * float(design.hop or design.segment_length or 0.0))
     return task.all.in_recordings(contributions(part))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel
 from ..engine.tally import BASE, RAW
 from ..model.annotator import TIE, Annotator, PresenceRule
-from ..model.event_arrays import Timelines
+from ..model.event_arrays import EventArrays
 from ..model.intervals import covered
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ _NEAR = 1e-9
 _PREFIX, _SUFFIX, _WINDOW = range(3)
 
 
-def searched(line: Timelines, width: float, tolerance: float, rule: PresenceRule) -> tuple[Floats, Floats]:
+def searched(line: EventArrays, width: float, tolerance: float, rule: PresenceRule) -> tuple[Floats, Floats]:
     """The measures of every recording (R, RAW) and (R, BASE); n_segments counts all queries, listened all seconds."""
     raw, base = np.zeros((len(line), len(RAW))), np.zeros((len(line), len(BASE)))
     counts = np.maximum(1, np.ceil(line.lengths / width * (1 - _NEAR))).astype(np.int64)
@@ -43,7 +43,7 @@ def _pairs(first: Any, count: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
 
 
-def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -> tuple[Floats, Floats, Any]:
+def _stretches(line: EventArrays, width: float, rule: PresenceRule, counts: Any) -> tuple[Floats, Floats, Any]:
     """Runs of present segments with their neighbours: starts, ends, recordings."""
     a, b, owner = line.bounds[:, 0], line.bounds[:, 1], line.owner
     first = np.minimum((a / width + _NEAR).astype(np.int64), counts[owner] - 1)
@@ -64,7 +64,7 @@ def _stretches(line: Timelines, width: float, rule: PresenceRule, counts: Any) -
     return low, high, which
 
 
-def _search(line: Timelines, width: float, tolerance: float, rule: PresenceRule, counts: Any) -> Any:
+def _search(line: EventArrays, width: float, tolerance: float, rule: PresenceRule, counts: Any) -> Any:
     """Onset, offset, recording, queries and seconds heard of every stretch."""
     low, high, owner = _stretches(line, width, rule, counts)
     if len(low) == 0:
@@ -132,7 +132,7 @@ def _noticed(a: float, b: float, s: float, t: float, forms: Any) -> bool:
 
 
 def _score(
-    line: Timelines, onset: Any, offset: Any, owner: Any, tolerance: float, rule: PresenceRule, raw: Any, base: Any
+    line: EventArrays, onset: Any, offset: Any, owner: Any, tolerance: float, rule: PresenceRule, raw: Any, base: Any
 ) -> None:
     """Fill in what labels from onset to offset, cut by the recording and merged, make of the events.
 
@@ -169,7 +169,7 @@ def _score(
 
 
 def simulated(
-    line: Timelines, width: float, tolerance: float, who: Annotator, rule: PresenceRule
+    line: EventArrays, width: float, tolerance: float, who: Annotator, rule: PresenceRule
 ) -> tuple[Floats, Floats]:
     """The same where answers hold noise: the method itself, told the rates, asks simulated people; a fixed seed."""
     from .base import Recording

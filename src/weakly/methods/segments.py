@@ -21,7 +21,7 @@ from ..base.symbols import check, choice
 from ..model.intervals import Intervals, fixed_segments, oracle_segments
 from ..model.placement import cell_labels, checked_votes, window_starts, windows_per_cell
 from ..theory.costs import optimal_start_level
-from .base import Asked, AtOnce, Labels, Method, Recording, answers_by_segment, key, lookup
+from .base import AnswerHistory, AtOnce, Labels, Method, Recording, answers_by_segment, key, lookup
 
 CHILDREN = ("halves", "overlapping", "rescue")
 
@@ -32,9 +32,9 @@ class Fixed(AtOnce):
 
     Examples
     --------
-    >>> from weakly.methods.base import Asked, Recording
+    >>> from weakly.methods.base import AnswerHistory, Recording
     >>> from weakly.methods.segments import Fixed
-    >>> Fixed(segment_length=2.0).next(Recording("a", 5.0), Asked()).tolist()
+    >>> Fixed(segment_length=2.0).next(Recording("a", 5.0), AnswerHistory()).tolist()
     [[0.0, 2.0], [2.0, 4.0], [4.0, 5.0]]
     """
 
@@ -112,7 +112,7 @@ class Overlapping(AtOnce):
         starts = window_starts(recording.length, segment_length=self.segment_length, hop=self.hop)
         return np.column_stack((starts, np.minimum(starts + self.segment_length, recording.length)))
 
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The cells, each present if enough of the windows that cover it are."""
         windows = self.segments(recording)
         cells = fixed_segments(recording_length=recording.length, segment_length=self.hop)
@@ -189,7 +189,7 @@ class Bisection(Method):
         rate = max(self.guess_rate, self.lapse_rate)
         return 1 if rate == 0 else max(1, math.ceil(math.log(0.003) / math.log(rate / (1 - rate))))
 
-    def _settled(self, asked: Asked) -> Asked:
+    def _settled(self, asked: AnswerHistory) -> AnswerHistory:
         """One answer for each segment that one answer leads in; so many unsure ones settle it too, as unsure."""
         if self.lead == 1:
             return asked
@@ -203,7 +203,7 @@ class Bisection(Method):
             if abs(ahead) >= self.lead or unsure >= self.lead:
                 rows.append((a / 1e6, b / 1e6, float(ahead > 0) if abs(ahead) >= self.lead else math.nan))
         table = np.array(rows).reshape(-1, 3)
-        return Asked(table[:, :2], table[:, 2])
+        return AnswerHistory(table[:, :2], table[:, 2])
 
     def _tree(self, recording: Recording) -> _Tree:
         start = self.start
@@ -213,13 +213,13 @@ class Bisection(Method):
             )
         return _Tree(recording.length, self.segment_length, start)
 
-    def next(self, recording: Recording, asked: Asked) -> Intervals:
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The children of present segments that were not asked yet, or the first segments."""
         tree, asked = self._tree(recording), self._settled(asked)
         wanted = tree.overlapping(asked)[0] if self.children == "overlapping" else tree.walk(asked, self._rescue)[0]
         return tree.bounds(wanted) if wanted else np.empty((0, 2))
 
-    def labels(self, recording: Recording, asked: Asked) -> Labels:
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The leaves: those below an absent segment are absent, what :meth:`next` does not call settled is unknown."""
         tree, asked = self._tree(recording), self._settled(asked)
         if self.children == "overlapping":
@@ -276,7 +276,7 @@ class _Tree:
         """The first segments."""
         return [(a, self.top) for a in range(0, 4 * self.n_leaves, self.top) if self._inside(a)]
 
-    def walk(self, asked: Asked, rescue: bool) -> tuple[list[_Node], list[_Node], list[_Node]]:
+    def walk(self, asked: AnswerHistory, rescue: bool) -> tuple[list[_Node], list[_Node], list[_Node]]:
         """The nodes to ask now, the present ones at which splitting ends, and the ones that nobody is sure of."""
         known = answers_by_segment(asked)
 
@@ -343,7 +343,7 @@ class _Tree:
         """All windows of this many quarter leaves, every half window."""
         return [(first, count) for first in range(0, self._last(count) + 1, count // 2)]
 
-    def overlapping(self, asked: Asked) -> tuple[list[_Node], dict[_Node, float]]:
+    def overlapping(self, asked: AnswerHistory) -> tuple[list[_Node], dict[_Node, float]]:
         """The windows to ask now, and what is known of the windows of one leaf."""
         known = answers_by_segment(asked)
         count, live = self.top, set(self.windows(self.top))
@@ -366,7 +366,7 @@ class _Tree:
             }
             count = half
 
-    def window_labels(self, asked: Asked) -> Labels:
+    def window_labels(self, asked: AnswerHistory) -> Labels:
         """Half leaves: present if one of the two windows that cover them is."""
         given = np.zeros(len(self.windows(4)))  # what lies in an absent window is absent
         for (first, count), answer in self.overlapping(asked)[1].items():

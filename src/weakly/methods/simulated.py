@@ -14,9 +14,9 @@ from ..base.results import METRICS
 from ..engine.tally import RAW, Tally, of_labels
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.cost import Cost
-from ..model.event_arrays import Timelines
+from ..model.event_arrays import EventArrays
 from ..model.intervals import Intervals
-from .base import Asked, Counted, Labels, Method, Recording, Session
+from .base import AnswerHistory, Counted, Labels, Method, Recording, Session
 
 _FOUND = RAW.index("n_found")
 
@@ -94,7 +94,7 @@ class Outcome(Counted):
 
     recording: Recording
     labels: Labels
-    asked: Asked
+    asked: AnswerHistory
 
 
 def run(
@@ -128,7 +128,7 @@ def run(
     return Outcome(recording, session.labels, session.asked)
 
 
-def tally(labels: Sequence[Labels], timelines: Timelines, *, rule: PresenceRule | None = None) -> Tally:
+def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRule | None = None) -> Tally:
     """The tally of labels against the true events; time without an answer counts as absent.
 
     An event is found if a present segment *that was heard* satisfies the rule on it, also where the labels are cut
@@ -171,7 +171,7 @@ def score(
     """
     if rule is None and presence_criterion is not None:
         rule = PresenceRule.fraction(presence_criterion)
-    timelines = Timelines.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
+    timelines = EventArrays.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
     result = tally([one.labels for one in outcomes], timelines, rule=rule)
     values = result.metrics()
     row: dict[str, float] = {}

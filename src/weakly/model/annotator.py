@@ -390,9 +390,9 @@ class Annotator:
         return self.panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
 
     @cached_property
-    def panels(self) -> Panels:
+    def panels(self) -> LawTable:
         """The panels on which the law of criteria is a smooth function; the law must not be one number."""
-        return Panels.of(self.presence_criterion)
+        return LawTable.of(self.presence_criterion)
 
 
 def logistic_cdf(event_fraction: ArrayLike, middle: ArrayLike, spread: ArrayLike) -> NDArray[np.float64]:
@@ -496,7 +496,7 @@ _DEGREE = 11
 
 
 @dataclass(frozen=True)
-class Panels:
+class LawTable:
     """The one discretisation of a law of criteria: panels of [0, 1] that end at its quantiles, where its cdf bends.
 
     On each panel a function of the event fraction is a polynomial of low degree to about 1e-12 (:meth:`table`), and
@@ -506,7 +506,7 @@ class Panels:
     edges: NDArray[np.float64]
 
     @classmethod
-    def of(cls, law: Any) -> Panels:
+    def of(cls, law: Any) -> LawTable:
         levels = np.concatenate(([0.0], _LEVELS, 1 - _LEVELS, [1.0]))
         points = np.asarray(law.ppf(levels), dtype=np.float64)
         return cls(np.unique(np.concatenate(([0.0], points[(points > 0) & (points < 1)], [1.0]))))

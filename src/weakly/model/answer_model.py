@@ -1,6 +1,6 @@
 r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in theory, engine and plans.
 
-An :class:`Observer` is one column of results (or, in theory, a whole array of criteria); :class:`Observers` are the
+An :class:`AnswerModel` is one column of results (or, in theory, a whole array of criteria); :class:`AnswerModels` are the
 columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again what
 the arguments were. What the rooms read:
 
@@ -32,14 +32,14 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Observer:
+class AnswerModel:
     """Who answers: presence criteria (numbers of any shape), a presence rule, or a random annotator; one of them.
 
     Examples
     --------
-    >>> Observer.of(presence_criterion=0.5).required_overlap(event_length=2.0, segment_length=3.0).item()
+    >>> AnswerModel.of(presence_criterion=0.5).required_overlap(event_length=2.0, segment_length=3.0).item()
     1.0
-    >>> panel = Observer.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
+    >>> panel = AnswerModel.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
     >>> round(panel.found_at_random(event_length=5.0, segment_length=0.5).item(), 3)
     0.919
     """
@@ -49,7 +49,7 @@ class Observer:
     annotator: Annotator | None = None
 
     @classmethod
-    def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Observer:
+    def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> AnswerModel:
         """The observer from the arguments of a public function; exactly one of them must be given.
 
         A fraction rule and an annotator without noise and with one criterion are that criterion.
@@ -77,9 +77,9 @@ class Observer:
         """The shape of the criteria; empty for rules and annotators."""
         return () if self.criterion is None else self.criterion.shape
 
-    def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> Observer:
+    def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> AnswerModel:
         """The one who answers in this cell of a broadcast table."""
-        return self if self.criterion is None else Observer(criterion=np.broadcast_to(self.criterion, shape)[index])
+        return self if self.criterion is None else AnswerModel(criterion=np.broadcast_to(self.criterion, shape)[index])
 
     @property
     def single(self) -> float | None:
@@ -121,7 +121,7 @@ class Observer:
         """Criteria and weights that stand for the law of the criterion in whatever is linear in the answers:
         P(present | h) is ``low`` plus the weights of the criteria up to h. One criterion stays one.
 
-        >>> values, weights = Observer.of(annotator=Annotator.beta(2, 2, guess_rate=0.1)).nodes(4)
+        >>> values, weights = AnswerModel.of(annotator=Annotator.beta(2, 2, guess_rate=0.1)).nodes(4)
         >>> round(float(weights.sum()), 6), bool((np.diff(values) > 0).all())
         (0.9, True)
         """
@@ -240,20 +240,20 @@ def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floa
 
 
 @dataclass(frozen=True)
-class Observers:
+class AnswerModels:
     """The columns of a table of results: criteria, which are computed all at once, or single observers."""
 
     criteria: Floats | None
-    members: tuple[Observer, ...]
+    members: tuple[AnswerModel, ...]
 
     @classmethod
-    def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Observers:
+    def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> AnswerModels:
         """The columns from the arguments of a public function; exactly one of them must be given, one or several."""
         name = _given(presence_criterion, rule, annotator)
         if name == "rule":
-            return cls(None, tuple(Observer(rule=each) for each in _each("rule", rule, PresenceRule)))
+            return cls(None, tuple(AnswerModel(rule=each) for each in _each("rule", rule, PresenceRule)))
         if name == "annotator":
-            return cls(None, tuple(Observer(annotator=each) for each in _each("annotator", annotator, Annotator)))
+            return cls(None, tuple(AnswerModel(annotator=each) for each in _each("annotator", annotator, Annotator)))
         criteria = np.atleast_1d(check("presence_criterion", presence_criterion))
         if criteria.ndim != 1 or len(criteria) == 0:
             raise InvalidInput(f"presence_criterion must be one number or a list, got shape {criteria.shape}")
@@ -262,10 +262,10 @@ class Observers:
     def __len__(self) -> int:
         return len(self.members) if self.criteria is None else len(self.criteria)
 
-    def __iter__(self) -> Iterator[Observer]:
+    def __iter__(self) -> Iterator[AnswerModel]:
         if self.criteria is None:
             return iter(self.members)
-        return (Observer(criterion=np.asarray(criterion)) for criterion in self.criteria)
+        return (AnswerModel(criterion=np.asarray(criterion)) for criterion in self.criteria)
 
     @cached_property
     def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64] | slice]:

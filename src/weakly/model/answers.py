@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
-from .rows import Reading, Table, words_of
+from .rows import Reading, RowTable, words_of
 
 
-class Answers(Table):
+class Answers(RowTable):
     """What annotators said of segments: present, absent or unsure; the weak labels of a data set.
 
     One row per (segment, label, annotator) with the columns recording, onset, offset (the segment, in seconds; NaN

@@ -145,7 +145,7 @@ def cell(best: Any, chances: Any, need: int) -> float:
 
 @kernel
 def value(h: float, edges: Any, table: Any) -> float:
-    """The law at event fraction h, from its polynomials (:meth:`weakly.model.annotator.Panels.table`)."""
+    """The law at event fraction h, from its polynomials (:meth:`weakly.model.annotator.LawTable.table`)."""
     low, high = 0, edges.shape[0] - 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -13,7 +13,7 @@ from ..base.errors import InvalidInput
 
 
 @dataclass(frozen=True)
-class Timelines:
+class EventArrays:
     """The events of one class in many recordings as flat arrays, ready for compiled code.
 
     Events of recording i are ``bounds[starts[i]:starts[i + 1]]``: sorted, disjoint, inside (0, lengths[i]).
@@ -52,16 +52,16 @@ class Timelines:
         early, late = self.cut_sides(ends_known=ends_known)
         return early | late
 
-    def part(self, first: int, last: int) -> Timelines:
+    def part(self, first: int, last: int) -> EventArrays:
         """Recordings first to last (exclusive), as a view."""
         lo, hi = self.starts[first], self.starts[last]
-        return Timelines(self.bounds[lo:hi], self.starts[first : last + 1] - lo, self.lengths[first:last])
+        return EventArrays(self.bounds[lo:hi], self.starts[first : last + 1] - lo, self.lengths[first:last])
 
     @classmethod
-    def of(cls, recordings: Iterable[Any], recording_length: Any) -> Timelines:
+    def of(cls, recordings: Iterable[Any], recording_length: Any) -> EventArrays:
         """Timelines from one list of (onset, offset) per recording; what overlaps or touches is merged.
 
-        >>> Timelines.of([[(1, 2), (1.5, 3)], []], 10).bounds.tolist()
+        >>> EventArrays.of([[(1, 2), (1.5, 3)], []], 10).bounds.tolist()
         [[1.0, 3.0]]
         """
         from .intervals import as_intervals, merge

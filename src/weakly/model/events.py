@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from .event_arrays import Timelines
-from .rows import Reading, Table, codes_of, words_of
+from .event_arrays import EventArrays
+from .rows import Reading, RowTable, codes_of, words_of
 
 
 class Adopted:
@@ -89,7 +89,7 @@ def _without_points(table: pd.DataFrame, length: Any, names: list[str]) -> Event
 COLUMNS = ("recording", "onset", "offset", "label", "annotator", "confidence")
 
 
-class Events(Table, Adopted):
+class Events(RowTable, Adopted):
     """Events in time, of one or many classes, in one or many recordings.
 
     Make one with :meth:`from_frame` or :func:`weakly.read`. ``events.recordings`` lists every recording, the empty
@@ -321,11 +321,11 @@ class Events(Table, Adopted):
         """The extents of the recordings that timelines hold, in their order: annotated, and longer than nothing."""
         return self.extents[self._heard]
 
-    def by_label(self, label: str | None = None) -> dict[str, Timelines]:
+    def by_label(self, label: str | None = None) -> dict[str, EventArrays]:
         """The timelines of every class by its name, or of one class."""
         return {name: self.timelines(name) for name in (self.labels if label is None else [label])}
 
-    def timelines(self, label: str | None = None) -> Timelines:
+    def timelines(self, label: str | None = None) -> EventArrays:
         """The events of one class (all of them as one class if None) as flat arrays, merged where they overlap.
 
         Recordings that were not annotated, or are empty with an unknown length, are left out: nothing is known there.
@@ -342,7 +342,7 @@ class Events(Table, Adopted):
         order = np.lexsort((onset, rec))
         rec, onset, offset = rec[order], onset[order], np.minimum(offset[order], lengths[rec[order]])
         if len(rec) == 0:
-            return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
+            return EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
         first = np.empty(len(rec), dtype=bool)
         reach = _running_reach(rec, offset)
         first[0] = True
@@ -350,7 +350,7 @@ class Events(Table, Adopted):
         last = np.append(first[1:], True)
         bounds = np.column_stack((onset[first], reach[last]))
         starts = np.searchsorted(rec[first], np.arange(len(lengths) + 1)).astype(np.int64)
-        return Timelines(bounds, starts, lengths)
+        return EventArrays(bounds, starts, lengths)
 
     @cached_property
     def _placed(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -29,7 +29,7 @@ class Reading:
     sample: Mapping[str, int] | None = None
 
 
-class Table:
+class RowTable:
     """What events and answers share: a frame of rows, a list of recordings, and where they come from."""
 
     _frame: pd.DataFrame

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from ..model.intervals import Intervals
 from . import particles, telling
-from .particles import MOST, NAMES, Prior, Signal
+from .particles import MOST, NAMES, Prior, SignalPrior
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _COMPARED = 200  # segments
 _KEPT = 240  # beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
-NO_SIGNAL = Signal(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
+NO_SIGNAL = SignalPrior(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
 
 
 def _logit(p: float) -> float:
@@ -58,7 +58,7 @@ def _broad(spread: Array, alike: float = _ALIKE) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ParameterPrior:
     """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible."""
 
     mean: Array
@@ -66,7 +66,7 @@ class Expected:
     doubt: float
 
     @classmethod
-    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = 0.1) -> Expected:
+    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = 0.1) -> ParameterPrior:
         """Nothing known but what is given, by name: the median and the standard deviation on the particles' scale."""
         mean, spread = MEDIAN.copy(), SPREAD.copy()
         for name, (centre, width) in (given or {}).items():
@@ -103,13 +103,13 @@ def scaled(name: str, x: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class ParticlePosterior:
     """Particles of the stretch from ``low`` to ``high``, all of the same weight, after some answers."""
 
     low: float
     high: float
-    expected: Expected
-    signal: Signal
+    expected: ParameterPrior
+    signal: SignalPrior
     segments: Intervals
     present: Array
     starts: Array
@@ -149,13 +149,13 @@ class Belief:
         value = np.exp(value - value.max(axis=1, keepdims=True))
         return float((value[:, 1] / value.sum(axis=1)).mean())
 
-    def learned(self) -> Expected:
+    def learned(self) -> ParameterPrior:
         """What these answers let expect of the next stretch."""
         wider = np.where(np.arange(len(NAMES)) < _ANNOTATOR, 1.0, np.sqrt(1.1))  # other sounds, the same ears
         widened = np.cov(self.numbers.T) * np.outer(wider, wider) + np.diag((0.02 * SPREAD) ** 2)
-        return Expected(self.numbers.mean(axis=0), widened, 0.05)
+        return ParameterPrior(self.numbers.mean(axis=0), widened, 0.05)
 
-    def tell(self, segment: Any, present: float) -> Belief:
+    def tell(self, segment: Any, present: float) -> ParticlePosterior:
         """The belief after one more answer."""
         rng = np.random.default_rng(len(self.present) + 1)
         segments, given = np.vstack((self.segments, segment)), np.append(self.present, present)
@@ -190,7 +190,7 @@ class Belief:
             if left > 1e-9:
                 log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
         used = max(1, int(count.max()))
-        return Belief(self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
+        return ParticlePosterior(self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
                       ends[:, :used].copy(), count, numbers, surprise, spread)  # fmt: skip
 
     def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
@@ -249,11 +249,11 @@ class Belief:
         return np.column_stack((onsets[order // len(offsets)], offsets[order % len(offsets)]))
 
 
-_beliefs: OrderedDict[bytes, Belief] = OrderedDict()
+_beliefs: OrderedDict[bytes, ParticlePosterior] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _first(low: float, high: float, expected: Expected, signal: Signal) -> Belief:
+def _first(low: float, high: float, expected: ParameterPrior, signal: SignalPrior) -> ParticlePosterior:
     rng = np.random.default_rng(0)
     numbers = expected.draw(PARTICLES, rng)
     starts, ends = np.zeros((PARTICLES, MOST)), np.zeros((PARTICLES, MOST))
@@ -264,12 +264,18 @@ def _first(low: float, high: float, expected: Expected, signal: Signal) -> Belie
         particles.move(
             rng, starts, ends, count, numbers, *blank, low, high, expected.prior, signal, SPREAD, 5 * _EFFORT
         )
-    return Belief(low, high, expected, signal, np.empty((0, 2)), np.empty(0), starts, ends, count, numbers)
+    return ParticlePosterior(low, high, expected, signal, np.empty((0, 2)), np.empty(0), starts, ends, count, numbers)
 
 
 def belief(
-    low: float, high: float, segments: Intervals, present: Array, *, expected: Expected, signal: Signal = NO_SIGNAL
-) -> Belief:
+    low: float,
+    high: float,
+    segments: Intervals,
+    present: Array,
+    *,
+    expected: ParameterPrior,
+    signal: SignalPrior = NO_SIGNAL,
+) -> ParticlePosterior:
     """The belief of a stretch after these answers, in their order."""
     mark = hashlib.sha256(expected.digest + np.array([low, high, signal.step]).tobytes())
     for values in (signal.edge, signal.level):

@@ -158,7 +158,7 @@ def codes_of(names: Any) -> NDArray[np.int64]:
     return np.asarray(pd.factorize(np.asarray(names))[0], dtype=np.int64)
 
 
-def of_fit(found: law.Fit, method: str, n: int, scale: str) -> CriterionEstimate:
+def of_fit(found: law.LawFit, method: str, n: int, scale: str) -> CriterionEstimate:
     """The estimate that a fitted law gives, or why it gives none."""
     if 2 * found.gain <= 4:
         return unknown(

@@ -210,7 +210,7 @@ def _log_slopes(up: Any, down: Any, n: int) -> tuple[float, float, Array]:
 
 
 @dataclass(frozen=True)
-class Fit:
+class ProcessFit:
     """The estimate: parameters, the process, what the last pass found, and how all of it moves with the parameters."""
 
     family: Family
@@ -246,7 +246,7 @@ def fit(
     draws: int,
     rng: np.random.Generator,
     executor: Executor | None = None,
-) -> Fit:
+) -> ProcessFit:
     """The process under which the answers are most likely; ``times`` tells how many recordings share each pattern.
     ``start`` is a rate, or the parameters of an earlier fit."""
     guess = [*np.log(np.atleast_1d(start)), math.log(family.middle), math.log(_SHAPE)] if np.ndim(start) == 0 else start
@@ -260,7 +260,7 @@ def fit(
     return other if other.score > made.score + 1 else made
 
 
-def _hazards(patterns: Sequence[Prepared], made: Fit) -> Array:
+def _hazards(patterns: Sequence[Prepared], made: ProcessFit) -> Array:
     """Rates from next to none in the longest recording to 19 of 20 segments present, above which answers do not tell
     them apart, no further from each other than recordings tell."""
     rate, longest = math.exp(made.theta[0]), max(pattern.recording_length for pattern in patterns)
@@ -279,7 +279,7 @@ def _fit(
     draws: int,
     rng: np.random.Generator,
     executor: Executor | None,
-) -> Fit:
+) -> ProcessFit:
     from scipy.optimize import minimize
 
     look = family.search(patterns, executor)
@@ -318,7 +318,7 @@ def _fit(
             information = -(up.scores[:, 0] - down.scores[:, 0]) / 0.04
     moves = _moves((curvature + curvature.T) / 2, found.scores, times, family.pulls[:, 1], draws=draws, rng=rng)
     over = found.scores[:, 0] ** 2 - information
-    return Fit(
+    return ProcessFit(
         family,
         theta,
         family.renewal(theta),

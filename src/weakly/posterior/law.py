@@ -219,7 +219,7 @@ def _peak(found: Surface, groups: Groups) -> Surface:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LawFit:
     """A fitted law: the middle and the ends of the posterior of each number, and how it was got.
 
     ``hard`` is the posterior chance that one criterion serves for all; ``gain`` how much more likely (log) the best law
@@ -237,7 +237,7 @@ class Fit:
     design_effect: float
 
 
-def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), family: str = "beta") -> Fit:
+def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), family: str = "beta") -> LawFit:
     """The law of these answers (1 or 0 at event fraction h); ``clusters``: codes of recordings, of annotators."""
     first = hard(grouped(h, y, 0.5))
     groups = grouped(h, y, float(first.mean[np.argmax(first.value)]))
@@ -275,7 +275,7 @@ def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), famil
     p = np.clip(best.guess[at] + (best.hit[at] - best.guess[at]) * rise, 1e-12, 1 - 1e-12)
     likelihood = float(np.log(np.where(y > 0.5, p, 1 - p)).sum())
     spread = (0.0 if sure > _SURE else float(middle), float(low), float(high))
-    return Fit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
+    return LawFit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
 
 
 def _spread_of(found: Surface, family: str) -> Array:

@@ -5,7 +5,7 @@ weight before any answer is that of a renewal process: gaps are exponential, len
 
 .. math:: \lambda^M e^{-\lambda\,(T - \sum d_j)} \prod_j f(d_j),
 
-times what the signal says (:class:`Signal`). The answer to a segment is present with probability
+times what the signal says (:class:`SignalPrior`). The answer to a segment is present with probability
 :math:`g + (1 - g - l)\,F(h)`, h the largest share of one event in it, F a logistic function around the criterion whose
 spread is one of the unknown numbers. Each answer reweights the particles, which are then drawn anew and moved by
 reversible jumps (births, deaths, shifts of edges, splits, mergers, other numbers) that leave the posterior as it is.
@@ -40,7 +40,7 @@ class Prior(NamedTuple):
     log_weight: Any  # (2,): of the mixture, with the normal laws' own constants
 
 
-class Signal(NamedTuple):
+class SignalPrior(NamedTuple):
     """What the signal says on steps of ``step`` seconds from 0: empty arrays where there is none.
 
     ``edge`` holds the logarithm of how likely a change is; an edge there weighs as much to the power of a weight, over
@@ -89,7 +89,7 @@ def _length(d: float, mu: float, sigma: float) -> Any:
 
 
 @leaf
-def _at(weight: float, signal: Signal, means: Any) -> Any:
+def _at(weight: float, signal: SignalPrior, means: Any) -> Any:
     place = weight / signal.weights[-1] * (len(signal.weights) - 1)
     k = min(len(signal.weights) - 2, int(place))
     part = min(1.0, place - k)
@@ -97,7 +97,7 @@ def _at(weight: float, signal: Signal, means: Any) -> Any:
 
 
 @leaf
-def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
+def _says(a: float, b: float, x: Any, signal: SignalPrior) -> Any:
     """What the signal makes of one event."""
     if len(signal.edge) == 0:
         return 0.0
@@ -115,7 +115,7 @@ def _says(a: float, b: float, x: Any, signal: Signal) -> Any:
 
 
 @leaf
-def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: Signal, left: float, right: float) -> Any:
+def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: SignalPrior, left: float, right: float) -> Any:
     """The logarithm of the weight of a timeline before any answer, as far as it depends on what meets left to right."""
     rate, mu, sigma = np.exp(x[4]), x[5], np.exp(x[6])
     total = rate * (left - right)
@@ -245,7 +245,7 @@ def _remove(starts: Any, ends: Any, many: int, k: int) -> None:
 @kernel
 def move(
     rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
-    low: float, high: float, prior: Prior, signal: Signal, scale: Any, effort: float,
+    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float,
 ) -> Any:  # fmt: skip
     """Move every particle by reversible jumps that leave the posterior as it is; tried and accepted moves by kind."""
     room, n_asked, tally = starts.shape[1], len(present), np.zeros((10, 2))
@@ -260,7 +260,7 @@ def move(
 @leaf
 def _move(
     rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
-    low: float, high: float, prior: Prior, signal: Signal, scale: Any, effort: float, tally: Any, tried: Any, old: Any,
+    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float, tally: Any, tried: Any, old: Any,
     fresh: Any,
 ) -> None:  # fmt: skip
     room, n_asked, numbers = starts.shape[1], len(present), x.shape[1]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..base.symbols import check
 from ..model.annotator import TIE, Annotator, PresenceRule
-from ..model.answer_model import Observer
+from ..model.answer_model import AnswerModel
 from ..model.lengths import Lengths
 
 
@@ -58,16 +58,16 @@ class Seconds:
         return self.present + self.event - 2 * self.true
 
 
-class Who(Observer):
-    """An :class:`~weakly.model.answer_model.Observer` by the names that the closed forms call it."""
+class Who(AnswerModel):
+    """An :class:`~weakly.model.answer_model.AnswerModel` by the names that the closed forms call it."""
 
     @classmethod
     def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:
-        one = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+        one = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
         return cls(one.criterion, one.rule, one.annotator)
 
     def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> Who:
-        one = Observer.at(self, index, shape)
+        one = AnswerModel.at(self, index, shape)
         return Who(one.criterion, one.rule, one.annotator)
 
     def seconds(self, d: Floats, q: Floats) -> Seconds:
@@ -77,7 +77,7 @@ class Who(Observer):
         return recall(self, d, q)
 
 
-def seconds(who: Observer, d: Floats, q: Floats) -> Seconds:
+def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
     """The seconds for events of length d in segments of length q; arrays broadcast."""
     if who.annotator is not None:
         present, true = annotator_seconds(d, q, who.annotator)
@@ -87,7 +87,7 @@ def seconds(who: Observer, d: Floats, q: Floats) -> Seconds:
     return Seconds(d + zero, q + zero, present + zero, true + zero)
 
 
-def recall(who: Observer, d: Floats, q: Floats) -> Floats:
+def recall(who: AnswerModel, d: Floats, q: Floats) -> Floats:
     """The chance that an event is found: see :mod:`weakly.model.answer_model` for what that means."""
     someone = who.annotator
     if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
@@ -106,7 +106,7 @@ def _voted_recall(annotator: Annotator, d: Floats, q: Floats) -> Floats:
     return np.asarray(at_limit * annotator.voted_cdf(limit) + lost, dtype=np.float64)
 
 
-def splits(who: Observer, q: float) -> list[float]:
+def splits(who: AnswerModel, q: float) -> list[float]:
     """The event lengths at which the seconds jump or bend, for one segment length."""
     if who.rule is not None:
         return _rule_splits(who.rule, q)
@@ -153,7 +153,7 @@ def annotator_seconds(d: Floats, q: Floats, annotator: Annotator) -> tuple[Float
     return 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
 
 
-def expected(lengths: Lengths, q: Floats, who: Observer) -> Seconds:
+def expected(lengths: Lengths, q: Floats, who: AnswerModel) -> Seconds:
     """The seconds per event, expected over a law of lengths, for every segment length and criterion."""
     if who.criterion is not None:
         g = who.criterion
@@ -177,8 +177,8 @@ _AT_ONCE = 1_000_000
 def cells(
     lengths: Lengths,
     q: Floats,
-    who: Observer,
-    function: Callable[[Floats, Floats, Observer], Floats],
+    who: AnswerModel,
+    function: Callable[[Floats, Floats, AnswerModel], Floats],
     *,
     bends: Callable[[float, float], list[float]] | None = None,
 ) -> Floats:
@@ -199,7 +199,7 @@ def cells(
     for index, width in np.ndenumerate(widths):
         one = who.at(index, shape)
 
-        def inner(d: Floats, width: float = width, one: Observer = one) -> Floats:
+        def inner(d: Floats, width: float = width, one: AnswerModel = one) -> Floats:
             return function(d, np.asarray(width), one)
 
         more = [] if bends is None else bends(float(width), longest)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, choice
-from ..model.answer_model import Observer
+from ..model.answer_model import AnswerModel
 from ..model.lengths import Lengths
 from .core import Floats, cells, expected, lengths_or_numbers, out
 from .single import best_overlap_accuracy, best_ratio, event_weighted, right_share
@@ -67,7 +67,7 @@ def optimal_segment_length(
     objective = choice("objective", objective, ("overlap", "recording"))
     weighting = choice("weighting", weighting, ("event", "segment"))
     who, d = (
-        Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
+        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
         lengths_or_numbers(event_length),
     )
     if isinstance(d, Lengths) and d.values is not None and d.values.size == 1:
@@ -85,7 +85,7 @@ def optimal_segment_length(
     exact = d.is_sample and (objective == "recording" or weighting == "segment")
     table = np.empty(who.shape)
     for index, g in np.ndenumerate(who.criterion):
-        one = Observer(criterion=np.asarray(g))
+        one = AnswerModel(criterion=np.asarray(g))
         table[index] = _exact(d, float(g), objective) if exact else _search(d, one, objective, weighting)
     return out(table)
 
@@ -113,7 +113,7 @@ def _exact(lengths: Lengths, g: float, objective: str) -> float:
     return float(q[int(np.argmin(score))])
 
 
-def _score(lengths: Lengths, who: Observer, objective: str, weighting: str) -> Callable[[Floats], Floats]:
+def _score(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) -> Callable[[Floats], Floats]:
     def score(q: Floats) -> Floats:
         if objective == "overlap" and weighting == "event":
             if who.criterion is not None:
@@ -125,7 +125,7 @@ def _score(lengths: Lengths, who: Observer, objective: str, weighting: str) -> C
     return score
 
 
-def _search(lengths: Lengths, who: Observer, objective: str, weighting: str) -> float:
+def _search(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) -> float:
     score = _score(lengths, who, objective, weighting)
     low, high = lengths.quantile(1e-3), lengths.quantile(1 - 1e-6)
     jumps = _jumps(lengths, who)
@@ -142,7 +142,7 @@ def _search(lengths: Lengths, who: Observer, objective: str, weighting: str) -> 
     return best
 
 
-def _beyond_every_criterion(lengths: Lengths, who: Observer, objective: str) -> float | None:
+def _beyond_every_criterion(lengths: Lengths, who: AnswerModel, objective: str) -> float | None:
     r"""The optimum from two moments of the criteria, if it exceeds every criterion; else None.
 
     Beyond the largest criterion the wrong time is :math:`\delta - 2\mu_1 + 2\mu_2/\delta`.
@@ -162,7 +162,7 @@ def _beyond_every_criterion(lengths: Lengths, who: Observer, objective: str) -> 
     return float(ratio * values[0]) if ratio >= high * (1 - 1e-12) else None
 
 
-def _jumps(lengths: Lengths, who: Observer) -> Floats:
+def _jumps(lengths: Lengths, who: AnswerModel) -> Floats:
     """Segment lengths at which a length of the sample becomes noticeable; the accuracy jumps up there."""
     values = np.array([1.0]) if lengths.values is None else lengths.values
     if values.size > 2000:

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..base.symbols import check
-from ..model.answer_model import Observer
+from ..model.answer_model import AnswerModel
 from ..model.lengths import Lengths
 from ..model.placement import checked_votes, window_times, windows_per_cell
 from .core import Floats, cells, lengths_or_numbers, out
 from .single import wrong_time
 
 
-def _pieces(d: Floats, who: Observer, width: Floats, step: float, k: int, *, inside: bool) -> Floats:
+def _pieces(d: Floats, who: AnswerModel, width: Floats, step: float, k: int, *, inside: bool) -> Floats:
     """Expected wrong seconds per event; ``inside`` only those in cells that meet the event."""
     x0 = who.required_overlap(d, width)
     _, fp, fn, near = window_times(d, x0, segment_length=width, hop=np.asarray(step), votes=k)
     return fn + (near if inside else fp)
 
 
-def _expect(event_length: Any, who: Observer, width: float, step: float, k: int, *, inside: bool) -> Any:
+def _expect(event_length: Any, who: AnswerModel, width: float, step: float, k: int, *, inside: bool) -> Any:
     count = width / step
     d = lengths_or_numbers(event_length)
     if not isinstance(d, Lengths):
@@ -39,7 +39,7 @@ def _expect(event_length: Any, who: Observer, width: float, step: float, k: int,
             found += [(n * step - width) / (1 - 2 * g) for n in (k - 1, k)]
         return [value for value in found if value > 0]
 
-    def wrong(each: Floats, q: Floats, one: Observer) -> Floats:
+    def wrong(each: Floats, q: Floats, one: AnswerModel) -> Floats:
         return _pieces(each, one, q, step, k, inside=inside)
 
     return cells(d, np.asarray(width), who, wrong, bends=bends)
@@ -75,7 +75,7 @@ def overlapping_wrong_time(
     >>> round(wrong, 10)
     0.4166666667
     """
-    who = Observer.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     if votes == 1 and step <= width:
         k = 1
@@ -100,7 +100,7 @@ def optimal_votes(
     >>> optimal_votes(event_length=5, segment_length=10, hop=1, presence_criterion=0.5)
     8
     """
-    who = Observer.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     count = windows_per_cell(segment_length=width, hop=step)
     law = Lengths.of(event_length)
@@ -122,7 +122,7 @@ def overlapping_cell_accuracy(
     >>> overlapping_cell_accuracy(event_length=2, segment_length=1, hop=0.5, votes=1, presence_criterion=0.25)
     0.8
     """
-    who = Observer.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     k = checked_votes(votes, windows=windows_per_cell(segment_length=width, hop=step))
     d = lengths_or_numbers(event_length)

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
 from ..model.annotator import TIE
-from ..model.answer_model import Observer
+from ..model.answer_model import AnswerModel
 from ..model.lengths import Lengths
 from .core import Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
 from .core import recall as chance_found
 
 
-def _ask(event_length: Any, segment_length: Any, who: Observer) -> Seconds:
+def _ask(event_length: Any, segment_length: Any, who: AnswerModel) -> Seconds:
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     return expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
 
@@ -65,7 +65,7 @@ def overlap_accuracy(
     >>> overlap_accuracy(event_length=1, segment_length=[0.3, 0.8], presence_criterion=0.5).round(4).tolist()
     [0.2308, 0.7639]
     """
-    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     weighting = choice("weighting", weighting, ("event", "segment"))
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if isinstance(d, Lengths) and weighting == "event":
@@ -76,7 +76,7 @@ def overlap_accuracy(
     return out(1 - found.wrong / (found.event + found.segment))
 
 
-def right_share(d: Floats, q: Floats, who: Observer) -> Floats:
+def right_share(d: Floats, q: Floats, who: AnswerModel) -> Floats:
     """Theorem 1 for one who answers, whoever it is."""
     found = seconds(who, d, q)
     return 1 - found.wrong / (found.event + found.segment)
@@ -165,7 +165,7 @@ def recording_accuracy(
     ...     recording_length=100), 6)
     0.9575
     """
-    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     count = np.asarray(check("n_events", n_events), dtype=np.float64)
     total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
     rho = np.asarray(check("flip_rate", flip_rate), dtype=np.float64)
@@ -209,7 +209,7 @@ def wrong_time(
         _ask(
             event_length,
             segment_length,
-            Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
+            AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
         ).wrong
     )
 
@@ -232,7 +232,9 @@ def precision(
     0.75
     """
     found = _ask(
-        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+        event_length,
+        segment_length,
+        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
     )
     some = found.present > 0
     return out(np.where(some, found.true / np.where(some, found.present, 1.0), np.nan))
@@ -255,7 +257,9 @@ def recall(
     0.6875
     """
     found = _ask(
-        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+        event_length,
+        segment_length,
+        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
     )
     return out(found.true / found.event)
 
@@ -278,7 +282,7 @@ def event_recall(
     >>> round(event_recall(event_length=1, segment_length=1.534247, presence_criterion=0.9), 4)
     0.4786
     """
-    who = Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if not isinstance(d, Lengths):
         return out(chance_found(who, d, q) + 0.0 * (d + q))
@@ -305,7 +309,9 @@ def expected_present_segments(
     1.25
     """
     found = _ask(
-        event_length, segment_length, Observer.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+        event_length,
+        segment_length,
+        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
     )
     return out(found.present / found.segment)
 
@@ -339,7 +345,7 @@ def overlap_accuracy_per_recording(*, event_length: Any, segment_length: Any, pr
     >>> round(overlap_accuracy_per_recording(event_length=1, segment_length=1.3, presence_criterion=0.7), 6)
     0.721893
     """
-    who = Observer.of(presence_criterion=presence_criterion)
+    who = AnswerModel.of(presence_criterion=presence_criterion)
     d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
     if isinstance(d, Lengths):
         return out(cells(d, q, who, _per_recording, bends=_multiples))
@@ -350,7 +356,7 @@ def _multiples(width: float, longest: float) -> list[float]:
     return list(width * np.arange(1, min(longest / width, 400) + 1))
 
 
-def _per_recording(d: Floats, q: Floats, who: Observer) -> Floats:
+def _per_recording(d: Floats, q: Floats, who: AnswerModel) -> Floats:
     assert who.criterion is not None
     g, ratio = who.criterion, np.asarray(q / d, dtype=np.float64)
     whole = np.floor(1 / ratio * (1 + 1e-15))
@@ -419,5 +425,5 @@ def overlap_accuracy_profile(
     g = np.atleast_1d(np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64)).ravel()[None, :]
     if choice("weighting", weighting, ("event", "segment")) == "event":
         return event_weighted(law, q, g)
-    found = expected(law, q, Observer(criterion=g))
+    found = expected(law, q, AnswerModel(criterion=g))
     return np.asarray(1 - found.wrong / (found.event + found.segment), dtype=np.float64)

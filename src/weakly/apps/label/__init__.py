@@ -6,6 +6,6 @@
 """
 
 from .client import Client
-from .profile import Card, Posterior
+from .profile import AnnotatorProfile, CriterionPosterior
 
-__all__ = ["Card", "Client", "Posterior"]
+__all__ = ["AnnotatorProfile", "Client", "CriterionPosterior"]

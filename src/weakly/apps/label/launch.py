@@ -30,11 +30,11 @@ from ...studies.queries.store import NAME
 from ..web.limits import is_loopback
 from . import media
 from .access import OWNER, Access, Own
-from .learned import Learned
-from .live import Live
+from .learned import BeliefSummary
+from .live import QualityMonitor
 from .measure import N_ITEMS, Measurement, card_of, neutral, usual_length
 from .routes import Labeling, create_app
-from .session import Following, Session
+from .session import AdaptiveFollowUp, LabelingSession
 
 LABELS = "labels"  # the folder of the exports, in the campaign's folder
 _SIGNAL = ("features", "feature_hop", "sample_rate")
@@ -62,7 +62,7 @@ def open_campaign(
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
     owner has another link than the annotators; left out, if there are several. ``live`` are the options of
-    :class:`.live.Live`. ``plays``: whether the recordings are needed. What is refused leaves nothing behind.
+    :class:`.live.QualityMonitor`. ``plays``: whether the recordings are needed. What is refused leaves nothing behind.
     """
     given = [Path(path) for path in recordings]
     is_campaign = bool(given) and (given[0] / NAME).is_file()
@@ -86,12 +86,14 @@ def open_campaign(
         goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
         if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
             method = replace(method, wrong_time=goals["wrong_time"])
-        more = Following(method, known) if method.follows_answers else None
-        session = Session(campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more)
-        learned = Learned(more, method) if more is not None and isinstance(method, Information) else None
+        more = AdaptiveFollowUp(method, known) if method.follows_answers else None
+        session = LabelingSession(
+            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more
+        )
+        learned = BeliefSummary(more, method) if more is not None and isinstance(method, Information) else None
         asked = list(campaign.parameters["label"])
         made = Labeling(
-            session, known, folders, access, ", ".join(asked), live=Live(known, learned=learned, **(live or {})),
+            session, known, folders, access, ", ".join(asked), live=QualityMonitor(known, learned=learned, **(live or {})),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
         )  # fmt: skip
         made.export = lambda: export(made, campaign, events)
@@ -140,8 +142,8 @@ def open_measurement(
     with campaign.store.or_nothing():
         access = _access(Own(folder), campaign, given, annotators, team)
         asked = Measurement(found, length, label, access.annotators, n_items)
-        session = Session(campaign.store, annotators=access.annotators, more=asked)
-        made = Labeling(session, found, media.Folders(given), access, label, Live(found), measuring=n_items)
+        session = LabelingSession(campaign.store, annotators=access.annotators, more=asked)
+        made = Labeling(session, found, media.Folders(given), access, label, QualityMonitor(found), measuring=n_items)
         made.export = lambda: _write_cards(made, folder)
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...methods.base import Asked, Recording, verdict
+from ...methods.base import AnswerHistory, Recording, verdict
 from ...methods.information import Information, Stretch
 from ...model.events import Events
-from ...posterior.belief import Belief, scaled
+from ...posterior.belief import ParticlePosterior, scaled
 from ...posterior.particles import NAMES
 from ...studies.infer.inference import ENDS, event_at
-from .session import Following, Session
+from .session import AdaptiveFollowUp, LabelingSession
 
 #: How somebody hears, and what makes a standard deviation of the spread of a logistic law.
 _HEARS = {"presence_criterion": 1.0, "spread": np.pi / np.sqrt(3), "guess_rate": 1.0, "lapse_rate": 1.0}
@@ -28,13 +28,13 @@ _HEARS = {"presence_criterion": 1.0, "spread": np.pi / np.sqrt(3), "guess_rate":
 class _Part:
     """One stretch of which something was asked."""
 
-    known: Belief
+    known: ParticlePosterior
     edges: NDArray[np.float64]
     active: NDArray[np.float64]
     drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
     wrong_time: float
     found: float
-    asked: Asked
+    asked: AnswerHistory
     answers_left: float
 
     @property
@@ -48,14 +48,14 @@ class _Part:
         return float(self.edges[-1] - self.edges[0])
 
 
-class Learned:
+class BeliefSummary:
     """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
 
-    def __init__(self, following: Following, method: Information) -> None:
+    def __init__(self, following: AdaptiveFollowUp, method: Information) -> None:
         self._following, self._method = following, method
         self._parts: dict[tuple[str, str, float], _Part] = {}
 
-    def _look(self, session: Session) -> dict[tuple[str, str, float], _Part]:
+    def _look(self, session: LabelingSession) -> dict[tuple[str, str, float], _Part]:
         """The stretches that something was asked of, by label, recording and start."""
         found = {}
         for label in dict.fromkeys(item.label for item in session.items.values()):
@@ -72,7 +72,7 @@ class Learned:
         self._parts = found
         return found
 
-    def labels(self, session: Session) -> dict[str, float] | None:
+    def labels(self, session: LabelingSession) -> dict[str, float] | None:
         """Expected wrong time per recording, share of events found, events, their seconds, and answers left.
 
         Time of which nothing was asked yet counts with the share of event time, the rate and the answers per second
@@ -96,7 +96,7 @@ class Learned:
             "shortest": self._method.shortest,
         }  # fmt: skip
 
-    def hears(self, session: Session) -> dict[str, Any] | None:
+    def hears(self, session: LabelingSession) -> dict[str, Any] | None:
         """How whoever answers hears, from the answers alone: criterion and its spread, guesses, lapses, with 95 %
         intervals.
 
@@ -124,7 +124,7 @@ class Learned:
             found |= {f"{name}{end}": float(factor * scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
         return found
 
-    def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:
+    def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
         """The likely events with how sure they and their ends are, and P(active) over time, as in ``weakly.infer``."""
         parts = self._look(session)
         if not parts:
@@ -148,11 +148,11 @@ class Learned:
         return events, pd.concat(tables, ignore_index=True)
 
 
-def _mark(asked: Asked) -> bytes:
+def _mark(asked: AnswerHistory) -> bytes:
     return asked.segments.tobytes() + asked.present.tobytes()
 
 
-def _part(method: Information, recording: Recording, asked: Asked, part: Stretch) -> _Part:
+def _part(method: Information, recording: Recording, asked: AnswerHistory, part: Stretch) -> _Part:
     known, now = method.belief(recording, asked, part), method.state(recording, asked, part)
     edges = np.linspace(known.low, known.high, len(known.active) + 1)
     within = (edges[1:] > part.start + 1e-9) & (edges[:-1] < part.end - 1e-9)

@@ -23,9 +23,9 @@ from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
 from ...studies.audit.agreement import krippendorff_alpha
-from .learned import Learned
+from .learned import BeliefSummary
 from .profile import interval
-from .session import Session
+from .session import LabelingSession
 
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
@@ -81,7 +81,7 @@ class Goal:
 
 
 @dataclass
-class Live:
+class QualityMonitor:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
 
     A method that learns (``learned``) says by itself what it believes. Else, without a law of lengths, answers, seconds
@@ -94,7 +94,7 @@ class Live:
     annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
     goals: tuple[Goal, ...] = ()
     cost: Cost | None = None
-    learned: Learned | None = None
+    learned: BeliefSummary | None = None
     _last: tuple[int, Inference | None] = (-1, None)
     _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
@@ -106,7 +106,7 @@ class Live:
         if self.cost is None and "cost" in words:
             raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
 
-    def inference(self, session: Session) -> Inference | None:
+    def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
         mark = hash(tuple(given["answer"]))
@@ -115,7 +115,7 @@ class Live:
                 self._last = (mark, self._infer(given, self.annotator, draws=20))
             return self._last[1]
 
-    def known(self, session: Session) -> tuple[Events, pd.DataFrame] | None:
+    def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
         """The likely events with how sure they are, and P(an event is under way) over time; None without a law."""
         if self.learned is not None:
             with self._lock:
@@ -136,7 +136,7 @@ class Live:
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
-    def criterion(self, session: Session, annotator: str) -> dict[str, Any] | None:
+    def criterion(self, session: LabelingSession, annotator: str) -> dict[str, Any] | None:
         r"""The law of one person's criterion, from their answers alone: mean, 95 % interval, and weights by criterion.
 
         :math:`P(\gamma \mid \text{answers}) \propto P(\text{answers} \mid \gamma, \hat\lambda_\gamma)` on a grid, every
@@ -173,7 +173,7 @@ class Live:
             "law": dict(zip(CRITERIA.round(2).tolist(), weights.tolist())),
         }  # fmt: skip
 
-    def labels(self, session: Session) -> dict[str, float] | None:
+    def labels(self, session: LabelingSession) -> dict[str, float] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
 
         A recording without an answer counts with the share of event time and the rate that the others make likely. An
@@ -203,12 +203,12 @@ class Live:
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
 
-    def answers_left(self, session: Session) -> float | None:
+    def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
         labels = None if self.learned is None else self.labels(session)
         return None if labels is None else labels["answers_left"]
 
-    def spent(self, session: Session) -> dict[str, Any]:
+    def spent(self, session: LabelingSession) -> dict[str, Any]:
         """What the answers so far took: how many, seconds heard, minutes of work, and their price."""
         given = [(session.items.get(one.query), one.seconds) for one in session.all_answers()]
         listened = sum(item.offset - item.onset for item, _ in given if item is not None)
@@ -219,7 +219,9 @@ class Live:
             "price": None if cost is None or self.cost is None else self.cost.words(cost),
         }  # fmt: skip
 
-    def state(self, session: Session, annotator: str | None, card: dict[str, Any] | None = None) -> dict[str, Any]:
+    def state(
+        self, session: LabelingSession, annotator: str | None, card: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Everything: a person's criterion from the answers alone, the labels, what was spent, and each target."""
         labels, spent = self.labels(session), self.spent(session)
         alone = None if annotator is None else self.criterion(session, annotator)
@@ -258,7 +260,7 @@ def _met(found: Inference, criterion: float, *, draws: int = 20) -> tuple[float,
     return met / draws, len(drawn) / draws
 
 
-def answers_of(session: Session) -> pd.DataFrame:
+def answers_of(session: LabelingSession) -> pd.DataFrame:
     """The answers that count, one row each; items of known events are not among them."""
     rows = [
         {"recording": item.recording, "onset": item.onset, "offset": item.offset, "label": item.label,
@@ -333,7 +335,7 @@ def _mean(annotator: Annotator) -> float:
     return float(given.mean()) if hasattr(given, "mean") else float(given)
 
 
-def summary(session: Session) -> dict[str, Any]:
+def summary(session: LabelingSession) -> dict[str, Any]:
     """Answers and median seconds of each person; how often two of them agree, and Krippendorff's alpha.
 
     Only sure answers are compared; alpha is None where no two people answered the same query, or all said the same.

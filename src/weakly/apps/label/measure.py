@@ -13,10 +13,10 @@ from ...base.errors import InvalidInput
 from ...io.soundscape import soundscape
 from ...methods.base import Recording
 from ...model.intervals import merge
-from ...studies.queries.calibration import Design, place
+from ...studies.queries.calibration import CalibrationDesign, place
 from ...studies.queries.query_set import COLUMNS, query_id
-from .profile import FRACTIONS, Card, Posterior
-from .session import Item, Session
+from .profile import FRACTIONS, AnnotatorProfile, CriterionPosterior
+from .session import Item, LabelingSession
 
 N_ITEMS = 50
 
@@ -44,7 +44,7 @@ class Measurement:
         """Each person has items of their own."""
         return item.method == _method(annotator)
 
-    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The next item of everybody who has answered their last one; none when there are enough."""
         rows: list[dict[str, Any]] = []
         for annotator in self.annotators:
@@ -59,11 +59,11 @@ class Measurement:
         self, annotator: str, answers: list[tuple[float, float]], items: list[Item], more: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The item that tells most about this person."""
-        gain = Posterior.of(answers).information()
+        gain = CriterionPosterior.of(answers).information()
         rng = np.random.default_rng([18, len(answers), *annotator.encode()])
         for fraction in FRACTIONS[np.argsort(-gain, kind="stable")]:
             # Twice, so that the event is cut on its left or on its right.
-            plan = Design(np.array([fraction, fraction]), np.ones(1), 0.0, ())
+            plan = CalibrationDesign(np.array([fraction, fraction]), np.ones(1), 0.0, ())
             found = place(list(self.recordings.values()), plan, lengths=[self.segment_length], rng=rng)
             if len(found):
                 row = found.iloc[int(rng.integers(len(found)))]
@@ -87,7 +87,7 @@ def _method(annotator: str) -> str:
     return f"measure {annotator}"
 
 
-def card_of(session: Session, annotator: str, label: str) -> Card | None:
+def card_of(session: LabelingSession, annotator: str, label: str) -> AnnotatorProfile | None:
     """The card of one person from the items of known event fraction that they answered; None without such items."""
     answers, seconds = [], []
     for item in session.items.values():
@@ -98,7 +98,7 @@ def card_of(session: Session, annotator: str, label: str) -> Card | None:
                 answers.append((item.event_fraction, one.present))
     if not answers:
         return None
-    return Card.of(Posterior.of(answers), annotator=annotator, label=label, seconds=seconds)
+    return AnnotatorProfile.of(CriterionPosterior.of(answers), annotator=annotator, label=label, seconds=seconds)
 
 
 def usual_length(recordings: Iterable[Recording]) -> float:

@@ -56,24 +56,24 @@ def _entropy(p: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class CriterionPosterior:
     """What the answers so far say of one person: the weights of the grid (mean, spread, guess rate, lapse rate)."""
 
     weights: Array
     n_items: int = 0
 
     @classmethod
-    def prior(cls) -> Posterior:
+    def prior(cls) -> CriterionPosterior:
         """Every mean criterion alike; small spreads and rates of guesses and lapses more likely than large ones."""
         return cls(
             np.einsum("m,s,g,l->msgl", np.full(len(MEANS), 1 / len(MEANS)), _SPREAD_PRIOR, _RATE_PRIOR, _RATE_PRIOR)
         )
 
     @classmethod
-    def of(cls, answers: Iterable[tuple[float, float]]) -> Posterior:
+    def of(cls, answers: Iterable[tuple[float, float]]) -> CriterionPosterior:
         """After answers to items of known event fraction: pairs (event_fraction, present); unsure ones say nothing.
 
-        >>> 0.4 < Posterior.of([(h / 20, float(h >= 10)) for h in range(21)]).mean < 0.6
+        >>> 0.4 < CriterionPosterior.of([(h / 20, float(h >= 10)) for h in range(21)]).mean < 0.6
         True
         """
         found = cls.prior()
@@ -144,7 +144,7 @@ def interval(grid: Array, weights: Array, level: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Card:
+class AnnotatorProfile:
     """How one person hears, for plans and for people."""
 
     annotator: str
@@ -166,7 +166,9 @@ class Card:
     version: int = 1
 
     @classmethod
-    def of(cls, posterior: Posterior, *, annotator: str, label: str, seconds: Iterable[float] = ()) -> Card:
+    def of(
+        cls, posterior: CriterionPosterior, *, annotator: str, label: str, seconds: Iterable[float] = ()
+    ) -> AnnotatorProfile:
         """The card of a posterior, with the median of the seconds that the answers took."""
         took = [value for value in seconds if value >= 0]
         pace = float(np.median(took)) if took else None
@@ -174,7 +176,7 @@ class Card:
         return cls(annotator, label, posterior.n_items, seconds_per_query=pace, **found)
 
     @classmethod
-    def read(cls, path: str | Path) -> Card:
+    def read(cls, path: str | Path) -> AnnotatorProfile:
         """The card of a file that ``weakly label`` wrote."""
         is_input(path)
         try:

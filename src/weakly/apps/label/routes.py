@@ -21,9 +21,9 @@ from ..web.app import STATIC, add_parts, handle_errors, static_parts
 from ..web.limits import Guard, Limits
 from . import media
 from .access import Access, Person
-from .live import Live, sentences
+from .live import QualityMonitor, sentences
 from .measure import card_of
-from .session import Item, Session
+from .session import Item, LabelingSession
 
 optional("fastapi", extra="label")
 
@@ -75,12 +75,12 @@ class Bookmark(_Told):
 class Labeling:
     """What the page is about: the session, its recordings, who may ask, and what to do at the end."""
 
-    session: Session
+    session: LabelingSession
     recordings: dict[str, Recording]
     folders: media.Folders
     access: Access
     label: str
-    live: Live
+    live: QualityMonitor
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
     export: Callable[[], list[Path]] | None = None

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...base.errors import InvalidInput
 from ...base.symbols import whole
-from ...methods.base import Asked, Method, Recording, verdict
+from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...studies.queries.query_set import COLUMNS, rows_of
 from ...studies.queries.store import Answer, Store, StoreTrouble, same
 
@@ -75,7 +75,7 @@ class _Open:
 
 
 @dataclass
-class Told:
+class PendingAnswer:
     """An answer on its way into the store."""
 
     answer: Answer
@@ -85,21 +85,21 @@ class Told:
     error: Exception | None = None
 
 
-class More(Protocol):
+class FollowUp(Protocol):
     """What asks further questions once answers are there."""
 
     @property
     def wanted(self) -> set[str]:
         """The queries that wait for an answer now."""
 
-    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The queries that follow from new answers to these ones; called under the store's lock."""
 
     def is_for(self, item: Item, annotator: str) -> bool:
         """Whether this person may be asked."""
 
 
-class Session:
+class LabelingSession:
     """The campaign of a store, shared by its annotators.
 
     Parameters
@@ -107,13 +107,13 @@ class Session:
     store : the campaign's store, with its queries.
     annotators : the names of those who answer. Each has a share of the queries, and helps the others afterwards.
     votes : how many of them answer each query.
-    more : what asks further questions once answers are there (:class:`Following`, a measurement).
+    more : what asks further questions once answers are there (:class:`AdaptiveFollowUp`, a measurement).
     in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
         neighbours, heard just before, do not answer for it.
     """
 
     def __init__(
-        self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: More | None = None,
+        self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: FollowUp | None = None,
         in_order: bool = False,
     ) -> None:  # fmt: skip
         self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
@@ -126,7 +126,7 @@ class Session:
         self._kept = _Kept()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
-        self._waiting: deque[Told] = deque()
+        self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
         with self._changing():
@@ -215,14 +215,14 @@ class Session:
     def offer(
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
         answered: str = "", acts: Sequence[tuple[str, str]] = (),
-    ) -> Told:  # fmt: skip
+    ) -> PendingAnswer:  # fmt: skip
         """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait."""
         name = f"{annotator}:{id}"
-        told = Told(Answer(query, present, annotator, seconds, answered or _now(), "label", name), acts)
+        told = PendingAnswer(Answer(query, present, annotator, seconds, answered or _now(), "label", name), acts)
         self._waiting.append(told)
         return told
 
-    def take(self, told: Told) -> bool:
+    def take(self, told: PendingAnswer) -> bool:
         """The second half of :meth:`tell`."""
         with self._lock:
             if not told.is_done:
@@ -239,11 +239,11 @@ class Session:
             for one in told:
                 one.is_done = True
 
-    def _take_all(self, told: list[Told]) -> None:
+    def _take_all(self, told: list[PendingAnswer]) -> None:
         """Take answers in one transaction; what was wrong with one of them is told to its sender alone."""
         try:
             with self._changing() as connection:
-                new: dict[str, Told] = {}
+                new: dict[str, PendingAnswer] = {}
                 places = set()
                 for one in told:
                     answer, place = one.answer, (one.answer.query, one.answer.annotator)
@@ -444,7 +444,7 @@ class Session:
         return found
 
 
-class Following:
+class AdaptiveFollowUp:
     """What a method asks after the answers so far, recording by recording."""
 
     def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
@@ -461,7 +461,7 @@ class Following:
         """Everybody may be asked everything."""
         return True
 
-    def rows(self, session: Session, queries: Iterable[str]) -> list[dict[str, Any]]:
+    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries in the recordings of these ones."""
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
         rows = []
@@ -487,7 +487,7 @@ class Following:
             rows += mine
         return rows
 
-    def _waits(self, session: Session, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
+    def _waits(self, session: LabelingSession, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
         """The query that a recording goes on waiting for: one taken back, or asked before a restart.
 
         A method that learns might ask another one by now, because of what other recordings taught since.
@@ -503,7 +503,7 @@ class Following:
             return back[0]
         return waiting[-1] if waiting and is_new else None
 
-    def campaign(self, session: Session, label: str) -> dict[str, tuple[Recording, Asked]]:
+    def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:
         """What was answered of every recording."""
         by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
         for item in session.items.values():
@@ -511,11 +511,11 @@ class Following:
                 by_name[item.recording].append(item)
         return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
 
-    def _settled(self, session: Session, asked: list[Item]) -> Asked:
+    def _settled(self, session: LabelingSession, asked: list[Item]) -> AnswerHistory:
         if not asked:
-            return Asked()
+            return AnswerHistory()
         present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
-        return Asked(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
+        return AnswerHistory(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
 
 
 def _taken(name: str) -> InvalidInput:

@@ -25,7 +25,7 @@ from .claims import VERDICTS, Checked, all_claims, count_words, counts
 from .drawings import DRAWINGS
 from .facts import Data, gather
 from .figures import COSTS, Picture, adaptive_figures, cost_figure, protocol_figure, simulation_figure
-from .page import TABLES, Table
+from .page import TABLES, PaperTable
 from .scenarios import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
 __all__ = ["NAMES", "Reproduction", "reproduce"]
@@ -47,7 +47,7 @@ class Reproduction:
     """What a run of :func:`reproduce` found, with the settings that made it."""
 
     pictures: tuple[Picture, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[PaperTable, ...]
     claims: tuple[Checked, ...]
     quick: bool
     seed: int

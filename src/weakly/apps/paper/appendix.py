@@ -15,7 +15,7 @@ from ...posterior.criterion import estimate_criterion
 from ...studies.audit.shares import paper_recipe_criterion
 from ...studies.evaluate.assumptions import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
-from .facts import Data, Sample, shipped, shipped_counts
+from .facts import Data, LengthSample, shipped, shipped_counts
 from .figures import Picture, panels, picture
 from .scenarios import OFFSET_RATIOS
 
@@ -141,13 +141,13 @@ def audioset(data: Data) -> Picture:
     return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
 
 
-def recipe(sample: Sample) -> float:
+def recipe(sample: LengthSample) -> float:
     """The presence criterion that the paper's recipe gives for a sample of event lengths in 10 s clips."""
     lengths = np.minimum(sample.spread, AUDIOSET_LENGTH)
     return paper_recipe_criterion(lengths, segment_length=AUDIOSET_LENGTH).presence_criterion
 
 
-def _weights(sample: Sample) -> NDArray[np.float64]:
+def _weights(sample: LengthSample) -> NDArray[np.float64]:
     return np.full(len(sample.spread), sample.n / len(sample.spread))
 
 

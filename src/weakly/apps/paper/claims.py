@@ -62,7 +62,7 @@ def judge(kind: str, value: Any, target: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """What was measured, beside what it must meet (for ``order`` an upper limit), and the same in words."""
 
     value: Any
@@ -82,7 +82,7 @@ class Claim:
     tolerance: str
     verdict: str
     erratum: str
-    measure: Callable[[], Finding]
+    measure: Callable[[], ClaimFinding]
 
     def check(self) -> Checked:
         """The claim with what was measured now."""
@@ -95,7 +95,7 @@ class Checked:
     """A claim, what a run found, and the verdict that follows."""
 
     claim: Claim
-    finding: Finding
+    finding: ClaimFinding
     verdict: str
 
     @property
@@ -122,13 +122,13 @@ class Checked:
         }
 
 
-MEASURES: dict[str, Callable[[], Finding]] = {}
+MEASURES: dict[str, Callable[[], ClaimFinding]] = {}
 
 
-def measures(name: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
+def measures(name: str) -> Callable[[Callable[[], ClaimFinding]], Callable[[], ClaimFinding]]:
     """Register the decorated function as the measure of the claim of this name."""
 
-    def register(measure: Callable[[], Finding]) -> Callable[[], Finding]:
+    def register(measure: Callable[[], ClaimFinding]) -> Callable[[], ClaimFinding]:
         MEASURES[name] = measure
         return measure
 

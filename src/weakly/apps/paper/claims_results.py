@@ -19,7 +19,7 @@ from ...theory.single import (
     overlap_accuracy_per_recording,
 )
 from .appendix import AUDIOSET_LENGTH, all_offsets, recipe, recovery
-from .claims import Finding, measures
+from .claims import ClaimFinding, measures
 from .facts import gather, shipped
 from .figures import relative_cost
 from .scenarios import OVERESTIMATION, PAPER, RECORDING_LENGTH, normal
@@ -62,41 +62,41 @@ def _simulated(criterion: float) -> tuple[float, float]:
 
 
 @measures("f-star-half")
-def _f_star_half() -> Finding:
-    return Finding(_f_star(), "0.76", f"{_f_star():.10f}")
+def _f_star_half() -> ClaimFinding:
+    return ClaimFinding(_f_star(), "0.76", f"{_f_star():.10f}")
 
 
 @measures("d-q-star-half")
-def _d_q_star() -> Finding:
+def _d_q_star() -> ClaimFinding:
     q = optimal_segment_length(event_length=1.0, presence_criterion=0.5)
-    return Finding(q, "0.81", f"{q:.10f}")
+    return ClaimFinding(q, "0.81", f"{q:.10f}")
 
 
 @measures("noise-34")
-def _noise() -> Finding:
+def _noise() -> ClaimFinding:
     noise = 1 - _f_star()
-    return Finding(noise, "0.34", f"1 − f* = {percent(noise, exact=True)}")
+    return ClaimFinding(noise, "0.34", f"1 − f* = {percent(noise, exact=True)}")
 
 
 @measures("simulation-follows")
-def _follows() -> Finding:
+def _follows() -> ClaimFinding:
     found = np.array([_simulated(float(g))[1] for g in PAPER.criteria])
     gap = found - _f_star(PAPER.criteria)
     words = (
         f"what it estimates (a mean of ratios) differs from f* by {np.mean(np.abs(gap)):.4f} on average, from "
         f"{gap.min():+.4f} to {gap.max():+.4f}; at γ = 0.5 {_simulated(0.5)[1]:.4f} instead of 0.7639"
     )
-    return Finding(found, _f_star(PAPER.criteria), words)
+    return ClaimFinding(found, _f_star(PAPER.criteria), words)
 
 
 @measures("simulation-length")
-def _length() -> Finding:
+def _length() -> ClaimFinding:
     q, value = _simulated(0.5)
-    return Finding(q, "0.81", f"the simulation has its maximum {value:.4f} at d_q = {q:.3f} s")
+    return ClaimFinding(q, "0.81", f"the simulation has its maximum {value:.4f} at d_q = {q:.3f} s")
 
 
 @measures("simulation-bound")
-def _bound() -> Finding:
+def _bound() -> ClaimFinding:
     law, g = normal(3, 0.1), np.array([0.7])
     grid = law.mean * np.linspace(0.9, 1.5, 301)
     table = per_recording_profile(law, segment_length=grid, presence_criterion=g)[:, 0]
@@ -104,47 +104,47 @@ def _bound() -> Finding:
     words = (
         f"{law.name}, γ = 0.7: the average is {table[k]:.4f} at d_q = {grid[k]:.2f} s, above f* = {_f_star(0.7):.4f}"
     )
-    return Finding(table[k], _f_star(0.7), words)
+    return ClaimFinding(table[k], _f_star(0.7), words)
 
 
 @measures("maximum-of-means")
-def _selection() -> Finding:
+def _selection() -> ClaimFinding:
     shift, low = selection_bias(n_recordings=1000), selection_bias(n_recordings=10)
     words = f"too high by {shift:.4f} with 1000 recordings and 200 segment lengths, by {low:.3f} with 10 (γ = 0.5)"
-    return Finding(shift, 0.0, words)
+    return ClaimFinding(shift, 0.0, words)
 
 
 @measures("segment-lengths")
-def _stretched() -> Finding:
+def _stretched() -> ClaimFinding:
     asked = np.array([0.8, 4.8, 21.0])
     got = PAPER.cut(asked)
     words = (
         ", ".join(f"{a:g} s becomes {b:.4g} s" for a, b in zip(asked, got)) + ": whole numbers of segments per 100 s"
     )
-    return Finding(got, asked, words)
+    return ClaimFinding(got, asked, words)
 
 
 @measures("plotted-d-q-star")
-def _swapped() -> Finding:
+def _swapped() -> ClaimFinding:
     g = np.array([0.1, 0.5])
     drawn, right = swapped_length(mean=1.0, criteria=g), optimal_segment_length(event_length=1.0, presence_criterion=g)
     shown = [", ".join(f"{value:.4f}" for value in values) for values in (drawn, right)]
-    return Finding(drawn, right, f"the arguments are swapped: drawn {shown[0]}, right {shown[1]} at γ = 0.1, 0.5")
+    return ClaimFinding(drawn, right, f"the arguments are swapped: drawn {shown[0]}, right {shown[1]} at γ = 0.1, 0.5")
 
 
 @measures("normal-small-effect")
-def _small_effect() -> Finding:
+def _small_effect() -> ClaimFinding:
     limit = _f_star()
     text, code = (float(best_numerical(normal(3, deviation), HALF)[1][0]) for deviation in (1, 0.5))
     words = (
         f"normal(3, 1) of the text: {text:.4f} at γ = 0.5, {text - limit:+.4f}; normal(3, 0.5), which the scripts draw "
         f"under that label: {code:.4f}, {code - limit:+.4f}"
     )
-    return Finding(text, limit, words)
+    return ClaimFinding(text, limit, words)
 
 
 @measures("normal-length-follows")
-def _normal_length() -> Finding:
+def _normal_length() -> ClaimFinding:
     rows = {}
     for name, law in _normals().items():
         rule = optimal_segment_length(event_length=law.mean, presence_criterion=PAPER.criteria)
@@ -153,18 +153,18 @@ def _normal_length() -> Finding:
     best, rule = rows[worst]
     off = np.abs(best / rule - 1)
     words = f"worst for {worst}: off by {percent(off.mean())} on average, {percent(off.max())} at γ = 0.01"
-    return Finding(best, rule, words)
+    return ClaimFinding(best, rule, words)
 
 
 @measures("gamma-effect")
-def _gamma_effect() -> Finding:
+def _gamma_effect() -> ClaimFinding:
     found = {name: float(best_numerical(law, HALF)[1][0]) for name, law in _gamma_laws().items()}
     words = ", ".join(f"{value:.4f} ({name})" for name, value in found.items()) + f"; f* = {_f_star():.4f} (γ = 0.5)"
-    return Finding(max(found.values()), _f_star() - 0.01, words)
+    return ClaimFinding(max(found.values()), _f_star() - 0.01, words)
 
 
 @measures("gamma-underestimates")
-def _gamma_rule() -> Finding:
+def _gamma_rule() -> ClaimFinding:
     parts, under, total = [], 0, 0
     for name, law in _gamma_laws().items():
         rule = optimal_segment_length(event_length=law.mean, presence_criterion=PAPER.criteria)
@@ -172,11 +172,11 @@ def _gamma_rule() -> Finding:
         under, total = under + int(short.sum()), total + short.size
         parts.append(f"{name} up to γ = {PAPER.criteria[short].max():.2g}")
     words = f"in {under} of {total} cases: {', '.join(parts)}; beyond, the rule is too long"
-    return Finding(under / total, 1.0, words)
+    return ClaimFinding(under / total, 1.0, words)
 
 
 @measures("nigens-predicts")
-def _nigens() -> Finding:
+def _nigens() -> ClaimFinding:
     expected, estimated, parts = [], [], []
     for name in ("dog", "baby"):
         law = shipped(f"nigens_{name}").lengths
@@ -190,11 +190,11 @@ def _nigens() -> Finding:
         parts.append(f"{name}: {accuracy[k]:.4f} at {length[k]:.3f} s, pooled truth {pooled:.4f} at {q:.3f} s")
     gap = np.abs(np.concatenate(estimated) - np.concatenate(expected))
     words = f"off by {gap.mean():.3f} on average, {gap.max():.3f} at most; {'; '.join(parts)} (γ = 0.5)"
-    return Finding(np.concatenate(expected), np.concatenate(estimated), words)
+    return ClaimFinding(np.concatenate(expected), np.concatenate(estimated), words)
 
 
 @measures("mean-is-good")
-def _mean_is_good() -> Finding:
+def _mean_is_good() -> ClaimFinding:
     laws = {**_normals(), **_gamma_laws(), **{name: shipped(f"nigens_{name}").lengths for name in ("dog", "baby")}}
     losses = {}
     for name, law in laws.items():
@@ -208,7 +208,7 @@ def _mean_is_good() -> Finding:
         f"costs at most 0.01 of accuracy in {len(losses) - dear} of {len(losses)} cases, "
         f"{losses[worst]:.3f} at worst ({worst})"
     )
-    return Finding(dear / len(losses), 0.5, words)
+    return ClaimFinding(dear / len(losses), 0.5, words)
 
 
 def _dense(n_events: int, criterion: float) -> tuple[float, float, float]:
@@ -218,28 +218,28 @@ def _dense(n_events: int, criterion: float) -> tuple[float, float, float]:
 
 
 @measures("thirty-events")
-def _thirty() -> Finding:
+def _thirty() -> ClaimFinding:
     q, best, at_rule = _dense(30, 0.5)
     words = (
         f"γ = 0.5: best {best:.4f} at {q:.3f} s instead of {_f_star():.4f} at 0.809 s, {best - _f_star():+.3f}; the "
         f"rule's length gives {at_rule:.4f}"
     )
-    return Finding(best, _f_star(), words)
+    return ClaimFinding(best, _f_star(), words)
 
 
 @measures("fifty-events")
-def _fifty() -> Finding:
+def _fifty() -> ClaimFinding:
     q, best, at_rule = _dense(50, 0.5)
     low = _dense(50, 0.1)
     words = (
         f"γ = 0.5: best {best:.4f} at {q:.3f} s instead of {_f_star():.4f} at 0.809 s, {best - _f_star():+.3f}; the "
         f"rule's length gives {at_rule:.4f}, and {low[2]:.4f} at γ = 0.1, where {low[1]:.4f} is possible"
     )
-    return Finding(best, _f_star(), words)
+    return ClaimFinding(best, _f_star(), words)
 
 
 @measures("small-criterion-drop")
-def _drop() -> Finding:
+def _drop() -> ClaimFinding:
     q, best, _ = _dense(50, 0.01)
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:12]
     on_grid = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
@@ -247,7 +247,7 @@ def _drop() -> Finding:
         f"{best:.4f} at {q:.3f} s; the scripts' grid of segment lengths steps by {grid[1] - grid[0]:.2f} s and its "
         f"best point gives {float(np.max(on_grid)):.4f}"
     )
-    return Finding(best, "0.885", words)
+    return ClaimFinding(best, "0.885", words)
 
 
 def _break_even(s: float) -> float:
@@ -256,7 +256,7 @@ def _break_even(s: float) -> float:
 
 
 @measures("cost-small-criterion")
-def _small() -> Finding:
+def _small() -> ClaimFinding:
     tiny = 1e-12
     short = 1 - float(_f_star(tiny))
     count = float(optimal_query_count(recording_length=100, event_length=1.0, presence_criterion=tiny))
@@ -266,11 +266,11 @@ def _small() -> Finding:
         f"the cost rises from {half:.2f} to {at:.2f} times that of ORC; γ = 0.1 takes {finite:.0f} queries for an "
         f"accuracy of {_f_star(0.1):.2f}, and an accuracy of 1 is reached only as γ → 0, with {count:.0g} at 1e-12"
     )
-    return Finding((short, 1 / count), (0.0, 0.0), words)
+    return ClaimFinding((short, 1 / count), (0.0, 0.0), words)
 
 
 @measures("cost-large-criterion")
-def _large() -> Finding:
+def _large() -> ClaimFinding:
     low, half, high = (
         float(cost_ratio(recording_length=100, n_events=1, presence_criterion=g)) for g in (0.1, 0.5, 1.0)
     )
@@ -281,29 +281,29 @@ def _large() -> Finding:
         f"{low:.2f}, {half:.2f}, {high:.2f} times the cost of ORC at γ = 0.1, 0.5, 1; three segments of 33 s cost "
         f"{same:.2f} times as much and have the accuracy {poor:.2f}"
     )
-    return Finding((half, high, poor, same), (low, half, 1.0, 1.0), words)
+    return ClaimFinding((half, high, poor, same), (low, half, 1.0, 1.0), words)
 
 
 @measures("cost-share")
-def _share() -> Finding:
+def _share() -> ClaimFinding:
     r = np.linspace(0, 1, 101)
     found = np.asarray(cost_ratio(recording_length=100, n_events=1, query_cost_share=r))
     words = (
         f"from {found[1]:.2f} at r = 0.01 to {found[-1]:.2f} at r = 1, and {found[0]:g} at r = 0; which side of 1 "
         "cannot depend on r, as both hear everything"
     )
-    return Finding(1 - found[1:], -1e-6, words)
+    return ClaimFinding(1 - found[1:], -1e-6, words)
 
 
 @measures("cost-events-1")
-def _events_1() -> Finding:
+def _events_1() -> ClaimFinding:
     crossing = _break_even(1)
     words = f"the costs are equal at M = {crossing:.2f}: ORC is cheaper up to {int(crossing)} events"
-    return Finding(60, crossing, words)
+    return ClaimFinding(60, crossing, words)
 
 
 @measures("cost-events-8")
-def _events_8() -> Finding:
+def _events_8() -> ClaimFinding:
     crossing = _break_even(8)
     few = np.asarray(relative_cost(as_code=False, overestimation=8, n_events=np.arange(1, 11)))
     every = ", ".join(f"{_break_even(s):.4g}" for s in OVERESTIMATION)
@@ -312,32 +312,32 @@ def _events_8() -> Finding:
         f"the costs are equal at M = {crossing:.2f} ({every} for s = 1, 2, 4, 8): wrong if read as for every M ≤ 10, "
         f"where ORC is the cheaper up to {int(crossing)}; right if read as from some M ≤ 10 on"
     )
-    return Finding(sum(readings) / 2, 1.0, words)
+    return ClaimFinding(sum(readings) / 2, 1.0, words)
 
 
 @measures("cost-length")
-def _cost_length() -> Finding:
+def _cost_length() -> ClaimFinding:
     width = optimal_segment_length(event_length=1.0, presence_criterion=0.5)
     found = [
         float(break_even_recording_length(segment_length=width, n_events=1, overestimation=s)) for s in OVERESTIMATION
     ]
     words = "FIX is cheaper below " + ", ".join(f"{value:.2f}" for value in found) + " s for s = 1, 2, 4, 8 (one event)"
-    return Finding((0.0, *found), (*found, RECORDING_LENGTH), words)
+    return ClaimFinding((0.0, *found), (*found, RECORDING_LENGTH), words)
 
 
 @measures("offsets-uniform")
-def _offsets() -> Finding:
+def _offsets() -> ClaimFinding:
     cells = [cell for row in all_offsets(gather())[0] for cell in row]
     flat = [cell.p >= 0.01 for cell in cells]
     words = (
         f"Kuiper's test at the level 0.01 on AudioSet barks and baby cries: {sum(flat)} of {len(flat)} pass, all with "
         f"d_q up to d_e (p ≥ {min(cell.p for cell in cells if cell.ratio <= 1):.2g})"
     )
-    return Finding(sum(flat) / len(flat), 1.0, words)
+    return ClaimFinding(sum(flat) / len(flat), 1.0, words)
 
 
 @measures("offsets-long-segments")
-def _long_segments() -> Finding:
+def _long_segments() -> ClaimFinding:
     cells = [cell for row in all_offsets(gather())[0] for cell in row if cell.ratio > 1]
     uneven = [cell.p < 0.01 for cell in cells]
     shown = ", ".join(f"{cell.label} p = {cell.p:.1g}" for cell in cells)
@@ -345,28 +345,30 @@ def _long_segments() -> Finding:
         f"d_q = 10 d_e: {shown}; rejected where segments are nearly as long as the clips. Not the ratio but the ends "
         "of recordings do it: on a free grid offsets are uniform for any d_q"
     )
-    return Finding(sum(uneven) / len(uneven), 1.0, words)
+    return ClaimFinding(sum(uneven) / len(uneven), 1.0, words)
 
 
 @measures("audioset-criterion")
-def _audioset() -> Finding:
+def _audioset() -> ClaimFinding:
     sample = shipped("audioset_animal")
-    return Finding(recipe(sample), "0.26", f"{recipe(sample):.4f} from {sample.n} event lengths (the recipe, repeated)")
+    return ClaimFinding(
+        recipe(sample), "0.26", f"{recipe(sample):.4f} from {sample.n} event lengths (the recipe, repeated)"
+    )
 
 
 @measures("audioset-range")
-def _range() -> Finding:
+def _range() -> ClaimFinding:
     sample = shipped("audioset_animal")
     low, high = overlap_accuracy(
         event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=[1e-6, 1.0], weighting="event"
     )
     share = sample.mean / AUDIOSET_LENGTH
     words = f"{share:.4f} lies in ({low:.4f}, {high:.4f}); so it does for any events shorter than 0.7 d_q"
-    return Finding((low, share), (share, high), words)
+    return ClaimFinding((low, share), (share, high), words)
 
 
 @measures("audioset-validation")
-def _validation() -> Finding:
+def _validation() -> ClaimFinding:
     truth = [0.1, 0.5, 0.9]
     found = recovery(criteria=truth, n=4000, rng=1)["recipe"]
     shown = ", ".join(f"{value:.2f}" for value in found)
@@ -374,4 +376,4 @@ def _validation() -> Finding:
         f"annotators with γ = 0.1, 0.5, 0.9 get {shown} from the recipe: no answer of theirs enters it (appendix A.5 "
         "itself says that a validation needs γ from real annotators)"
     )
-    return Finding(found, truth, words)
+    return ClaimFinding(found, truth, words)

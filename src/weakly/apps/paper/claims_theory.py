@@ -26,7 +26,7 @@ from ...theory.single import (
     precision,
     recording_accuracy,
 )
-from .claims import Finding, measures
+from .claims import ClaimFinding, measures
 from .drawings import CASES, INFEASIBLE, states
 from .facts import shipped
 
@@ -38,36 +38,36 @@ def _largest(difference: Any) -> float:
 
 
 @measures("accuracy-example")
-def _example() -> Finding:
+def _example() -> ClaimFinding:
     found = [float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=g)) for g in (0.5, 0.500001)]
-    return Finding(found, (1 / 3, 2 / 3), f"{found[0]:.4f}, {found[1]:.4f}")
+    return ClaimFinding(found, (1 / 3, 2 / 3), f"{found[0]:.4f}, {found[1]:.4f}")
 
 
 @measures("orc-accuracy")
-def _orc_accuracy() -> Finding:
+def _orc_accuracy() -> ClaimFinding:
     events = np.array([(1.0, 2.5), (4.0, 4.2), (8.0, 10.0)])
     segments, worst = oracle_segments(events, recording_length=10.0), 1.0
     for segment in segments:
         share = [float(segment_accuracy(event=event, segment=segment, presence_criterion=1.0)) for event in events]
         worst = min(worst, max(share) if any(np.allclose(segment, event) for event in events) else min(share))
-    return Finding(worst, 1.0, f"{worst:g} for every segment")
+    return ClaimFinding(worst, 1.0, f"{worst:g} for every segment")
 
 
 @measures("orc-count")
-def _orc_count() -> Finding:
+def _orc_count() -> ClaimFinding:
     layouts = ([(0, 1), (4, 5)], [(0, 1), (3, 4)], [(1, 2), (3, 4)])
     found = sorted({len(oracle_segments(events, recording_length=5.0)) - 2 * len(events) for events in layouts})
     words = ", ".join(f"2M{k:+d}" if k else "2M" for k in found)
-    return Finding([k in found for k in (-1, 0, 1)], (1, 0, 1), f"{words}: an event at one end only gives 2M")
+    return ClaimFinding([k in found for k in (-1, 0, 1)], (1, 0, 1), f"{words}: an event at one end only gives 2M")
 
 
 @measures("theorem-1")
-def _theorem_1() -> Finding:
+def _theorem_1() -> ClaimFinding:
     worst = 0.0
     for d, q, g in ((1.0, 0.8, 0.5), (1.0, 0.3, 0.5), (0.5, 3.0, 0.7), (2.0, 1.9, 0.9), *CASES.values(), INFEASIBLE):
         formula = overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g)
         worst = max(worst, abs(formula - _integral(d, q, g)))
-    return Finding(worst, 0.0, f"differs from the integral of F by at most {worst:.1g}")
+    return ClaimFinding(worst, 0.0, f"differs from the integral of F by at most {worst:.1g}")
 
 
 def _integral(d: float, q: float, g: float) -> float:
@@ -82,7 +82,7 @@ def _integral(d: float, q: float, g: float) -> float:
 
 
 @measures("theorem-2")
-def _theorem_2() -> Finding:
+def _theorem_2() -> ClaimFinding:
     g = np.array([0.05, 0.3, 0.5, 0.8, 1.0])
     best = optimal_segment_length(event_length=1.0, presence_criterion=g)
     near = (
@@ -90,38 +90,38 @@ def _theorem_2() -> Finding:
     )  # the neighbours must be worse
     lost = overlap_accuracy(event_length=1.0, segment_length=near, presence_criterion=g)
     ahead = float(np.max(lost - overlap_accuracy(event_length=1.0, segment_length=best, presence_criterion=g)))
-    return Finding(
+    return ClaimFinding(
         max(ahead, 0.0), 0.0, f"none of 20,000 other lengths for each of 5 criteria does better ({ahead:.1g})"
     )
 
 
 @measures("theorem-3")
-def _theorem_3() -> Finding:
+def _theorem_3() -> ClaimFinding:
     g = CRITERIA
     printed = 2 * g * (2 * g + 1 - np.sqrt(4 * g * g + 4 * g + 2)) + 1
     best = optimal_segment_length(event_length=1.0, presence_criterion=g)
     worst = _largest(printed - overlap_accuracy(event_length=1.0, segment_length=best, presence_criterion=g))
-    return Finding(worst, 0.0, f"equals f(d_q*) within {worst:.1g} for 100 criteria")
+    return ClaimFinding(worst, 0.0, f"equals f(d_q*) within {worst:.1g} for 100 criteria")
 
 
 @measures("independent-of-length")
-def _independent() -> Finding:
+def _independent() -> ClaimFinding:
     d = np.array([0.01, 0.5, 1.0, 30.0])
     q = optimal_segment_length(event_length=d, presence_criterion=0.5)
     spread = float(np.ptp(overlap_accuracy(event_length=d, segment_length=q, presence_criterion=0.5)))
-    return Finding(spread, 0.0, f"0.01 s to 30 s differ by {spread:.1g}")
+    return ClaimFinding(spread, 0.0, f"0.01 s to 30 s differ by {spread:.1g}")
 
 
 @measures("theorem-4")
-def _theorem_4() -> Finding:
+def _theorem_4() -> ClaimFinding:
     count = optimal_query_count(recording_length=100, event_length=[1.0, 0.4], presence_criterion=0.5) * [1.0, 0.4]
     best = 100 / optimal_segment_length(event_length=1.0, presence_criterion=0.5)
     words = f"{count[0]:.4f} for T = 100 s and γ = 0.5; true for every d_e, and not a whole number"
-    return Finding(count, best, words)
+    return ClaimFinding(count, best, words)
 
 
 @measures("bound-any-distribution")
-def _bound() -> Finding:
+def _bound() -> ClaimFinding:
     value = pair_accuracy(gap=0.1, segment_length=1.1, presence_criterion=0.5)
     dense = dense_recordings(event_length=1.0, event_rate=2.0, segment_length=200.0, presence_criterion=0.5)
     limit = best_overlap_accuracy(presence_criterion=0.5)
@@ -129,7 +129,7 @@ def _bound() -> Finding:
         f"two 1 s events 0.1 s apart reach {value:.4f} > {limit:.4f} with d_q = 1.1 s; two events per second, all "
         f"called present, {dense.overlap_accuracy:.4f}"
     )
-    return Finding(value, limit, words)
+    return ClaimFinding(value, limit, words)
 
 
 def pair_accuracy(*, gap: float, segment_length: float, presence_criterion: float) -> float:
@@ -143,7 +143,7 @@ def pair_accuracy(*, gap: float, segment_length: float, presence_criterion: floa
 
 
 @measures("bound-length-law")
-def _bound_lengths() -> Finding:
+def _bound_lengths() -> ClaimFinding:
     laws = [shipped("nigens_dog").lengths, shipped("nigens_baby").lengths, Lengths.sample([0.1, 1.0, 10.0])]
     criteria = np.array([0.1, 0.5, 0.9])
     limit, most = best_overlap_accuracy(presence_criterion=criteria), -math.inf
@@ -153,11 +153,11 @@ def _bound_lengths() -> Finding:
             table = overlap_accuracy_profile(law, segment_length=grid, presence_criterion=criteria, weighting=weighting)
             most = max(most, float(np.max(table - limit)))
     words = f"below f* by {-most:.4f} or more for 3 laws, 3 criteria, 200 segment lengths; and it can be proved"
-    return Finding(most, 0.0, words)
+    return ClaimFinding(most, 0.0, words)
 
 
 @measures("presence-accuracy")
-def _presence() -> Finding:
+def _presence() -> ClaimFinding:
     best = optimal_segment_length(event_length=1.0, presence_criterion=[0.5, 0.9])
     setting: dict[str, Any] = {"event_length": 1.0, "segment_length": best, "presence_criterion": [0.5, 0.9]}
     right, found = precision(**setting), event_recall(**setting)
@@ -165,25 +165,25 @@ def _presence() -> Finding:
         f"at d_q* presence labels are right for {right[0]:.3f} (γ = 0.5) and {right[1]:.3f} (0.9) of their time, "
         f"and {percent(1 - found[1])} of events are never called present at 0.9"
     )
-    return Finding(right[0], best_overlap_accuracy(presence_criterion=0.5), words)
+    return ClaimFinding(right[0], best_overlap_accuracy(presence_criterion=0.5), words)
 
 
 @measures("spacing")
-def _spacing() -> Finding:
+def _spacing() -> ClaimFinding:
     q = optimal_segment_length(event_length=1.0, presence_criterion=[1.0, 0.5, 1e-9])
     words = f"{q[0]:.4f}, {q[1]:.4f}, {q[2]:.1g}; (2 + √10) / 3 = {(2 + math.sqrt(10)) / 3:.4f}"
-    return Finding(q, ("1.72", "0.81", "0"), words)
+    return ClaimFinding(q, ("1.72", "0.81", "0"), words)
 
 
 @measures("far-apart-events")
-def _far_apart() -> Finding:
+def _far_apart() -> ClaimFinding:
     one = overlap_accuracy(event_length=1.0, segment_length=0.8, presence_criterion=0.5)
     two = pair_accuracy(gap=0.8, segment_length=0.8, presence_criterion=0.5)
-    return Finding(two, one, f"two events 0.8 s apart: {two:.10f}, one: {one:.10f} (d_q = 0.8 s)")
+    return ClaimFinding(two, one, f"two events 0.8 s apart: {two:.10f}, one: {one:.10f} (d_q = 0.8 s)")
 
 
 @measures("table-2")
-def _table_2() -> Finding:
+def _table_2() -> ClaimFinding:
     worst, step = 0.0, 1e-3
     for d, q, g in CASES.values():
         for t, before, after in states(event_length=d, segment_length=q, presence_criterion=g):
@@ -193,11 +193,11 @@ def _table_2() -> Finding:
                     ends = t + side * step * np.array([1.0, 2.0])
                     f = segment_accuracy(event=np.stack((ends - d, ends), -1), segment=(0.0, q), presence_criterion=g)
                     worst = max(worst, abs(float(2 * f[0] - f[1]) - expected))
-    return Finding(worst, 0.0, f"the definition gives the same within {worst:.1g}")
+    return ClaimFinding(worst, 0.0, f"the definition gives the same within {worst:.1g}")
 
 
 @measures("theorem-5")
-def _theorem_5() -> Finding:
+def _theorem_5() -> ClaimFinding:
     setting = {"event_length": 1.0, "n_events": 10, "recording_length": 100}
     printed = printed_theorem_5(1.0, 0.5, 0.9, 10, 100)
     right = recording_accuracy(segment_length=0.5, presence_criterion=0.9, **setting)
@@ -206,7 +206,7 @@ def _theorem_5() -> Finding:
         f"right where d_q ≥ γ d_e ({fine:.4f} for γ = 0.5, d_q = 0.8 s), but for γ = 0.9, d_q = 0.5 s it gives "
         f"{printed:.3f} instead of {right:.3f}"
     )
-    return Finding(printed, right, words)
+    return ClaimFinding(printed, right, words)
 
 
 def printed_theorem_5(d: float, q: float, g: float, n_events: int, total: float) -> float:
@@ -215,7 +215,7 @@ def printed_theorem_5(d: float, q: float, g: float, n_events: int, total: float)
 
 
 @measures("recording-optimum")
-def _recording_optimum() -> Finding:
+def _recording_optimum() -> ClaimFinding:
     rule, best = (
         float(optimal_segment_length(event_length=1.0, presence_criterion=0.5, objective=name))
         for name in ("overlap", "recording")
@@ -224,46 +224,46 @@ def _recording_optimum() -> Finding:
         event_length=1.0, segment_length=[rule, best], presence_criterion=0.5, n_events=1, recording_length=100
     )
     words = f"{code:.7f} at d_q*, but {most:.7f} at d_q = √2 γ d_e = {best:.4f} s"
-    return Finding(code, most, words)
+    return ClaimFinding(code, most, words)
 
 
 @measures("class-noise")
-def _noise() -> Finding:
+def _noise() -> ClaimFinding:
     setting: dict[str, Any] = {"event_length": 1.0, "segment_length": 0.8}
     clean = overlap_accuracy(presence_criterion=0.5, **setting)
     noisy = overlap_accuracy(annotator=Annotator(presence_criterion=0.5, flip_rate=0.1), **setting)
     words = f"ρ = 0.1, F = {clean:.4f}: printed {0.9 * clean:.4f}, true (1 − ρ) F + ρ (1 − F) = {noisy:.4f}"
-    return Finding(0.9 * clean, noisy, words)
+    return ClaimFinding(0.9 * clean, noisy, words)
 
 
 @measures("long-recordings")
-def _long() -> Finding:
+def _long() -> ClaimFinding:
     setting = {"event_length": 1.0, "segment_length": 0.8, "presence_criterion": 0.5, "n_events": 1}
     value = recording_accuracy(recording_length=1e10, **setting)
-    return Finding(value, 1.0, f"{value:.11f} for T = 10^10 s")
+    return ClaimFinding(value, 1.0, f"{value:.11f} for T = 10^10 s")
 
 
 @measures("delta-form")
-def _delta_form() -> Finding:
+def _delta_form() -> ClaimFinding:
     delta, g = 0.8, 0.5
     printed = ((2 * g + 1) * delta - 2 * g * g) / (g * (1 + g))
     right = overlap_accuracy(event_length=1.0, segment_length=delta, presence_criterion=g)
     words = f"at δ = 0.8, γ = 0.5 it gives {printed:.4f}, more than 1; with δ (1 + δ), as in A.3, it is {right:.4f}"
-    return Finding(printed, right, words)
+    return ClaimFinding(printed, right, words)
 
 
 @measures("delta-optimum")
-def _delta_optimum() -> Finding:
+def _delta_optimum() -> ClaimFinding:
     g = 0.5
     printed = g * (2 * g + math.sqrt(2 * g * g + 2 * g + 1)) / (2 * g + 1)
     right = optimal_segment_length(event_length=1.0, presence_criterion=g)
     lost = overlap_accuracy(event_length=1.0, segment_length=printed, presence_criterion=g)
     words = f"{printed:.4f} at γ = 0.5 (accuracy {lost:.4f}); Theorem 2 has {right:.4f} (accuracy 0.7639)"
-    return Finding(printed, right, words)
+    return ClaimFinding(printed, right, words)
 
 
 @measures("delta-theorem-5")
-def _delta_theorem_5() -> Finding:
+def _delta_theorem_5() -> ClaimFinding:
     d, q, g, count, total = np.array([0.5, 1.0, 1.5]), 0.9, 0.5, 4, 50.0
     right = recording_accuracy(
         event_length=Lengths.sample(d), segment_length=q, presence_criterion=g, n_events=count, recording_length=total
@@ -273,24 +273,24 @@ def _delta_theorem_5() -> Finding:
         np.mean((count * mean * delta * (2 * g - delta) - 2 * count * mean * g * g + total * delta) / (total * delta))
     )
     words = f"d is not defined; as the mean length it gives {printed:.5f}, the truth is {right:.5f}: d is random too"
-    return Finding(printed, right, words)
+    return ClaimFinding(printed, right, words)
 
 
 @measures("proof-2a")
-def _2a() -> Finding:
+def _2a() -> ClaimFinding:
     found = overlap_accuracy(event_length=1.0, segment_length=CRITERIA, presence_criterion=CRITERIA)
     worst = _largest(found - 1 / (1 + CRITERIA))
-    return Finding(worst, 0.0, f"within {worst:.1g} for 100 criteria")
+    return ClaimFinding(worst, 0.0, f"within {worst:.1g} for 100 criteria")
 
 
 @measures("proof-2b")
-def _2b() -> Finding:
+def _2b() -> ClaimFinding:
     value = float(overlap_accuracy(event_length=1.0, segment_length=1e12, presence_criterion=0.5))
-    return Finding(value, 0.0, f"{value:.1g} for d_q = 10^12 d_e")
+    return ClaimFinding(value, 0.0, f"{value:.1g} for d_q = 10^12 d_e")
 
 
 @measures("proof-2c")
-def _2c() -> Finding:
+def _2c() -> ClaimFinding:
     g, root = CRITERIA, 2 * np.sqrt(4 * CRITERIA**2 + 4 * CRITERIA + 2)
     share = (4 * g * g + 6 * g + 3) / (1 + g)
     ahead = best_overlap_accuracy(presence_criterion=g) - overlap_accuracy(
@@ -301,11 +301,11 @@ def _2c() -> Finding:
         f"f* exceeds f(γ d_e) by {ahead.min():.2g} or more; both steps agree within {max(off):.1g}, and the squares "
         "differ by (2γ + 1)^2 / (1 + γ)^2"
     )
-    return Finding(off, (0.0, 0.0), words)
+    return ClaimFinding(off, (0.0, 0.0), words)
 
 
 @measures("proof-2f")
-def _2f() -> Finding:
+def _2f() -> ClaimFinding:
     d, q, g, step = 1.0, 0.2, 0.5, 1e-6
     low, high = overlap_accuracy(event_length=d, segment_length=[q - step, q + step], presence_criterion=g)
     slope, printed = (high - low) / (2 * step), g / (q + g) ** 2
@@ -313,10 +313,10 @@ def _2f() -> Finding:
         f"slope {slope:.4f} = d_e / (d_q + d_e)^2 at d_q = 0.2, d_e = 1; printed {printed:.4f} for γ = 0.5. It rises "
         "either way, so the conclusion stands"
     )
-    return Finding(printed, slope, words)
+    return ClaimFinding(printed, slope, words)
 
 
 @measures("ground-truth-segments")
-def _ground_truth() -> Finding:
+def _ground_truth() -> ClaimFinding:
     value = float(overlap_accuracy(event_length=1.0, segment_length=0.5, presence_criterion=1e-12))
-    return Finding(value, 1 / 1.5, f"{value:.10f} for d_e = 1 s, d_q = 0.5 s")
+    return ClaimFinding(value, 1 / 1.5, f"{value:.10f} for d_e = 1 s, d_q = 0.5 s")

@@ -26,7 +26,7 @@ LEVELS = np.linspace(0.0, 1.0, 101)
 
 
 @dataclass(frozen=True)
-class Sample:
+class LengthSample:
     """A sample of numbers, or the table of facts that stands for it."""
 
     name: str
@@ -39,7 +39,7 @@ class Sample:
     values: NDArray[np.float64] | None = None  # None: only the facts are known
 
     @classmethod
-    def of(cls, name: str, source: str, values: ArrayLike) -> Sample:
+    def of(cls, name: str, source: str, values: ArrayLike) -> LengthSample:
         """The facts of a sample, with the sample itself."""
         array = np.sort(np.asarray(values, dtype=np.float64))
         if array.size == 0:
@@ -82,7 +82,7 @@ def names() -> list[str]:
     return list(_table()["samples"])
 
 
-def shipped(name: str) -> Sample:
+def shipped(name: str) -> LengthSample:
     """A fact table of the package.
 
     >>> shipped("nigens_dog").n
@@ -90,7 +90,7 @@ def shipped(name: str) -> Sample:
     """
     row = _table()["samples"][name]
     source = f"facts shipped with weakly: {row['source']}"
-    return Sample(
+    return LengthSample(
         name, source, row["n"], row["mean"], row["median"], np.asarray(row["quantiles"]), np.asarray(row["means"])
     )
 
@@ -109,9 +109,9 @@ def attributions() -> list[str]:
 class Data:
     """The data that the figures use: what the caller gave, else the shipped facts."""
 
-    dog: Sample
-    baby: Sample
-    animal: Sample
+    dog: LengthSample
+    baby: LengthSample
+    animal: LengthSample
     audioset: Events | None = None
     audioset_weak: Any = None
     annotations: Events | None = None  # onsets for the offset figure
@@ -152,14 +152,14 @@ def gather(
     return Data(dog, baby, animal, strong, weak, onsets, onsets_source, dcase)
 
 
-def read_nigens(path: Path) -> tuple[Sample, Sample, Events | None]:
+def read_nigens(path: Path) -> tuple[LengthSample, LengthSample, Events | None]:
     """Dog and baby event lengths from the folder of length files, or lengths and onsets from the corpus folder."""
     if not path.is_dir():
         raise InvalidInput(f"nigens must be the corpus folder, or one with dog_event_lengths.npy in it, got {path}")
     files = {kind: path / f"{kind}_event_lengths.npy" for kind in ("dog", "baby")}
     if all(file.is_file() for file in files.values()):
         dog, baby = (
-            Sample.of(f"nigens_{kind}", f"NIGENS lengths in {file.name}", _lengths_of(file))
+            LengthSample.of(f"nigens_{kind}", f"NIGENS lengths in {file.name}", _lengths_of(file))
             for kind, file in files.items()
         )
         return dog, baby, None
@@ -172,7 +172,7 @@ def read_nigens(path: Path) -> tuple[Sample, Sample, Events | None]:
             raise InvalidInput(f"nigens: no class with {kind!r} in its name in {path}; there are {events.labels}")
     frame = events.to_frame()
     dog, baby = (
-        Sample.of(
+        LengthSample.of(
             f"nigens_{kind}",
             f"NIGENS corpus in {path.name}, class {', '.join(labels)}",
             (frame["offset"] - frame["onset"])[frame["label"].isin(labels)],
@@ -192,7 +192,7 @@ def _lengths_of(file: Path) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def read_audioset(path: Path) -> tuple[Sample, Events, Any]:
+def read_audioset(path: Path) -> tuple[LengthSample, Events, Any]:
     """Lengths of the Animal events, all strong labels, and the weak labels if the folder has them.
 
     A folder's strong file is the largest .tsv with "strong" in its name; its weak file is ``*_segments.csv``.
@@ -214,7 +214,7 @@ def read_audioset(path: Path) -> tuple[Sample, Events, Any]:
     if not chosen.any():
         raise InvalidInput(f"audioset: no event with the label {ANIMAL[0]} or {ANIMAL[1]} in {strong_file}")
     lengths = (frame["offset"] - frame["onset"])[chosen]
-    return Sample.of("audioset_animal", f"AudioSet strong labels in {strong_file.name}", lengths), strong, weak
+    return LengthSample.of("audioset_animal", f"AudioSet strong labels in {strong_file.name}", lengths), strong, weak
 
 
 def read_dcase2017(path: Path) -> tuple[tuple[str, Events, Any], ...]:

@@ -26,7 +26,7 @@ _CLASSES = dict(zip(VERDICTS, ("holds", "about", "fails")))
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """One table with its caption."""
 
     name: str
@@ -41,7 +41,7 @@ class Table:
         return {name: getattr(self, name) for name in heads} | {"rows": self.frame.to_dict(orient="records")}
 
 
-def datasets() -> Table:
+def datasets() -> PaperTable:
     """Table 1: data sets with fixed segments, and the events that their segments suit best."""
     ratio = float(optimal_segment_length(event_length=1.0, presence_criterion=0.5))
     rows = [(*row, row[-1] / ratio) for row in DATASETS]
@@ -50,14 +50,16 @@ def datasets() -> Table:
         "Large audio data sets that are labelled in fixed segments. Last column, ours: the event length for which that "
         "segment length is the best one if annotators notice half an event (Theorem 2 with γ = 0.5)."
     )
-    return Table("datasets", "Table 1", "Data sets with fixed segments", caption, pd.DataFrame(rows, columns=heads))
+    return PaperTable(
+        "datasets", "Table 1", "Data sets with fixed segments", caption, pd.DataFrame(rows, columns=heads)
+    )
 
 
 _TIMES = {"i": ("0", "γ d_e", "d_q", "d_e"), "ii": ("0", "γ d_e", "d_e", "d_q")}
 _TOP = {"i": "1", "ii": "d_e/d_q"}
 
 
-def expressions() -> Table:
+def expressions() -> PaperTable:
     """Table 2: the states of the accuracy function, with their values in an example and from the definition."""
     rows = []
     for case, (d, q, g) in CASES.items():
@@ -85,7 +87,7 @@ def expressions() -> Table:
         "shorter ones (ii), with the examples of Figure 15. At t_1 the label turns from absent to present: F "
         "just before, then just after."
     )
-    return Table("expressions", "Table 2", "The states of the accuracy function", caption, pd.DataFrame(rows))
+    return PaperTable("expressions", "Table 2", "The states of the accuracy function", caption, pd.DataFrame(rows))
 
 
 TABLES = {"datasets": datasets, "expressions": expressions}
@@ -208,7 +210,7 @@ def write(
     out: Path,
     *,
     pictures: tuple[Picture, ...],
-    tables: tuple[Table, ...],
+    tables: tuple[PaperTable, ...],
     checked: tuple[Checked, ...],
     settings: list[str],
     command: str | None,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...base.symbols import choice
 from ...model.lengths import Lengths
-from .facts import Data, Sample
+from .facts import Data, LengthSample
 
 RECORDING_LENGTH = 100.0
 OVERESTIMATION = (1, 2, 4, 8)
@@ -97,7 +97,7 @@ def _gamma(shape: float) -> Case:
     return Case(name, Lengths.law(stats.gamma(shape, loc=0.5), name=name))
 
 
-def _observed(label: str, sample: Sample) -> Case:
+def _observed(label: str, sample: LengthSample) -> Case:
     return Case(f"{label}, n = {sample.n}", sample.lengths, data=sample.source)
 
 

@@ -56,7 +56,7 @@ def problem(error: Exception, fields: Iterable[str] = ()) -> tuple[int, dict[str
     return 500, {"field": None, "message": "something went wrong on the server; this is a bug in weakly"}
 
 
-class Kept:
+class KeptAnswers:
     """The last answers, so that the same question is not worked out twice; bounded in number and size."""
 
     def __init__(self, most: int, most_bytes: int = 64_000_000) -> None:
@@ -105,7 +105,7 @@ def create_app(
     warm : whether to compile and load what the first question needs, in the background.
     """
     limits = limits or Limits()
-    kept, workers = Kept(limits.answers), Workers(limits, warm=warm)
+    kept, workers = KeptAnswers(limits.answers), Workers(limits, warm=warm)
     shelf = Shelf(workers.folder, limits)
 
     @asynccontextmanager
@@ -128,10 +128,10 @@ def create_app(
     _add_page(app)
 
     def start(work: Any, question: models.Question) -> Any:
-        from .worker import Task
+        from .worker import WorkerTask
 
         shelf.touch(question.model_dump().values())
-        return workers.start(Task(work, question, calls.plan_key(question)))
+        return workers.start(WorkerTask(work, question, calls.plan_key(question)))
 
     async def respond(request: Request, name: str, question: models.Question, work: Any) -> Response:
         key = hashlib.sha256(f"{name} {question.model_dump_json()}".encode()).hexdigest()
@@ -203,11 +203,11 @@ def create_app(
         return await kept_file(request, b"", EXAMPLE, kind, {})
 
     async def kept_file(request: Request, data: bytes, name: str, kind: str, options: Any) -> models.Received:
-        from .worker import Task
+        from .worker import WorkerTask
 
         key = shelf.put(data)
         try:
-            job, future = workers.start(Task(calls.received, Sent(key, name, kind, options)))
+            job, future = workers.start(WorkerTask(calls.received, Sent(key, name, kind, options)))
         except Busy:
             shelf.drop(key)
             raise

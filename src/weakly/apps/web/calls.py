@@ -27,7 +27,7 @@ def to_bytes(value: Any) -> bytes:
     return json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
 
 
-def received(sent: Sent, state: State, job: Progress) -> dict[str, Any]:
+def received(sent: Sent, state: PageState, job: Progress) -> dict[str, Any]:
     """What the sender of a file hears back, once it is read and kept."""
     if sent.name == EXAMPLE:
         upload = _example(sent.kind)
@@ -82,7 +82,7 @@ class Plans:
 
 
 @dataclass(frozen=True)
-class State:
+class PageState:
     """All that the server remembers between two requests; each part has its limits."""
 
     limits: Limits
@@ -126,19 +126,19 @@ def _plan(question: models.PlanQuestion, shelf: Files) -> Any:
     )
 
 
-def plan(question: models.PlanQuestion, state: State, job: Progress) -> Any:
+def plan(question: models.PlanQuestion, state: PageState, job: Progress) -> Any:
     """How to label, how good the labels will be and what they cost."""
     return state.plans.get(question, state.shelf)
 
 
-def labels(question: models.LabelsQuestion, state: State, job: Progress) -> Any:
+def labels(question: models.LabelsQuestion, state: PageState, job: Progress) -> Any:
     """What fixed segments of one length make of the plan's events: labels on a timeline, and all the words."""
     from .strip import at_length
 
     return at_length(state.plans.get(question, state.shelf), question.segment_length)
 
 
-def evaluate(question: models.EvaluateQuestion, state: State, job: Progress) -> Any:
+def evaluate(question: models.EvaluateQuestion, state: PageState, job: Progress) -> Any:
     """What labels of fixed segments make of real annotations."""
     from ...model.annotator import PresenceRule
     from ...studies.evaluate.evaluator import evaluate as call
@@ -157,7 +157,7 @@ def evaluate(question: models.EvaluateQuestion, state: State, job: Progress) -> 
     )
 
 
-def simulate(question: models.SimulateQuestion, state: State, job: Progress) -> Any:
+def simulate(question: models.SimulateQuestion, state: PageState, job: Progress) -> Any:
     """What labels of fixed segments make of random recordings, with standard errors."""
     from ...model.annotator import Annotator
     from ...model.lengths import Lengths
@@ -183,7 +183,7 @@ def simulate(question: models.SimulateQuestion, state: State, job: Progress) -> 
     )
 
 
-def audit(question: models.AuditQuestion, state: State, job: Progress) -> Any:
+def audit(question: models.AuditQuestion, state: PageState, job: Progress) -> Any:
     """How sensitive the annotators were, how wrong the labels are, what a perfect model can reach on them."""
     from ...studies.audit.auditor import audit as call
 
@@ -200,27 +200,27 @@ def audit(question: models.AuditQuestion, state: State, job: Progress) -> Any:
     )
 
 
-def plan_report(question: models.PlanQuestion, state: State, job: Progress) -> bytes:
+def plan_report(question: models.PlanQuestion, state: PageState, job: Progress) -> bytes:
     """The report of a plan: one HTML file for a colleague or a grant."""
     return _written(state.plans.get(question, state.shelf), command=_command(question))
 
 
-def evaluate_report(question: models.EvaluateQuestion, state: State, job: Progress) -> bytes:
+def evaluate_report(question: models.EvaluateQuestion, state: PageState, job: Progress) -> bytes:
     """The report of an evaluation: one HTML file."""
     return _written(evaluate(question, state, job))
 
 
-def simulate_report(question: models.SimulateQuestion, state: State, job: Progress) -> bytes:
+def simulate_report(question: models.SimulateQuestion, state: PageState, job: Progress) -> bytes:
     """The report of a simulation: one HTML file."""
     return _written(simulate(question, state, job))
 
 
-def audit_report(question: models.AuditQuestion, state: State, job: Progress) -> bytes:
+def audit_report(question: models.AuditQuestion, state: PageState, job: Progress) -> bytes:
     """The report of an audit: one HTML file."""
     return _written(audit(question, state, job))
 
 
-def query_files(question: models.QueriesQuestion, state: State, job: Progress) -> bytes:
+def query_files(question: models.QueriesQuestion, state: PageState, job: Progress) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
     from ...studies.queries.query_set import queries
 

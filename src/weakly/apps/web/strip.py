@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...base.results import plain, seconds
-from ...methods.outcome import Design
+from ...methods.outcome import LabelingDesign
 from ...model.annotator import PresenceRule
 from ...model.intervals import complement, fixed_segments, intersect, merge
 from ...studies.plan.plan_result import Plan
@@ -28,7 +28,7 @@ def at_length(plan: Plan, segment_length: float) -> dict[str, Any]:
         rule = plan.task.criteria.rule or PresenceRule.fraction(shown["presence_criterion"])
         present = labels(segments, events, rule)
         rows.append(_strip(f"fixed {seconds(segment_length)}", segments, present, events, total))
-    made = plan.task.row(Design("fixed", segment_length))
+    made = plan.task.row(LabelingDesign("fixed", segment_length))
     strip = {"recording_length": total, "events": events, "rows": rows}
     return dict(plain({"segment_length": segment_length, "row": made, "timeline": strip}))
 

@@ -29,7 +29,7 @@ from .uploads import Files
 
 
 @dataclass
-class Task:
+class WorkerTask:
     """What a process is sent: a function of this package, what it is asked, and what the answer is kept under."""
 
     work: Callable[..., Any]
@@ -89,7 +89,7 @@ def main(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
-    state = calls.State(limits, Files(folder))
+    state = calls.PageState(limits, Files(folder))
     pipe.send(("ready", None))
     while True:
         try:
@@ -100,7 +100,7 @@ def main(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
             pipe.send(_worked(task, state, Progress(pipe)))
 
 
-def _worked(task: Task, state: calls.State, progress: Progress) -> tuple[str, Any]:
+def _worked(task: WorkerTask, state: calls.PageState, progress: Progress) -> tuple[str, Any]:
     with warnings.catch_warnings(record=True) as heard, watched(progress.check):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AssumptionWarning)

@@ -27,7 +27,7 @@ _EMPTY = np.empty((0, 2))
 
 
 @dataclass(frozen=True)
-class Counts:
+class ConfusionCounts:
     """How often prediction and reference agree: true and false presents, misses, true absents (NaN for events)."""
 
     tp: float = 0.0
@@ -35,8 +35,8 @@ class Counts:
     fn: float = 0.0
     tn: float = 0.0
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.tn + other.tn)
+    def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
+        return ConfusionCounts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.tn + other.tn)
 
     @property
     def f1(self) -> float:
@@ -53,7 +53,7 @@ class Counts:
 
 def segment_counts(
     reference: Marks, predicted: Marks, *, resolution: float, recording_length: Mapping[str, float] | None = None
-) -> Counts:
+) -> ConfusionCounts:
     """Segment-based counts of one class, as sed_eval makes them.
 
     A segment of ``resolution`` seconds is active if an event touches it. Recordings end at ``recording_length``, or at
@@ -68,7 +68,7 @@ def segment_counts(
     lengths = recording_length or {}
     marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
     silent = sum(math.ceil(length * 1 / width) for name, length in lengths.items() if name not in marked)
-    total = Counts(tn=float(silent))
+    total = ConfusionCounts(tn=float(silent))
     for name in marked:
         ours, theirs = reference.get(name, _EMPTY), predicted.get(name, _EMPTY)
         known = lengths.get(name)
@@ -76,7 +76,9 @@ def segment_counts(
         n = math.ceil((last if known is None else known) * 1 / width)
         truth, guess = _roll(ours, width, n), _roll(theirs, width, n)
         both = float((truth & guess).sum())
-        total += Counts(both, float(guess.sum()) - both, float(truth.sum()) - both, float((~(truth | guess)).sum()))
+        total += ConfusionCounts(
+            both, float(guess.sum()) - both, float(truth.sum()) - both, float((~(truth | guess)).sum())
+        )
     return total
 
 
@@ -90,7 +92,7 @@ def _roll(marks: NDArray[np.float64], width: float, n: int) -> NDArray[np.bool_]
 
 def event_counts(
     reference: Marks, predicted: Marks, *, collar: float = 0.2, share_of_length: float = 0.2, offset: bool = True
-) -> Counts:
+) -> ConfusionCounts:
     """Event-based counts of one class: events match if onset and offset lie within a collar; as many pairs as can be.
 
     Parameters
@@ -111,11 +113,11 @@ def event_counts(
     """
     limit = float(check("segment_length", collar, called="collar"))
     share = float(check("recall", share_of_length, called="share_of_length"))
-    total = Counts()
+    total = ConfusionCounts()
     for name in dict.fromkeys((*reference, *predicted)):
         ours, theirs = reference.get(name, _EMPTY), predicted.get(name, _EMPTY)
         found = _matching(ours, theirs, limit, share, offset) if len(ours) and len(theirs) else 0
-        total += Counts(found, len(theirs) - found, len(ours) - found, math.nan)
+        total += ConfusionCounts(found, len(theirs) - found, len(ours) - found, math.nan)
     return total
 
 
@@ -141,7 +143,7 @@ def _matching(ours: NDArray[np.float64], theirs: NDArray[np.float64], collar: fl
     return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
 
 
-def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping[str, float]) -> Counts:
+def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping[str, float]) -> ConfusionCounts:
     """Seconds of agreement of one class: the segment-based counts as the resolution goes to zero.
 
     Examples
@@ -152,14 +154,14 @@ def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping
     from ...model.intervals import clip, covered, merge
 
     marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
-    total = Counts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
+    total = ConfusionCounts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
     for name in marked & recording_length.keys():
         length = recording_length[name]
         ours = merge(clip(reference.get(name, _EMPTY), 0.0, length))
         theirs = merge(clip(predicted.get(name, _EMPTY), 0.0, length))
         truth, guess = float((ours[:, 1] - ours[:, 0]).sum()), float((theirs[:, 1] - theirs[:, 0]).sum())
         both = float((covered(ours, theirs[:, 1]) - covered(ours, theirs[:, 0])).sum()) if len(theirs) else 0.0
-        total += Counts(both, guess - both, truth - both, length - truth - guess + both)
+        total += ConfusionCounts(both, guess - both, truth - both, length - truth - guess + both)
     return total
 
 
@@ -230,12 +232,14 @@ def ceiling(
     rows = []
     names = sorted({*truth, *labels})
     for metric, count in metrics.items():
-        seen: list[tuple[str, Counts, Counts]] = []
+        seen: list[tuple[str, ConfusionCounts, ConfusionCounts]] = []
         for name in names:
             true, weak = truth.get(name, {}), labels.get(name, {})
             found = count(weak, true)
             # Only the collar of an event's offset knows which side is the reference.
-            turned = count(true, weak) if metric == "event_f1" else Counts(found.tp, found.fn, found.fp, found.tn)
+            turned = (
+                count(true, weak) if metric == "event_f1" else ConfusionCounts(found.tp, found.fn, found.fp, found.tn)
+            )
             seen.append((name, found, turned))
         rows += _rows(metric, "f1", seen)
         if metric == "time_f1":
@@ -245,12 +249,14 @@ def ceiling(
     )
 
 
-def _rows(metric: str, attribute: str, seen: list[tuple[str, Counts, Counts]]) -> list[dict[str, Any]]:
+def _rows(
+    metric: str, attribute: str, seen: list[tuple[str, ConfusionCounts, ConfusionCounts]]
+) -> list[dict[str, Any]]:
     rows = []
     for name, *counts in seen:
         rows.append({"label": name, "metric": metric, **_named(getattr(c, attribute) for c in counts)})
     if seen:
-        pooled = [sum((counts[k] for _, *counts in seen), Counts()) for k in (0, 1)]
+        pooled = [sum((counts[k] for _, *counts in seen), ConfusionCounts()) for k in (0, 1)]
         rows.append({"label": "all", "metric": metric, **_named(getattr(c, attribute) for c in pooled)})
         scores = np.array([[getattr(c, attribute) for c in counts] for _, *counts in seen], dtype=np.float64)
         known = ~np.isnan(scores)

@@ -18,7 +18,7 @@ from ...base.errors import InvalidInput
 from ...base.symbols import choice
 from ...io.durations import name_key
 from ...model.answers import Answers
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.intervals import as_intervals, merge
 
@@ -44,7 +44,7 @@ def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, fir
 
 
 def meetings(
-    timelines: Timelines, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
+    timelines: EventArrays, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share."""
     first, count = np.zeros(len(onset), np.int64), np.zeros(len(onset), np.int64)
@@ -57,11 +57,11 @@ def meetings(
 
 
 def fractions(
-    timelines: Timelines, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
+    timelines: EventArrays, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For every segment the largest share of an event that it holds, and the share of the segment that events cover.
 
-    >>> h, c = fractions(Timelines.of([[(1, 3), (8, 9)]], 10), np.array([0]), np.array([2.0]), np.array([4.0]))
+    >>> h, c = fractions(EventArrays.of([[(1, 3), (8, 9)]], 10), np.array([0]), np.array([2.0]), np.array([4.0]))
     >>> float(h[0]), float(c[0])
     (0.5, 0.5)
     """
@@ -182,12 +182,12 @@ class Pairing:
         said["event_fraction"], said["coverage"] = fractions(timelines, recording, onset, offset)
         return said
 
-    def timelines(self, label: str) -> Timelines:
+    def timelines(self, label: str) -> EventArrays:
         """The events of the class; none, if the strong annotations do not know it."""
         if label in self._strong:
             return Events(self._strong[label], self.strong.recordings).timelines()
         lengths = self.strong.recordings["length"].to_numpy(np.float64)
-        return Timelines(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
+        return EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
 
     @cached_property
     def _strong(self) -> dict[str, pd.DataFrame]:

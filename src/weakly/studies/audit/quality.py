@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...base.results import METRICS, plain
 from ...engine.tally import BASE, RAW, Tally, of_labels
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.intervals import complement, intersect, merge
 from ...posterior.criterion import CriterionEstimate, unknown
@@ -144,7 +144,7 @@ def _share(found: NDArray[np.float64]) -> tuple[float, float]:
     return share, float(np.sqrt(n / (n - 1) * rest) / below) if n > 1 else float("nan")
 
 
-def _found(pairing: Pairing, timelines: Timelines, one: pd.DataFrame) -> NDArray[np.float64]:
+def _found(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> NDArray[np.float64]:
     """Per recording the events that were found (a present segment meets them) and those asked about (any segment does).
 
     A tie finds an event with a chance of one half; segments are independent.
@@ -175,7 +175,7 @@ def _reduced(seen: pd.DataFrame) -> pd.DataFrame:
     return one
 
 
-def _tally(pairing: Pairing, timelines: Timelines, one: pd.DataFrame) -> Tally:
+def _tally(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Tally:
     """Recordings with an event or a present label are scored one by one; the silent rest only counts.
 
     Events count as far as a segment was asked about them: time that nobody was asked about is nobody's error.
@@ -195,7 +195,7 @@ def _tally(pairing: Pairing, timelines: Timelines, one: pd.DataFrame) -> Tally:
     heard = [
         intersect(timelines.bounds[starts[r] : starts[r + 1]], merge(cuts)) for r, (cuts, _) in zip(chosen, scored)
     ]
-    part = Timelines(
+    part = EventArrays(
         np.concatenate([*heard, np.empty((0, 2))]),
         np.concatenate(([0], np.cumsum([len(rows) for rows in heard]))).astype(np.int64),
         timelines.lengths[chosen],

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.errors import InvalidInput
 from ...base.results import percent, plain, word
 from ...base.symbols import check
-from ...engine.scoring import Units, units_of
-from ...model.event_arrays import Timelines
+from ...engine.scoring import ClassRecordings, units_of
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 
 _FEW = 0.05  # a share of events below this is not worth a warning
@@ -71,7 +71,7 @@ def kuiper_p(statistic: float, n: int) -> float:
     return float(np.clip(terms.sum(), 0.0, 1.0))
 
 
-def _gaps(timelines: Timelines) -> NDArray[np.float64]:
+def _gaps(timelines: EventArrays) -> NDArray[np.float64]:
     """The silence before and after each event within its recording, the shorter of the two; infinite if it is alone."""
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
     owner = timelines.owner
@@ -96,7 +96,7 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     [('close', 1.0), ('censored', 0.5)]
     """
     units = units_of(events, label)
-    counts = Counts.of(units, np.atleast_1d(check("segment_length", segment_length)), bins=0)
+    counts = AssumptionCounts.of(units, np.atleast_1d(check("segment_length", segment_length)), bins=0)
     known = bool(events.recordings["length"].notna().all())
     onset, group = units.lines.bounds[:, 0], units.group[units.lines.owner]
     onset, group = onset[onset > 0], group[onset > 0]
@@ -117,7 +117,7 @@ def _kuipers(values: NDArray[np.float64], group: NDArray[np.int64], n: NDArray[n
 
 
 @dataclass(frozen=True)
-class Counts:
+class AssumptionCounts:
     """What the checks count, per class: numbers that add up over recordings.
 
     ``histogram`` holds the onsets modulo the tested segment lengths, in bins: Kuiper's statistic from it is too small
@@ -134,7 +134,7 @@ class Counts:
     histogram: NDArray[np.int64]  # (classes, tested widths, bins)
 
     @classmethod
-    def of(cls, units: Units, lengths: Any, *, bins: int = 256) -> Counts:
+    def of(cls, units: ClassRecordings, lengths: Any, *, bins: int = 256) -> AssumptionCounts:
         """The counts of some units; without bins, no histogram."""
         widths = np.unique(np.asarray(lengths, dtype=np.float64))
         lines, n = units.lines, len(units.labels)
@@ -171,7 +171,7 @@ class Counts:
         """Everything but the labels, by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: AssumptionCounts) -> AssumptionCounts:
         labels = tuple(sorted({*self.labels, *other.labels}))
         place = {label: k for k, label in enumerate(labels)}
         sums: dict[str, Any] = {}
@@ -180,7 +180,7 @@ class Counts:
             sums[name] = np.zeros((len(labels), *mine.shape[1:]), np.int64)
             for one in (self, other):
                 sums[name][[place[label] for label in one.labels]] += getattr(one, name)
-        return Counts(labels, self.widths, **sums)
+        return AssumptionCounts(labels, self.widths, **sums)
 
     def assumptions(self, *, known: bool, far: Any = None) -> list[Assumption]:
         """What they say; ``known``: whether the ends of recordings are. ``far``: Kuiper's statistics, if not those of

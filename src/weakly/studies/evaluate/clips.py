@@ -21,7 +21,7 @@ from ...base.results import METRICS, counted, percent, plain
 from ...base.symbols import check, choice, positive
 from ...model.annotator import PRESETS, TIE, PresenceRule
 from ...model.answers import Answers
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.placement import first_start, window_counts
 from .evaluator import evaluate
@@ -60,7 +60,7 @@ class Clips:
         onset, offset = np.maximum(start, 0.0), np.minimum(start + width, lengths[recording])
         return cls(recording, onset, offset, first, begin, step, width)
 
-    def spans(self, timelines: Timelines, rule: PresenceRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans(self, timelines: EventArrays, rule: PresenceRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and last clip (among all) that each event makes present; last < first where there is none."""
         a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
         need = rule.required_overlap(event_length=b - a, segment_length=self.width) * (1 - TIE)
@@ -74,7 +74,7 @@ class Clips:
         high = np.minimum(self.first[owner] + high.astype(np.int64), self.first[owner + 1] - 1)
         return low, np.where(never, low - 1, high)
 
-    def present(self, timelines: Timelines, rule: PresenceRule) -> NDArray[np.bool_]:
+    def present(self, timelines: EventArrays, rule: PresenceRule) -> NDArray[np.bool_]:
         """Which clips the rule calls present."""
         low, high = self.spans(timelines, rule)
         some = high >= low
@@ -317,7 +317,9 @@ def _flipped(clips: Clips, names: Any, label: str, present: NDArray[np.bool_], r
     )
 
 
-def _vanished(timelines: Timelines, names: Any, label: str, gone: NDArray[np.bool_], rules: list[str]) -> pd.DataFrame:
+def _vanished(
+    timelines: EventArrays, names: Any, label: str, gone: NDArray[np.bool_], rules: list[str]
+) -> pd.DataFrame:
     at = np.flatnonzero(gone.any(axis=0))
     owner = timelines.owner
     return pd.DataFrame(

@@ -27,13 +27,13 @@ from ...base.files import atomic_write
 from ...base.parallel import Progress, in_order, threads
 from ...base.results import counted
 from ...base.symbols import choice
-from ...engine.scoring import Scored, Units, complete, score_units
+from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Chunk, Dataset, chunks_of, look, placed
 from ...io.durations import asked_length
-from ...model.answer_model import Observers
+from ...model.answer_model import AnswerModels
 from ...model.placement import Placement, segment_lengths
-from .assumptions import Assumption, Counts
+from .assumptions import Assumption, AssumptionCounts
 from .evaluation import Evaluation
 
 #: Rows of a chunk, about: what a worker holds at once.
@@ -41,11 +41,11 @@ CHUNK_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """What one chunk adds: its sums, what the checks of assumptions count, and what became of its rows."""
 
-    scored: Scored
-    counts: Counts
+    scored: ClassTallies
+    counts: AssumptionCounts
     account: dict[str, int]
 
     def save(self, path: Path) -> None:
@@ -60,18 +60,20 @@ class Part:
             file.write(buffer.getvalue())
 
     @classmethod
-    def load(cls, path: Path, lengths: Any, who: Observers) -> Part:
+    def load(cls, path: Path, lengths: Any, who: AnswerModels) -> DatasetPart:
         """Read it back, to the last bit."""
         with np.load(path, allow_pickle=False) as found:
             meta = json.loads(str(found["meta"]))
             sums = [found[f"sums{k}"] for k in range(4)]
             counts = {name[6:]: found[name] for name in found.files if name.startswith("count_")}
         tallies = [Tally(lengths, who.labels, *(part[i] for part in sums)) for i in range(len(meta["labels"]) + 1)]
-        scored = Scored(tuple(meta["labels"]), tuple(tallies[:-1]), tallies[-1])
-        return cls(scored, Counts(tuple(meta["labels"]), **counts), meta["account"])
+        scored = ClassTallies(tuple(meta["labels"]), tuple(tallies[:-1]), tallies[-1])
+        return cls(scored, AssumptionCounts(tuple(meta["labels"]), **counts), meta["account"])
 
 
-def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: Any, who: Observers, how: Any) -> Part:
+def work(
+    dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: Any, who: AnswerModels, how: Any
+) -> DatasetPart:
     """Read and score one chunk."""
     place = {name: k for k, name in enumerate(chunk.names)}
     known = reading["recording_length"]
@@ -138,10 +140,10 @@ def work(dataset: Dataset, chunk: Chunk, reading: Mapping[str, Any], lengths: An
     rank = {name: k for k, name in enumerate(order)}
     label = np.array([rank[name] for name in labels] or [0], dtype=np.int64)[label]
     recording = (np.cumsum(heard) - 1)[recording]
-    units = Units.of(order or ["event"], recording, label, onset, offset, lengths=extent[heard])
+    units = ClassRecordings.of(order or ["event"], recording, label, onset, offset, lengths=extent[heard])
     if not order:
         units = replace(units, group=np.full(len(units), -1))
-    return Part(score_units(units, lengths, who, how), Counts.of(units, lengths), account)
+    return DatasetPart(score_units(units, lengths, who, how), AssumptionCounts.of(units, lengths), account)
 
 
 _OTHER = -2
@@ -192,7 +194,7 @@ def evaluate_dataset(
     The others are those of :func:`weakly.read` and :func:`weakly.evaluate`.
     """
     choice("on_error", on_error, ("raise", "skip", "clip"))
-    who = Observers.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     lengths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
     how = replace(how, means=per_recording)
@@ -222,7 +224,7 @@ def evaluate_dataset(
         done = in_order(work, jobs, total=sum(todo), executor=workers, progress=progress, label="evaluating chunks")
         total = _Total(lengths, who)
         for path, new in zip(paths, todo):
-            part = next(done) if new or path is None else Part.load(path, lengths, who)
+            part = next(done) if new or path is None else DatasetPart.load(path, lengths, who)
             if new and path is not None:
                 part.save(path)
             total.add(part)
@@ -281,14 +283,14 @@ def _store(folder: Path, key: str, data: Dataset) -> Path:
 class _Total:
     """Parts added in order."""
 
-    def __init__(self, lengths: Any, who: Observers) -> None:
+    def __init__(self, lengths: Any, who: AnswerModels) -> None:
         self.lengths, self.who = lengths, who
         self.tallies: dict[str, Tally] = {}
         self.pooled = Tally.empty(lengths, who.labels)
-        self.counts: Counts | None = None
+        self.counts: AssumptionCounts | None = None
         self.account: dict[str, int] = {}
 
-    def add(self, part: Part) -> None:
+    def add(self, part: DatasetPart) -> None:
         """Take in the next part."""
         self.pooled.add(slice(None), part.scored.pooled)
         for name, tally in zip(part.scored.labels, part.scored.tallies):
@@ -306,7 +308,7 @@ class _Total:
         pooled = replace(self.pooled, n_classes=len(self.tallies))
         tallies = {name: self.tallies[name] for name in sorted(self.tallies)}
         for tally in tallies.values():
-            complete(tally, pooled)
+            add_silent(tally, pooled)
         assert self.counts is not None
         found: list[Assumption] = self.counts.assumptions(known=self.account["unknown"] == 0)
         more = {"labels": list(tallies), "account": self.account}

@@ -15,7 +15,7 @@ from ...base.report import Report, Result
 from ...base.results import METRICS, WORDS, counted, percent, plain, seconds, word
 from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
-from ...model.answer_model import Observers
+from ...model.answer_model import AnswerModels
 from ...model.events import Events
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "pai
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
 
 
-def rows(tally: Tally, who: Observers, **first: Any) -> pd.DataFrame:
+def rows(tally: Tally, who: AnswerModels, **first: Any) -> pd.DataFrame:
     """One row per (segment length, column) of a tally, with the house's words."""
     s, c = len(tally.segment_length), len(tally.columns)
     table: dict[str, Any] = {name: [value] * (s * c) for name, value in first.items()}
@@ -52,7 +52,7 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
     return table[[*keys, *(name for name in words if name in table)]]
 
 
-class Rows(Result):
+class ScoreRows(Result):
     """Results by name: every column of the table is an attribute, an array with one value per row or one number."""
 
     def brief(self) -> pd.DataFrame:
@@ -68,14 +68,14 @@ class Rows(Result):
 
 
 @dataclass(frozen=True)
-class Evaluation(Rows):
+class Evaluation(ScoreRows):
     """What weak labels make of strong annotations, per class, segment length and criterion.
 
     Attributes named like the columns of :meth:`to_frame` hold one value per row, or a number if there is one row.
     ``settings`` are the inputs; ``tallies`` the sums per class, ``pooled`` those of all classes.
     """
 
-    who: Observers
+    who: AnswerModels
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
@@ -238,7 +238,7 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
 
 
 def plot_rows(
-    frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: Observers, found: pd.DataFrame | None = None
+    frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: AnswerModels, found: pd.DataFrame | None = None
 ) -> Axes:
     """Lines of a metric over the segment length, with event recall dashed beside accuracy given overlap.
 

@@ -15,10 +15,10 @@ import pandas as pd
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
 from ...base.symbols import check
-from ...engine.scoring import Scored, Units, complete, score_units, units_of
+from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
 from ...engine.tally import Tally
-from ...model.answer_model import Observers
-from ...model.event_arrays import Timelines
+from ...model.answer_model import AnswerModels
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.placement import Placement, segment_lengths
 from .evaluation import Evaluation
@@ -87,7 +87,7 @@ def evaluate(
     >>> round(found.precision, 10), round(found.recall, 10), found.event_recall
     (0.6836293057, 0.7186444653, 1.0)
     """
-    who = Observers.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     lengths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
     units = _units(events, label, recording_length, every=any(one.low > 0 for one in who))
@@ -101,7 +101,7 @@ def evaluate(
             for name, part in zip(found.labels, found.tallies):
                 tallies[name].add(at, part)
     for tally in tallies.values():
-        complete(tally, pooled)
+        add_silent(tally, pooled)
     settings = {"segment_length": lengths, **who.frame(), "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
     made = Evaluation(who, tallies, pooled, {**settings, "labels": list(units.labels)})
     return replace(made, inferred=_inferred(events, label, recording_length, made)) if posterior else made
@@ -117,7 +117,7 @@ def _inferred(events: Any, label: str | None, recording_length: Any, found: Eval
     if isinstance(events, Events):
         classes = events.by_label(label)
     else:
-        lines = events if isinstance(events, Timelines) else Timelines.of(events, recording_length)
+        lines = events if isinstance(events, EventArrays) else EventArrays.of(events, recording_length)
         classes = dict.fromkeys(found.tallies, lines)
     for timelines in (classes[name] for name in found.tallies):
         for width in how["segment_length"]:
@@ -129,8 +129,14 @@ def _inferred(events: Any, label: str | None, recording_length: Any, found: Eval
 
 
 def scored(
-    units: Units, lengths: Any, who: Observers, how: Placement, *, executor: Executor | None, progress: Progress
-) -> Iterator[tuple[slice, Scored]]:
+    units: ClassRecordings,
+    lengths: Any,
+    who: AnswerModels,
+    how: Placement,
+    *,
+    executor: Executor | None,
+    progress: Progress,
+) -> Iterator[tuple[slice, ClassTallies]]:
     """The sums of fixed chunks of units and segment lengths, in order: which segment lengths, and their sums."""
     cuts, step = units.cuts(events=20_000, units=2_000).tolist(), 16
     chunks = [(i, j, k) for i, j in itertools.pairwise(cuts) for k in range(0, len(lengths), step)]
@@ -140,7 +146,7 @@ def scored(
         yield slice(k, min(k + step, len(lengths))), sums
 
 
-def _affordable(n_events: int, lengths: Any, who: Observers, how: Placement) -> bool:
+def _affordable(n_events: int, lengths: Any, who: AnswerModels, how: Placement) -> bool:
     """Whether the means per recording are worked out though nobody asked."""
     few = n_events * len(lengths) * len(who) <= MANY
     if not few and how.hop is None and how.phase is None:
@@ -153,7 +159,7 @@ def _affordable(n_events: int, lengths: Any, who: Observers, how: Placement) -> 
     return few
 
 
-def _units(events: Any, label: str | None, recording_length: Any, *, every: bool) -> Units:
+def _units(events: Any, label: str | None, recording_length: Any, *, every: bool) -> ClassRecordings:
     if isinstance(events, Events):
         if recording_length is not None:
             raise InvalidInput("recording_length is known to the events; give it to Events.from_frame")
@@ -168,15 +174,15 @@ def _units(events: Any, label: str | None, recording_length: Any, *, every: bool
         if not len(events):
             raise InvalidInput("events must hold at least one event, got none")
         return units_of(events, label, every=every)
-    if not isinstance(events, Timelines):
+    if not isinstance(events, EventArrays):
         if recording_length is None:
             raise InvalidInput("recording_length must be given in seconds where events are plain lists")
-        events = Timelines.of(events, check("recording_length", recording_length))
+        events = EventArrays.of(events, check("recording_length", recording_length))
     _check(events)
-    return Units.from_classes({label or "event": events})
+    return ClassRecordings.from_classes({label or "event": events})
 
 
-def _check(timelines: Timelines) -> None:
+def _check(timelines: EventArrays) -> None:
     """Timelines may be made by hand: refuse what is not sorted, disjoint and inside its recording."""
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
     recording = timelines.owner

@@ -17,15 +17,15 @@ from ...base.parallel import Progress, in_order, threads
 from ...base.symbols import check, choice
 from ...model.annotator import Annotator, PresenceRule
 from ...model.answers import Answers
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.intervals import merge
 from ...model.lengths import Lengths
 from ...posterior.chain import Contradiction, Prepared, prepare
-from ...posterior.fitting import Family, Fit, Pass, choose_step, fit, run_all
+from ...posterior.fitting import Family, Pass, ProcessFit, choose_step, fit, run_all
 from ...posterior.hearing import Hearing
 from ...posterior.renewal import Array, Mixed, Renewal
-from .inference import CRITERIA, Heard, Inference, Part
+from .inference import CRITERIA, ClassPosterior, Inference, RecordingPosterior
 
 _MOST_STEPS = 4000  # of an event whose law is left out
 _TURNS = 5  # of estimates of slips and of the process in turn
@@ -104,15 +104,15 @@ def infer(
     for law in laws.values():
         _check_step(step, every, law, seconds)
     order = {str(recording): k for k, recording in enumerate(given.recordings.index)}
-    found: dict[float | None, dict[str, Part]] = {}
+    found: dict[float | None, dict[str, ClassPosterior]] = {}
     kind = PresenceRule.fraction
     with threads(executor) as pool:
 
-        def part_of(name: str, hearing: Any, *, slips: bool = False) -> Part:
+        def part_of(name: str, hearing: Any, *, slips: bool = False) -> ClassPosterior:
             how = (laws[name], event_rate, step, draws, generator, pool, progress, name, order)
             return _part(patterns[name], hearing, slips, *how)
 
-        def at(criterion: float) -> dict[str, Part]:
+        def at(criterion: float) -> dict[str, ClassPosterior]:
             return {name: part_of(name, Hearing.human(kind(criterion))) for name in patterns}
 
         best: float | None = None
@@ -156,7 +156,7 @@ def infer(
     return Inference(found[best], settings, best, weights, others, interval, tuple(notes), of_shorter=shorter)
 
 
-def _total(parts: Mapping[str, Part]) -> float:
+def _total(parts: Mapping[str, ClassPosterior]) -> float:
     return sum(part.log_likelihood for part in parts.values())
 
 
@@ -178,7 +178,7 @@ def _law(lengths: Any, label: str, known: Mapping[str, float]) -> Lengths | None
     return None if lengths is None else Lengths.of(lengths)
 
 
-def heard_lengths(lines: Timelines, *, ends_known: Any = True, family: str | None = None) -> Lengths:
+def heard_lengths(lines: EventArrays, *, ends_known: Any = True, family: str | None = None) -> Lengths:
     r"""The law of lengths of annotated events of which the ends of recordings cut some, by maximum likelihood.
 
     A recording is a window into a process that has gone on for long: an event that began before it is met in proportion
@@ -372,7 +372,7 @@ def _part(
     progress: Progress,
     name: str,
     order: Mapping[str, int],
-) -> Part:
+) -> ClassPosterior:
     """One class: patterns prepared, process estimated, timelines drawn; ``slips``: and guesses and lapses of all."""
     widths = np.concatenate([p.segments[:, 1] - p.segments[:, 0] for p in patterns])
     middle = float(np.exp(np.log(widths).mean())) / 2
@@ -387,7 +387,7 @@ def _part(
     base = Renewal.from_hazard(any_length if law is None else law, hazard=0.01 / step, step=step, longest=longest)
     times = np.array([len(p.recordings) for p in patterns], dtype=np.float64)
 
-    def fitted(who: Any, start: Any) -> tuple[list[Prepared], Fit | None, Renewal | Mixed, Pass]:
+    def fitted(who: Any, start: Any) -> tuple[list[Prepared], ProcessFit | None, Renewal | Mixed, Pass]:
         work = [(p, base, who, name) for p in patterns]
         ready = list(in_order(_prepare, work, executor=executor, progress=progress, label=f"{name}: answers"))
         if event_rate is None:
@@ -422,14 +422,14 @@ def _part(
                 events = events + made.moves @ made.events_slope[k]
                 seconds = seconds + made.moves @ made.seconds_slope[k]
             heard.append(
-                Heard(
+                RecordingPosterior(
                     recording, pattern.length, pattern.segments, pattern.present, pattern.annotators, active,
                     float(found.n_events[k]), float(found.event_seconds[k]),
                     np.maximum(events, 0.0), np.clip(seconds, 0.0, pattern.length),
                 )
             )  # fmt: skip
     heard.sort(key=lambda one: order[one.recording])  # as the answers name them
-    return Part(name, renewal, who, made, tuple(heard), float(times @ found.log_likelihood), counts)
+    return ClassPosterior(name, renewal, who, made, tuple(heard), float(times @ found.log_likelihood), counts)
 
 
 def _slips(
@@ -487,7 +487,7 @@ def _heard(ready: Prepared, renewal: Renewal | Mixed, many: int, draws: int, rng
 
 
 def _criterion(
-    at: Callable[[float], dict[str, Part]], found: dict[float | None, dict[str, Part]]
+    at: Callable[[float], dict[str, ClassPosterior]], found: dict[float | None, dict[str, ClassPosterior]]
 ) -> tuple[float, dict[float, float], tuple[float, float] | None]:
     """The criterion to go by, how likely each of CRITERIA is, and an interval where the answers tell it: where one of
     them is likelier than the others by far, the maximum of the likelihood over all criteria, and where it falls by 1.92

@@ -17,7 +17,7 @@ from ...base.symbols import check, choice
 from ...model.events import Events
 from ...model.intervals import duration, merge
 from ...posterior.chain import Posterior, prepare
-from ...posterior.fitting import Fit
+from ...posterior.fitting import ProcessFit
 from ...posterior.hearing import slip_interval
 from ...posterior.renewal import Array, Mixed, Renewal
 
@@ -42,7 +42,7 @@ _SURE = 2.5  # an estimate is identified if the ends of its interval differ by l
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class RecordingPosterior:
     """One recording of one class: its answers, P(active) per step, expected and drawn numbers and seconds of events."""
 
     recording: str
@@ -69,14 +69,14 @@ class Heard:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ClassPosterior:
     """One class: the process of its events, given or estimated, and its recordings."""
 
     label: str
     renewal: Renewal | Mixed
     annotator: Any
-    fit: Fit | None
-    heard: tuple[Heard, ...]
+    fit: ProcessFit | None
+    heard: tuple[RecordingPosterior, ...]
     log_likelihood: float
     slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
 
@@ -148,11 +148,11 @@ class Inference(Result):
     included, per second), with 95 % intervals in columns that end with _ci.
     """
 
-    parts: dict[str, Part]
+    parts: dict[str, ClassPosterior]
     settings: dict[str, Any]
     presence_criterion: float | None = None  # the one gone by, where it was left out
     criterion_weights: Mapping[float, float] | None = None
-    alternatives: Mapping[float, Mapping[str, Part]] | None = None
+    alternatives: Mapping[float, Mapping[str, ClassPosterior]] | None = None
     criterion_ci: tuple[float, float] | None = None  # where the criterion was estimated
     notes: tuple[str, ...] = ()
     of_shorter: bool = False  # whether the criterion that was left out is a share of the shorter of event and segment
@@ -220,7 +220,7 @@ class Inference(Result):
 
             def row(
                 name: str, value: Any, given: bool, function: Any, *,
-                label: str = label, part: Part = part, known: bool = known,
+                label: str = label, part: ClassPosterior = part, known: bool = known,
             ) -> None:  # fmt: skip
                 low, high = (np.nan, np.nan) if given or part.fit is None else part.fit.interval(function)
                 enough = known or part.segment_lengths[-1] >= 1.5 * part.segment_lengths[0]
@@ -355,7 +355,7 @@ class Inference(Result):
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
-    def _posterior(self, part: Part, one: Heard) -> Posterior:
+    def _posterior(self, part: ClassPosterior, one: RecordingPosterior) -> Posterior:
         ready = prepare(
             one.segments, one.present, renewal=part.renewal, recording_length=one.length,
             annotator=part.annotator, annotators=one.annotators,
@@ -386,7 +386,7 @@ class Inference(Result):
         tables = {"overall": self.overall, "estimates": self.estimates, "rows": self.summary}
         return dict(plain({"settings": settings, "sentences": self.sentences(), **tables}))
 
-    def find(self, recording: str | None = None, label: str | None = None) -> tuple[Part, Heard]:
+    def find(self, recording: str | None = None, label: str | None = None) -> tuple[ClassPosterior, RecordingPosterior]:
         """One recording of one class; left out, the first class, and the recording in which most answers differ."""
         name = next(iter(self.parts)) if label is None else choice("label", label, tuple(self.parts))
         part = self.parts[name]
@@ -451,12 +451,12 @@ class Inference(Result):
         return page.table(worded(rows), most=500)
 
 
-def _said(one: Heard) -> tuple[int, int]:
+def _said(one: RecordingPosterior) -> tuple[int, int]:
     """How many answers are present and absent."""
     return int((one.present == 1).sum()), int((one.present == 0).sum())
 
 
-def _apart(one: Heard) -> int:
+def _apart(one: RecordingPosterior) -> int:
     """How many segments of a recording lie side by side."""
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 

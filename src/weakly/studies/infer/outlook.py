@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base.errors import AssumptionWarning
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.lengths import Lengths
 from ...model.placement import window_starts
 from ...posterior.fitting import choose_step
@@ -86,7 +86,7 @@ def halving(*, segment_length: float, start_length: float) -> Asking:
 
 
 def outlook(
-    timelines: Timelines,
+    timelines: EventArrays,
     asking: Asking,
     *,
     who: Any,

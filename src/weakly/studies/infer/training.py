@@ -23,7 +23,7 @@ from ...base.results import to_json
 from ...model.events import Events
 
 if TYPE_CHECKING:
-    from .inference import Heard, Inference
+    from .inference import Inference, RecordingPosterior
 
 _TINY = 1e-12
 
@@ -141,7 +141,7 @@ def _painted(inference: Inference) -> Events:
     return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
 
-def _frames(one: Heard, label: str, edges: Any, votes: Any, prior: float) -> pd.DataFrame:
+def _frames(one: RecordingPosterior, label: str, edges: Any, votes: Any, prior: float) -> pd.DataFrame:
     hard = np.where(votes[0] > votes[1], 1.0, np.where(votes[1] > votes[0], 0.0, np.nan))
     p = np.clip(one.active, _TINY, 1 - _TINY)
     ratio = np.log(p / (1 - p)) - np.log(prior / (1 - prior))

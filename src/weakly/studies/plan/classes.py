@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...base.results import percent, seconds
 from ...methods.model import B, Floats, R, Sums, depth_of
-from ...methods.outcome import PATIENCE, Design, Row
-from ...methods.problem import Task, in_passes, wrong_seconds
+from ...methods.outcome import PATIENCE, LabelingDesign, MethodOutcome
+from ...methods.problem import LabelingProblem, in_passes, wrong_seconds
 from .decision import FOUND
 
 _PASSES = 12  # passes that are compared at most
@@ -54,7 +54,7 @@ class Classes:
     words: str
 
 
-def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
+def pass_rows(task: LabelingProblem, used: tuple[str, ...]) -> list[MethodOutcome]:
     """Fixed segments, and halving, in 2, 3, ... passes, each with a length of its own for some of the classes."""
     table = _table(task.fixed_sums, task)
     usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
@@ -68,7 +68,7 @@ def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
             continue
         parts = [(order[i:j], float(task.grid[k]), task.fixed_sums[k]) for k, (i, j) in zip(picks, pairwise(cuts))]
         names = [tuple(labels[c] for c in some) for some, _, _ in parts]
-        fixed = [(Design("fixed", width), _only(each, some)) for some, width, each in parts]
+        fixed = [(LabelingDesign("fixed", width), _only(each, some)) for some, width, each in parts]
         ways = [fixed] if "bisection" not in used or "fixed" in used else []
         if "bisection" in used and n <= PATIENCE:
             ways.append([
@@ -76,7 +76,7 @@ def pass_rows(task: Task, used: tuple[str, ...]) -> list[Row]:
                 for each, (_, width, _), own in zip(names, parts, fixed)
             ])  # fmt: skip
         for way in ways:
-            designs.append(Design("passes", passes=tuple(zip(names, (design for design, _ in way)))))
+            designs.append(LabelingDesign("passes", passes=tuple(zip(names, (design for design, _ in way)))))
             sums.append(in_passes([each for _, each in way]))
     return task.rows_of(designs, sums)
 
@@ -86,7 +86,7 @@ def _only(sums: Sums, some: NDArray[np.int64]) -> Sums:
     return sums[0][some], sums[1][some], sums[2], sums[3]
 
 
-def _table(sums: list[Sums], task: Task) -> dict[str, Floats]:
+def _table(sums: list[Sums], task: LabelingProblem) -> dict[str, Floats]:
     """The words (classes, lengths) from sums per class."""
     raw, base = (np.stack([each[k] for each in sums], axis=1) for k in (0, 1))
     right = raw[..., R["tp"]] + base[..., B["overlap_time"]] - base[..., B["cover_time"]] - raw[..., R["fp"]]
@@ -100,7 +100,7 @@ def _table(sums: list[Sums], task: Task) -> dict[str, Floats]:
     }
 
 
-def classes(task: Task, common: Row, rows: list[Row]) -> Classes:
+def classes(task: LabelingProblem, common: MethodOutcome, rows: list[MethodOutcome]) -> Classes:
     """What one common length does to every class, against the best length of each and against several passes."""
     own, shared = _table(task.fixed_sums, task), _table([task.sums(common.design)], task)
     found = own["event_recall"] >= FOUND
@@ -125,7 +125,7 @@ def classes(task: Task, common: Row, rows: list[Row]) -> Classes:
     return Classes(table, [one, *several], _words([one, *several], task.n_classes))
 
 
-def _totals(row: Row) -> tuple[float, float, float, float]:
+def _totals(row: MethodOutcome) -> tuple[float, float, float, float]:
     return row.wrong_time, row.n_queries, row.listened, row.cost
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from ...base.errors import InvalidInput
 from ...base.results import WORDS
 from ...base.symbols import check, choice
-from ...methods.outcome import UNASKED, Design, Row
-from ...methods.problem import Task
+from ...methods.outcome import UNASKED, LabelingDesign, MethodOutcome
+from ...methods.problem import LabelingProblem
 
 FOUND = 0.9  # the share of events that a way must find unless told otherwise
 EQUAL = 0.05  # wrong times that differ by less are practically the same
-Noise = Callable[[list[Row], Row], np.ndarray]
+Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Target:
         """As it is written."""
         return f"{self.word}{'<=' if self.word == 'wrong_time' else '>='}{self.value:g}"
 
-    def shortfall(self, made: Row) -> float:
+    def shortfall(self, made: MethodOutcome) -> float:
         """How much is missing; at most 0 where the target is met."""
         sign = 1 if self.word == "wrong_time" else -1
         value = float(getattr(made, self.word))
         return sign * (value - self.value) if np.isfinite(value) else np.inf
 
-    def met(self, made: Row) -> bool:
+    def met(self, made: MethodOutcome) -> bool:
         """Whether the row meets the target: the number that is shown, no other."""
         return self.shortfall(made) <= 1e-12
 
@@ -86,16 +86,16 @@ class Choice:
     nobody that leaves no more wrong time than the row, if one does.
     """
 
-    row: Row
-    equal: tuple[Row, ...]
+    row: MethodOutcome
+    equal: tuple[MethodOutcome, ...]
     reachable: bool
     limit: str = ""
-    beaten: Row | None = None
+    beaten: MethodOutcome | None = None
 
 
 def choose(
-    rows: list[Row], *, objective: str, wanted: tuple[Target, ...], budget: float | None, noise: Noise | None = None,
-    spare: Row | None = None,
+    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Target, ...], budget: float | None, noise: Noise | None = None,
+    spare: MethodOutcome | None = None,
 ) -> Choice:  # fmt: skip
     """The row to recommend among all that can be carried out; of those that are as good, the spare one last."""
     free = min((row for row in rows if row.method in UNASKED), key=lambda row: row.wrong_time, default=None)
@@ -104,8 +104,8 @@ def choose(
 
 
 def _choose(
-    asking: list[Row], free: Row | None, objective: str, wanted: tuple[Target, ...], budget: float | None,
-    noise: Noise | None, spare: Row | None,
+    asking: list[MethodOutcome], free: MethodOutcome | None, objective: str, wanted: tuple[Target, ...], budget: float | None,
+    noise: Noise | None, spare: MethodOutcome | None,
 ) -> Choice:  # fmt: skip
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:
@@ -124,19 +124,19 @@ def _choose(
     return Choice(undominated(min(pool, key=_price), pool), (), True)
 
 
-def beats(row: Row, free: Row) -> bool:
+def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
     """Whether it leaves less wrong time than a way of asking nobody."""
     return row.wrong_time < free.wrong_time * (1 - 1e-9)
 
 
-def _price(row: Row) -> tuple[float, float]:
+def _price(row: MethodOutcome) -> tuple[float, float]:
     return row.cost, row.wrong_time
 
 
-def _nearest(rows: list[Row], wanted: tuple[Target, ...]) -> Row:
+def _nearest(rows: list[MethodOutcome], wanted: tuple[Target, ...]) -> MethodOutcome:
     """The row that misses the targets by the smallest share of them; of those as near, one that is doable and cheap."""
 
-    def missing(row: Row) -> float:
+    def missing(row: MethodOutcome) -> float:
         return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
 
     least = min(map(missing, rows))
@@ -145,7 +145,7 @@ def _nearest(rows: list[Row], wanted: tuple[Target, ...]) -> Row:
     return undominated(min(near, key=_price), near)
 
 
-def _foremost(rows: list[Row], objective: str) -> Choice:
+def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
     """The best accuracy near events, or the least wrong time, whatever it costs."""
     if objective == "recording":
         least = min(rows, key=lambda row: (row.wrong_time, row.cost))
@@ -157,7 +157,9 @@ def _foremost(rows: list[Row], objective: str) -> Choice:
     return Choice(min(best, key=lambda row: (row.method != "fixed", row.cost)), (), True)
 
 
-def _decide(rows: list[Row], free: Row | None, noise: Noise | None, spare: Row | None) -> Choice:
+def _decide(
+    rows: list[MethodOutcome], free: MethodOutcome | None, noise: Noise | None, spare: MethodOutcome | None
+) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
     finding, limit = [row for row in rows if row.event_recall >= FOUND - 1e-9], ""
     if not finding:
@@ -177,7 +179,7 @@ def _decide(rows: list[Row], free: Row | None, noise: Noise | None, spare: Row |
     return Choice(undominated(first, finding), tuple(equal), True, limit)
 
 
-def undominated(picked: Row, rows: list[Row]) -> Row:
+def undominated(picked: MethodOutcome, rows: list[MethodOutcome]) -> MethodOutcome:
     """The row itself, or one that is at least as good in wrong time, events found and cost, and better in one."""
     while better := [row for row in rows if row.asks and row.dominates(picked)]:
         picked = min(better, key=lambda row: (row.wrong_time, row.cost))
@@ -185,13 +187,18 @@ def undominated(picked: Row, rows: list[Row]) -> Row:
 
 
 def on_the_edge(
-    task: Task, rows: list[Row], *, wanted: tuple[Target, ...], budget: float | None, methods: tuple[str, ...]
-) -> list[Row]:
+    task: LabelingProblem,
+    rows: list[MethodOutcome],
+    *,
+    wanted: tuple[Target, ...],
+    budget: float | None,
+    methods: tuple[str, ...],
+) -> list[MethodOutcome]:
     """Rows at the lengths where a target is just met or the budget just lasts, which the grid only brackets."""
-    tests: list[Callable[[Row], bool]] = [each.met for each in wanted]
+    tests: list[Callable[[MethodOutcome], bool]] = [each.met for each in wanted]
     if budget is not None:
         tests.append(lambda row: row.cost <= budget * (1 + 1e-12))
-    extra: list[Row] = []
+    extra: list[MethodOutcome] = []
     for method in ("fixed", "bisection"):
         ladder = sorted((row for row in rows if row.method == method), key=lambda row: row.segment_length or 0.0)
         if method not in methods or len(ladder) < 2:
@@ -203,13 +210,19 @@ def on_the_edge(
     return extra
 
 
-def _zoom(task: Task, method: str, below: Row, above: Row, test: Callable[[Row], bool]) -> list[Row]:
+def _zoom(
+    task: LabelingProblem,
+    method: str,
+    below: MethodOutcome,
+    above: MethodOutcome,
+    test: Callable[[MethodOutcome], bool],
+) -> list[MethodOutcome]:
     low, high = float(below.segment_length or 0.0), float(above.segment_length or 0.0)
-    passed: list[Row] = []
+    passed: list[MethodOutcome] = []
     for _ in range(3):
         widths = np.geomspace(low, high, 8)[1:-1]
         if method == "fixed":
-            made = task.rows([Design("fixed", float(width)) for width in widths])
+            made = task.rows([LabelingDesign("fixed", float(width)) for width in widths])
         else:
             made = task.halvings(widths.tolist())
         passed += [row for row in made if test(row)]

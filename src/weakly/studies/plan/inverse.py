@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...methods.model import Model, OneEvent, Recordings
-from ...methods.outcome import Row
-from ...methods.problem import Task
-from ...model.event_arrays import Timelines
+from ...methods.model import Model, RecordingModel, SingleEventModel
+from ...methods.outcome import MethodOutcome
+from ...methods.problem import LabelingProblem
+from ...model.event_arrays import EventArrays
 from ...model.lengths import Lengths
 from ...posterior.hearing import Hearing
 from ..infer.outlook import Asking, Outlook, halving, outlook, windows
@@ -20,7 +20,7 @@ _METHODS = ("fixed", "windows", "bisection")
 _RECORDINGS, _MOST = 100, 1000  # drawn ones, and those of a pilot
 
 
-def posterior_rows(task: Task, rows: list[Row]) -> tuple[dict[str, Any], ...]:
+def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[dict[str, Any], ...]:
     """For each row of a kind that can be worked out: wrong time and event time, by posterior and painted, all classes.
 
     The law of event lengths, who answers and the answers are known to the posterior; rates it estimates.
@@ -47,16 +47,16 @@ def _outlook(model: Model, asking: Asking, who: Hearing, width: float) -> Outloo
     return outlook(timelines, asking, who=who, lengths=law, shortest=width, rng=0)
 
 
-def _recordings(model: Model) -> tuple[Timelines, Lengths | None]:
+def _recordings(model: Model) -> tuple[EventArrays, Lengths | None]:
     """Recordings as the model has them, and the law of lengths where it is not that of the events in them."""
     rng = np.random.default_rng(0)
-    if isinstance(model, OneEvent):
+    if isinstance(model, SingleEventModel):
         d = np.minimum(model.lengths.draw(_RECORDINGS, rng), model.longest)
         some = rng.random(_RECORDINGS) < model.share
         start = rng.uniform(0.0, 1.0, _RECORDINGS) * (model.longest - d)
         rows: Any = [[(a, a + b)] if one else [] for a, b, one in zip(start, d, some)]
-        return Timelines.of(rows, model.longest), model.lengths
-    assert isinstance(model, Recordings)
+        return EventArrays.of(rows, model.longest), model.lengths
+    assert isinstance(model, RecordingModel)
     units = np.arange(len(model.full) + len(model.silent))
     if model.drawn:
         picked = rng.choice(units, _RECORDINGS, p=model.weight / model.weight.sum())
@@ -65,7 +65,7 @@ def _recordings(model: Model) -> tuple[Timelines, Lengths | None]:
         picked = picked if len(picked) <= _MOST else rng.choice(picked, _MOST, replace=False)
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
-    return Timelines.of([events[k] for k in picked], lengths[picked]), None
+    return EventArrays.of([events[k] for k in picked], lengths[picked]), None
 
 
 def table(plan: Any) -> pd.DataFrame:

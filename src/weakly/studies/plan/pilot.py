@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...model.event_arrays import Timelines
+from ...model.event_arrays import EventArrays
 from ...model.events import Events
 from ...model.intervals import as_intervals
 from ...model.lengths import Lengths
@@ -25,7 +25,7 @@ _NEARLY_ALL = 0.9
 class Pilot:
     """The timelines of every class in the same recordings."""
 
-    timelines: dict[str, Timelines]
+    timelines: dict[str, EventArrays]
     ends_known: NDArray[np.bool_]  # whether the annotations say how long each recording is
     n_unknown: int  # recordings whose length they do not say, those without events too, which no timeline holds
     n_joined: int  # events that touch or overlap one of their class, and became one with it
@@ -50,12 +50,12 @@ class Pilot:
         return np.asarray(next(iter(self.timelines.values())).lengths)
 
     @cached_property
-    def lines(self) -> Timelines:
+    def lines(self) -> EventArrays:
         """The recordings of every class, one class after another."""
         parts = list(self.timelines.values())
         counts = np.concatenate([each.counts for each in parts])
         bounds, lengths = (np.concatenate([getattr(each, x) for each in parts]) for x in ("bounds", "lengths"))
-        return Timelines(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
+        return EventArrays(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
 
     @cached_property
     def cut_sides(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

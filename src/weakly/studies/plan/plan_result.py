@@ -12,8 +12,8 @@ from ...base import plot
 from ...base.report import Report, Result
 from ...base.results import WORDS, digits, percent, plain, seconds
 from ...base.symbols import plain_name
-from ...methods.outcome import COLUMNS, WAY_NAMES, WAYS, Design, Row
-from ...methods.problem import COMMON, Task
+from ...methods.outcome import COLUMNS, WAY_NAMES, WAYS, LabelingDesign, MethodOutcome
+from ...methods.problem import COMMON, LabelingProblem
 from .classes import Classes
 from .decision import FOUND
 from .inverse import table as posterior_table
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Plan(Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
-    ``answer`` is the plan in words, ``recommended`` the :class:`Row` it speaks of, ``equal_range`` the segment lengths
+    ``answer`` is the plan in words, ``recommended`` the :class:`MethodOutcome` it speaks of, ``equal_range`` the segment lengths
     that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
     ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
     them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it was asked for)
@@ -38,10 +38,10 @@ class Plan(Result):
     """
 
     answer: str
-    recommended: Row
+    recommended: MethodOutcome
     reachable: bool
     equal_range: tuple[float, float] | None
-    rows: tuple[Row, ...]
+    rows: tuple[MethodOutcome, ...]
     objective: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -52,8 +52,8 @@ class Plan(Result):
     classes: Classes | None
     break_even: dict[str, Any]
     example: dict[str, Any]
-    task: Task = field(repr=False, compare=False)
-    pool: tuple[Row, ...] = field(repr=False, compare=False)
+    task: LabelingProblem = field(repr=False, compare=False)
+    pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
     posterior: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class Plan(Result):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @cached_property
-    def curve(self) -> list[Row]:
+    def curve(self) -> list[MethodOutcome]:
         """Fixed segments over their length, from the same rows as the comparison."""
         centre = self.segment_length or self.break_even["segment_length"]
         near = [row for row in self.task.fixed_rows if centre / 30 <= (row.segment_length or 0.0) <= 30 * centre]
@@ -85,7 +85,7 @@ class Plan(Result):
         for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
             own = replace(task, criteria=task.criteria.only(float(value)))
             here = own.row(picked.design)
-            tried = own.few.rows([Design("fixed", float(width)) for width in widths])
+            tried = own.few.rows([LabelingDesign("fixed", float(width)) for width in widths])
             best = own.row(min(tried, key=lambda row: (row.event_recall < FOUND, row.wrong_time)).design)
             words = ("wrong_time", "event_recall", "overlap_accuracy")
             made.append(
@@ -205,7 +205,7 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
     ax.annotate(text, at, **{"xytext": (4, 3), "textcoords": "offset points", "fontsize": 8, "color": "#444444", **how})
 
 
-def _named(plan: Plan) -> dict[str, Row]:
+def _named(plan: Plan) -> dict[str, MethodOutcome]:
     """The few rows that a picture names: the pick, the paper's optimum, the best of the other methods."""
     both = "recommended, the paper's optimum: " if "Theorem 2" in plan.recommended.note else "recommended: "
     made = {both + plan.recommended.name: plan.recommended}

@@ -12,9 +12,9 @@ from ...base.errors import InvalidInput
 from ...base.results import percent, seconds
 from ...base.symbols import check, choice
 from ...methods.criteria import UNKNOWN, Criteria
-from ...methods.model import Model, OneEvent, Recordings
-from ...methods.outcome import METHODS, UNASKED, WAYS, Design, Row
-from ...methods.problem import COMMON, Task
+from ...methods.model import Model, RecordingModel, SingleEventModel
+from ...methods.outcome import METHODS, UNASKED, WAYS, LabelingDesign, MethodOutcome
+from ...methods.problem import COMMON, LabelingProblem
 from ...model.annotator import PresenceRule
 from ...model.cost import Cost
 from ...model.events import Events
@@ -114,7 +114,7 @@ def plan(
     price = cost or Cost()
     if not isinstance(price, Cost):
         raise InvalidInput(f"cost must be a Cost, such as Cost(per_second=0.01, per_query=0.05), got {cost!r}")
-    brief = Brief.of(
+    brief = WorkSpec.of(
         recording_length=recording_length, n_events=n_events, event_rate=event_rate, total_hours=total_hours
     )
     warned: list[str] = []
@@ -165,7 +165,7 @@ def plan(
 
 
 @dataclass(frozen=True)
-class Brief:
+class WorkSpec:
     """What is known of the work besides event lengths, checked."""
 
     recording_length: float | None
@@ -174,7 +174,7 @@ class Brief:
     total_hours: float | None
 
     @classmethod
-    def of(cls, **given: Any) -> Brief:
+    def of(cls, **given: Any) -> WorkSpec:
         """The brief from the arguments of a public function."""
         if given["n_events"] is not None and given["event_rate"] is not None:
             raise InvalidInput("give n_events (per recording) or event_rate (per second), not both")
@@ -200,9 +200,9 @@ def _methods(methods: Any) -> tuple[str, ...]:
 
 
 def _task(
-    given: Any, brief: Brief, criteria: Criteria, cost: Cost, label: str | None, family: str | None, examined: Any,
+    given: Any, brief: WorkSpec, criteria: Criteria, cost: Cost, label: str | None, family: str | None, examined: Any,
     warned: list[str],
-) -> tuple[Task, Pilot | None]:  # fmt: skip
+) -> tuple[LabelingProblem, Pilot | None]:  # fmt: skip
     """The work, from pilot annotations or from event lengths."""
     if isinstance(given, Events):
         events = within(given, examined)
@@ -220,7 +220,7 @@ def _task(
     return _of_lengths(lengths, brief, criteria, cost), None
 
 
-def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) -> Task:
+def _of_lengths(lengths: Lengths, brief: WorkSpec, criteria: Criteria, cost: Cost) -> LabelingProblem:
     """Events with these lengths that fall anywhere in recordings of one length."""
     total = brief.recording_length
     if total is None:
@@ -241,10 +241,10 @@ def _of_lengths(lengths: Lengths, brief: Brief, criteria: Criteria, cost: Cost) 
             f"average ({lengths.name})"
         )
     if count <= 1 and brief.event_rate is None:
-        model: Model = OneEvent(lengths, total, share=count)
+        model: Model = SingleEventModel(lengths, total, share=count)
     else:
         model = _drawn(lengths, total, count, poisson=brief.event_rate is not None)
-    return Task({"event": model}, criteria, cost, lengths, scale=recordings / model.count)
+    return LabelingProblem({"event": model}, criteria, cost, lengths, scale=recordings / model.count)
 
 
 class _SomeEvents:
@@ -261,7 +261,7 @@ class _SomeEvents:
         return np.maximum(drawn, 1).astype(np.int64)
 
 
-def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Recordings:
+def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> RecordingModel:
     """Recordings with events placed anywhere; what overlaps is one event. A count that is not whole is Poisson's."""
     steady = float(count).is_integer() and not poisson
     some = 1.0 if steady else 1 - np.exp(-count)
@@ -278,10 +278,10 @@ def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Re
         f"{n:,} drawn recordings with {count:.3g} events anywhere in each (those that overlap are one), scored with "
         "segments from 0 to the end"
     )
-    return Recordings.of(timelines, described, drawn=True, silent=n / some - n)
+    return RecordingModel.of(timelines, described, drawn=True, silent=n / some - n)
 
 
-def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family: str | None) -> Task:
+def _of_pilot(pilot: Pilot, brief: WorkSpec, criteria: Criteria, cost: Cost, family: str | None) -> LabelingProblem:
     """More work like the pilot's, scored on the pilot's own events unless another work is described."""
     lengths, extents = pilot.lengths(family), pilot.extents
     if any(value is not None for value in (family, brief.recording_length, brief.n_events, brief.event_rate)):
@@ -294,14 +294,14 @@ def _of_pilot(pilot: Pilot, brief: Brief, criteria: Criteria, cost: Cost, family
         "of every recording"
     )
     scale = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / float(extents.sum())
-    models: dict[str, Model] = {name: Recordings.of(each, described) for name, each in pilot.timelines.items()}
-    return Task(models, criteria, cost, lengths, scale=scale)
+    models: dict[str, Model] = {name: RecordingModel.of(each, described) for name, each in pilot.timelines.items()}
+    return LabelingProblem(models, criteria, cost, lengths, scale=scale)
 
 
-def _pool(task: Task, used: tuple[str, ...]) -> list[Row]:
+def _pool(task: LabelingProblem, used: tuple[str, ...]) -> list[MethodOutcome]:
     """Every way to label that is compared."""
     passes = pass_rows(task, used) if task.n_classes > 1 and "passes" in used else []
-    return [*task.candidates(used), *passes, *(task.row(Design(each)) for each in UNASKED)]
+    return [*task.candidates(used), *passes, *(task.row(LabelingDesign(each)) for each in UNASKED)]
 
 
 def _limits(objective: str, wanted: tuple[Target, ...]) -> tuple[Target, ...]:
@@ -311,23 +311,23 @@ def _limits(objective: str, wanted: tuple[Target, ...]) -> tuple[Target, ...]:
 
 
 def _candidates(
-    task: Task, used: tuple[str, ...], wanted: tuple[Target, ...], budget: float | None
-) -> tuple[list[Row], Row]:
+    task: LabelingProblem, used: tuple[str, ...], wanted: tuple[Target, ...], budget: float | None
+) -> tuple[list[MethodOutcome], MethodOutcome]:
     """Every way that can be chosen, and among them the paper's optimum, whose length is not round."""
-    best = task.row(Design("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
+    best = task.row(LabelingDesign("fixed", task.best_overlap()), note="best accuracy near events (Theorem 2)")
     pool = [best if row.design == best.design else row for row in _pool(task, used)]
     if "fixed" in used and best not in pool:
         pool.append(best)
     return pool + on_the_edge(task, pool, wanted=wanted, budget=budget, methods=used), best
 
 
-def _elsewhere(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> dict[str, Any] | None:
+def _elsewhere(task: LabelingProblem, used: tuple[str, ...], asked: dict[str, Any]) -> dict[str, Any] | None:
     """What would be recommended if people answered as this task has it; None where nothing can be worked out."""
     pool, best = _candidates(task, used, asked["wanted"], asked["budget"])
     return choose(pool, spare=best, **asked).row.to_dict() if any(row.asks for row in pool) else None
 
 
-def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
+def _common(task: LabelingProblem, picked: MethodOutcome, pool: list[MethodOutcome]) -> MethodOutcome:
     """Fixed segments of one length for all classes: the recommended ones, or the best of them."""
     if picked.method == "fixed":
         return picked
@@ -336,7 +336,7 @@ def _common(task: Task, picked: Row, pool: list[Row]) -> Row:
     return best if best.asks else min(task.fixed_rows, key=lambda row: row.wrong_time)
 
 
-def _range(picked: Choice, pool: list[Row], spare: Row) -> tuple[float, float] | None:
+def _range(picked: Choice, pool: list[MethodOutcome], spare: MethodOutcome) -> tuple[float, float] | None:
     """From the shortest to the longest segment around the recommended one with nothing between that is not as good."""
     row = picked.row
     if row.segment_length is None:
@@ -351,7 +351,9 @@ def _range(picked: Choice, pool: list[Row], spare: Row) -> tuple[float, float] |
     return min(made), max(made)
 
 
-def _shown(task: Task, pool: list[Row], picked: Choice, best: Row, used: tuple[str, ...]) -> list[Row]:
+def _shown(
+    task: LabelingProblem, pool: list[MethodOutcome], picked: Choice, best: MethodOutcome, used: tuple[str, ...]
+) -> list[MethodOutcome]:
     """The rows of the comparison: the pick, the best of every method, what people use, and the limits."""
     asked: dict[str, Any] = {"objective": "wrong_time", "wanted": (), "budget": None, "spare": best}
     unasked = [row for row in pool if row.method in ("nothing", "everything")]
@@ -366,14 +368,14 @@ def _shown(task: Task, pool: list[Row], picked: Choice, best: Row, used: tuple[s
         rows += usual
     rows += unasked
     if "oracle" in used:
-        rows.append(task.row(Design("oracle")))
-    shown: dict[Design, Row] = {}
+        rows.append(task.row(LabelingDesign("oracle")))
+    shown: dict[LabelingDesign, MethodOutcome] = {}
     for row in rows:
         shown.setdefault(row.design, row)
     return list(shown.values())
 
 
-def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> list[dict[str, Any]]:
+def _by_criterion(task: LabelingProblem, used: tuple[str, ...], asked: dict[str, Any]) -> list[dict[str, Any]]:
     """What would be recommended if the criterion were known to be this."""
     made = []
     for value in UNKNOWN:
@@ -383,7 +385,9 @@ def _by_criterion(task: Task, used: tuple[str, ...], asked: dict[str, Any]) -> l
     return made
 
 
-def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any], pilot: Pilot | None) -> dict[str, Any] | None:
+def _other_rule(
+    task: LabelingProblem, used: tuple[str, ...], asked: dict[str, Any], pilot: Pilot | None
+) -> dict[str, Any] | None:
     """What a rule in seconds would make of the plan where nobody waits for a share of an event: of long events, or of
     frames that touch and were joined."""
     long = 1 - float(task.lengths.partial_moments(_LONG)[0])
@@ -402,7 +406,7 @@ def _other_rule(task: Task, used: tuple[str, ...], asked: dict[str, Any], pilot:
     return {"rule": "seconds:1", "why": why, **row} if row else None
 
 
-def _break_even(task: Task, segment_length: float) -> dict[str, Any]:
+def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:
     """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
     where: dict[str, Any] = {"recording_length": task.recording_length, "segment_length": segment_length}
     return {
@@ -413,7 +417,7 @@ def _break_even(task: Task, segment_length: float) -> dict[str, Any]:
 
 
 def _settings(
-    task: Task, brief: Brief, pilot: Pilot | None, label: str | None, wanted: tuple[Target, ...], budget: float | None,
+    task: LabelingProblem, brief: WorkSpec, pilot: Pilot | None, label: str | None, wanted: tuple[Target, ...], budget: float | None,
     used: tuple[str, ...], objective: str,
 ) -> dict[str, Any]:  # fmt: skip
     low, high = task.criteria.plausible
@@ -456,5 +460,5 @@ def _settings(
         "target": [each.text for each in wanted],
         "objective": objective,
         "methods": list(used),
-        "model": {OneEvent: "one event", Recordings: "recordings"}[type(task.model)],
+        "model": {SingleEventModel: "one event", RecordingModel: "recordings"}[type(task.model)],
     }

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.results import digits, hours, percent, seconds
 from ...base.symbols import plain_name
-from ...methods.model import OneEvent
-from ...methods.outcome import PATIENCE, UNASKED, Row, size
-from ...methods.problem import Task
+from ...methods.model import SingleEventModel
+from ...methods.outcome import PATIENCE, UNASKED, MethodOutcome, size
+from ...methods.problem import LabelingProblem
 from ...model.annotator import PresenceRule
 from .decision import EQUAL, FOUND, Choice, Target, beats
 from .pilot import Pilot
@@ -27,7 +27,7 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def instruction(made: Row) -> str:
+def instruction(made: MethodOutcome) -> str:
     """What to do, for one row of the comparison."""
     width = size(made.segment_length)
     if made.method == "windows":
@@ -49,7 +49,7 @@ def instruction(made: Row) -> str:
     }.get(made.method, f"Label {width} segments")
 
 
-def _each(made: Row) -> str:
+def _each(made: MethodOutcome) -> str:
     """What is asked about whom, for few passes; how many halve or not, for many."""
     halves = made.passes[0][1].method == "bisection"
     if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
@@ -65,7 +65,7 @@ def _each(made: Row) -> str:
     return ", ".join(said)
 
 
-def expectation(task: Task, made: Row) -> str:
+def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     """What to expect of it: the numbers of its row."""
     per = " per recording" if task.n_recordings != 1 else ""
     said = f"{seconds(made.wrong_time)} of wrong time{per} where events last {seconds(task.event_time)}, "
@@ -124,7 +124,7 @@ def answer(
     return " ".join(said)
 
 
-def _not_known(task: Task, pilot: Pilot | None) -> list[str]:
+def _not_known(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
     """What nobody said of the recordings, and what was done about it."""
     said = []
     if pilot is not None and pilot.n_unknown:
@@ -148,12 +148,12 @@ def _not_known(task: Task, pilot: Pilot | None) -> list[str]:
     return said
 
 
-def _drawn(task: Task) -> bool:
+def _drawn(task: LabelingProblem) -> bool:
     """Whether events are placed anywhere in recordings, with lengths from their law."""
-    return isinstance(task.model, OneEvent) or task.model.drawn
+    return isinstance(task.model, SingleEventModel) or task.model.drawn
 
 
-def _longer(task: Task) -> float:
+def _longer(task: LabelingProblem) -> float:
     """The share of events that are cut because they are longer than a recording."""
     return 1 - float(task.lengths.partial_moments(task.recording_length * (1 + 1e-9))[0]) if _drawn(task) else 0.0
 
@@ -169,7 +169,7 @@ def goal(target: Target) -> str:
     return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"
 
 
-def _budget(task: Task, budget: float) -> str:
+def _budget(task: LabelingProblem, budget: float) -> str:
     """The budget as it was given: rounded, it would pay for more."""
     if task.cost.currency == "s":
         return task.cost.words(budget)
@@ -189,7 +189,7 @@ def _apart(value: float, limit: float, *, share: bool = False) -> str:
     return f"{100 * value:.6g} %" if share else f"{value:.6g} s"
 
 
-def _other(task: Task, row: dict[str, Any]) -> str:
+def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
     """What another criterion or rule would make of the plan."""
     vain = ", no better than labelling nothing" if row["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
     return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
@@ -269,7 +269,7 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float
     return said
 
 
-def _free(plan: Plan) -> Row:
+def _free(plan: Plan) -> MethodOutcome:
     """The better way of asking nobody."""
     return min((row for row in plan.pool if row.method in UNASKED), key=lambda row: row.wrong_time)
 
@@ -320,7 +320,7 @@ def _remedy(plan: Plan, budget: float | None) -> str:
     return f"What may help: {'; '.join(parts)}."
 
 
-def _finer_rule(task: Task) -> list[str]:
+def _finer_rule(task: LabelingProblem) -> list[str]:
     """What a rule in seconds leaves out: events that are shorter never satisfy it."""
     rule = task.criteria.rule
     if rule is None or rule != PresenceRule.seconds(need := max(rule.forms[0].seconds, 1e-9)):
@@ -398,7 +398,7 @@ def _beyond(plan: Plan, budget: float | None) -> list[str]:
     ]
 
 
-def notes(rows: Iterable[Row]) -> list[str]:
+def notes(rows: Iterable[MethodOutcome]) -> list[str]:
     """Where ways stop making sense; those with the same note share a line."""
     shared: dict[str, list[str]] = {}
     for made in rows:
@@ -407,7 +407,7 @@ def notes(rows: Iterable[Row]) -> list[str]:
     return [f"{'; '.join(names)}: {note}." for note, names in shared.items()]
 
 
-def warnings(task: Task, chosen: Row) -> list[str]:
+def warnings(task: LabelingProblem, chosen: MethodOutcome) -> list[str]:
     """What speaks against trusting the recommendation blindly."""
     said = []
     if chosen.asks and chosen.event_recall < FOUND - 1e-9:
@@ -439,7 +439,7 @@ def pilot_warnings(pilot: Pilot) -> list[str]:
     return said
 
 
-def assumptions(task: Task, choice: Choice, *, objective: str, wanted: tuple[Target, ...]) -> list[str]:
+def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted: tuple[Target, ...]) -> list[str]:
     """What the numbers rest on."""
     criteria = task.criteria
     low, high = criteria.plausible

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...methods.outcome import Row, size
-from ...methods.problem import Task
+from ...methods.outcome import MethodOutcome, size
+from ...methods.problem import LabelingProblem
 from ...model.annotator import PresenceRule
 from ...model.intervals import Intervals, clip, fixed_segments, merge, oracle_segments
 from .pilot import Pilot
@@ -15,7 +15,7 @@ from .pilot import Pilot
 _MOST = 2000  # segments that a picture can show
 
 
-def _stretch(task: Task, pilot: Pilot | None) -> tuple[Intervals, float]:
+def _stretch(task: LabelingProblem, pilot: Pilot | None) -> tuple[Intervals, float]:
     """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
     length = float(min(task.model.longest, 16 * task.lengths.mean))
     if pilot is not None:
@@ -49,18 +49,20 @@ def labels(segments: Intervals, events: Intervals, rule: PresenceRule) -> np.nda
     return np.asarray(rule.is_present(event=events[None, :, :], segment=segments[:, None, :]).any(axis=1))
 
 
-def _cells(made: Row, events: Intervals, length: float, rule: PresenceRule) -> tuple[Intervals, np.ndarray]:
-    from ...methods.base import Asked, Recording
+def _cells(made: MethodOutcome, events: Intervals, length: float, rule: PresenceRule) -> tuple[Intervals, np.ndarray]:
+    from ...methods.base import AnswerHistory, Recording
     from ...methods.segments import Overlapping
 
     way = Overlapping(segment_length=made.segment_length or 0.0, hop=made.hop or 0.0, votes=made.votes)
     recording = Recording("example", length)
     asked = way.segments(recording)
-    found = way.labels(recording, Asked().add(asked, labels(asked, events, rule)))
+    found = way.labels(recording, AnswerHistory().add(asked, labels(asked, events, rule)))
     return found.segments, found.present == 1
 
 
-def example(task: Task, rows: list[Row], chosen: Row, pilot: Pilot | None) -> dict[str, Any]:
+def example(
+    task: LabelingProblem, rows: list[MethodOutcome], chosen: MethodOutcome, pilot: Pilot | None
+) -> dict[str, Any]:
     """Events and, for each way, segments with their labels, in seconds."""
     events, length = _stretch(task, pilot)
     rule = task.criteria.rule or PresenceRule.fraction(task.criteria.middle)

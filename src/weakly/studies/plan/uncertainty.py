@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.results import percent, seconds
-from ...methods.model import Floats, OneEvent, Recordings
-from ...methods.outcome import WAYS, Row
-from ...methods.problem import Task, contributions, in_recordings
+from ...methods.model import Floats, RecordingModel, SingleEventModel
+from ...methods.outcome import WAYS, MethodOutcome
+from ...methods.problem import LabelingProblem, contributions, in_recordings
 from .decision import EQUAL, FOUND, Target
 from .summary import goal
 
@@ -37,26 +37,26 @@ class Spread:
     """What each recording (or event) of a pilot contributes to each of a few ways: (units, ways, 5)."""
 
     parts: Floats
-    ways: tuple[Row, ...]
+    ways: tuple[MethodOutcome, ...]
     unit: str
 
     @classmethod
-    def of(cls, task: Task, rows: list[Row]) -> Spread | None:
+    def of(cls, task: LabelingProblem, rows: list[MethodOutcome]) -> Spread | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
         if not task.criteria.nested:  # then halving does not give the labels of its leaves
             rows = [row for row in rows if row.design.same_labels == row.design]
         ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
-        if isinstance(model, Recordings) and not model.drawn and 2 < len(model.unit) <= _MANY:
+        if isinstance(model, RecordingModel) and not model.drawn and 2 < len(model.unit) <= _MANY:
             parts = [in_recordings(task, row.design.same_labels) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
-        values = model.lengths.values if isinstance(model, OneEvent) else None
+        values = model.lengths.values if isinstance(model, SingleEventModel) else None
         if values is not None and values.size > 2:
             parts = [_per_event(task, row) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "event") if parts else None
         return None
 
-    def moved(self, task: Task) -> Floats:
+    def moved(self, task: LabelingProblem) -> Floats:
         """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
         if self.unit == "event":
             return self.parts
@@ -73,7 +73,7 @@ class Spread:
             )
         return np.stack(made, axis=1)
 
-    def including(self, task: Task, row: Row) -> tuple[Spread, int]:
+    def including(self, task: LabelingProblem, row: MethodOutcome) -> tuple[Spread, int]:
         """The same with this way among the others, and where it stands."""
         if row in self.ways:
             return self, self.ways.index(row)
@@ -88,7 +88,7 @@ class Spread:
         own = np.diag(both)
         return np.asarray(np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * both, 0.0) / len(wrong)))
 
-    def margin(self, rows: list[Row], least: Row) -> Floats:
+    def margin(self, rows: list[MethodOutcome], least: MethodOutcome) -> Floats:
         """By how much each row's wrong time may differ from the least by chance alone; 0 where that is not known."""
         where = {row: k for k, row in enumerate(self.ways)}
         if least not in where or self.unit != "recording":
@@ -96,19 +96,19 @@ class Spread:
         return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
 
 
-def _per_event(task: Task, row: Row) -> Floats:
+def _per_event(task: LabelingProblem, row: MethodOutcome) -> Floats:
     """The same from the lengths of an observed sample: each event alone in a recording."""
     model = task.model
-    assert isinstance(model, OneEvent)
-    part = OneEvent(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
+    assert isinstance(model, SingleEventModel)
+    part = SingleEventModel(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
     return np.repeat(contributions(part), times, axis=0)
 
 
-def contenders(rows: list[Row], most: int) -> list[Row]:
+def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
     """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
     this pilot. Only the good ones would let the recordings that are held back have a say."""
-    made: list[Row] = []
+    made: list[MethodOutcome] = []
     rows = [row for row in rows if row.doable] or rows
     for method in WAYS[:3]:
         own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
@@ -118,7 +118,7 @@ def contenders(rows: list[Row], most: int) -> list[Row]:
     return made[:: max(1, -(-len(made) // most))]
 
 
-def _order(row: Row) -> tuple[bool, float]:
+def _order(row: MethodOutcome) -> tuple[bool, float]:
     return row.event_recall < FOUND - 1e-9, row.wrong_time
 
 
@@ -154,7 +154,13 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
 
 
 def how_sure(
-    task: Task, known: Spread | None, picked: Row, *, n_events: int, limits: tuple[Target, ...] = (), ruled: bool = True
+    task: LabelingProblem,
+    known: Spread | None,
+    picked: MethodOutcome,
+    *,
+    n_events: int,
+    limits: tuple[Target, ...] = (),
+    ruled: bool = True,
 ) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
 
@@ -218,7 +224,7 @@ def _told_apart(spread: Spread) -> float:
     return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
 
 
-def _on_its_side(made: dict[str, Any], limit: Target, picked: Row) -> bool:
+def _on_its_side(made: dict[str, Any], limit: Target, picked: MethodOutcome) -> bool:
     """Whether the whole band of a word lies on the side of the limit on which the pilot itself has it."""
     low, high = made.get(f"{limit.word}_ci", (-np.inf, np.inf))
     above = limit.met(picked) == (limit.word != "wrong_time")

@@ -47,7 +47,7 @@ def information(
 
 
 @dataclass(frozen=True)
-class Design:
+class CalibrationDesign:
     """Event fractions of the calibration items, and how well they will tell the criterion."""
 
     event_fractions: NDArray[np.float64]
@@ -81,7 +81,7 @@ def design(
     spread: float = 0.08,
     guess_rate: float = 0.02,
     lapse_rate: float = 0.02,
-) -> Design:
+) -> CalibrationDesign:
     """The event fractions of ``n_items`` calibration items that estimate the criterion best.
 
     Parameters
@@ -118,10 +118,12 @@ def design(
     # The middles of n equal shares of the weight: every item stands for the same amount of it.
     shares = (np.arange(n_items) + 0.5) / n_items
     fractions = np.interp(shares, np.cumsum(weights) - weights / 2, GRID)
-    return Design(np.clip(fractions, GRID[0], 1.0), weights, spread, values)
+    return CalibrationDesign(np.clip(fractions, GRID[0], 1.0), weights, spread, values)
 
 
-def place(recordings: Sequence[Recording], plan: Design, *, lengths: Sequence[float], rng: Any = None) -> pd.DataFrame:
+def place(
+    recordings: Sequence[Recording], plan: CalibrationDesign, *, lengths: Sequence[float], rng: Any = None
+) -> pd.DataFrame:
     """Segments of recordings with known events that hold exactly the fractions of the design, as far as they exist.
 
     One row per item: recording, onset, offset, event_fraction. Each item takes one event and cuts it on one side, left

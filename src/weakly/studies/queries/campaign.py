@@ -33,7 +33,7 @@ from .export import Exporter, text_of
 from .query_set import COLUMNS, METHODS, asked_so_far, make_method, queries
 from .returned import Collected, Returned, collect, read_returned
 from .sources import with_signal
-from .store import NAME, Answer, State, Store, fingerprint, shortened
+from .store import NAME, Answer, CampaignState, Store, fingerprint, shortened
 
 if TYPE_CHECKING:
     from .query_set import Queries
@@ -49,7 +49,7 @@ class Campaign:
 
     folder: Path
     store: Store
-    state: State
+    state: CampaignState
     own: Method | None = None  # the method object, where it is not one of weakly's
 
     @classmethod
@@ -242,7 +242,7 @@ class Campaign:
         return replace(self, state=self._export_answers())
 
     @private_files()
-    def _export_answers(self) -> State:
+    def _export_answers(self) -> CampaignState:
         """Write ``answers.csv``; what somebody changed in it is taken in first. The state after."""
         path = self.folder / ANSWERS
         with self.store.begin() as connection:  # one at a time, so that the newest state is written last
@@ -370,7 +370,7 @@ def _store_of(folder: Path, database: str | None) -> Store:
     return store
 
 
-def _check(folder: Path, state: State) -> None:
+def _check(folder: Path, state: CampaignState) -> None:
     """Refuse what no command has written; the parameters are checked by whoever makes the method."""
     settings = state.settings
     missing = sorted(set(state.queries["recording"]) - state.recordings.keys())
@@ -399,7 +399,7 @@ def _check(folder: Path, state: State) -> None:
             positive(name, number)
 
 
-def _brought_over(folder: Path, store: Store) -> State:
+def _brought_over(folder: Path, store: Store) -> CampaignState:
     """The state of the store; a campaign of version 0.1.0, whose files are the folder's, is taken into it first."""
     state = store.state()
     if state.settings.get("method") in _RENAMED:

@@ -16,7 +16,7 @@ from ...base.errors import InvalidInput
 from ...base.report import Report, Result
 from ...base.results import counted, hours, plain
 from ...base.symbols import check, choice, positive, whole
-from ...methods.base import Asked, Labels, Method, Recording, key, verdict
+from ...methods.base import AnswerHistory, Labels, Method, Recording, key, verdict
 from ...methods.boundary import Boundary
 from ...methods.change_point import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
 from ...methods.segments import Bisection, Fixed, Oracle, Overlapping
@@ -409,18 +409,18 @@ def _shared_length(recordings: list[Recording], budget: int) -> float:
     return high
 
 
-def asked_so_far(answers: Answers | None, recording: str, label: str) -> Asked:
+def asked_so_far(answers: Answers | None, recording: str, label: str) -> AnswerHistory:
     """The answers about one recording and label, one per query in their order: the majority of its annotators."""
     if answers is None:
-        return Asked()
+        return AnswerHistory()
     frame = answers.to_frame()
     mine = frame[(frame["recording"] == recording) & (frame["label"] == label) & frame["onset"].notna()]
     if mine.empty:
-        return Asked()
+        return AnswerHistory()
     groups = mine.groupby(mine["query"].where(mine["query"] != "", mine.index.astype(str)), sort=False)
     rows = [(float(g["onset"].iloc[0]), float(g["offset"].iloc[0]), verdict(g["present"].tolist())) for _, g in groups]
     table = np.array(rows)
-    return Asked(table[:, :2], table[:, 2])
+    return AnswerHistory(table[:, :2], table[:, 2])
 
 
 def _rows(
@@ -441,7 +441,7 @@ def _rows(
     return rows
 
 
-def rows_of(method: Method, recording: Recording, label: str, asked: Asked) -> list[tuple[Any, ...]]:
+def rows_of(method: Method, recording: Recording, label: str, asked: AnswerHistory) -> list[tuple[Any, ...]]:
     """What the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
     segments = method.next(recording, asked)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...io.gather import parse
-from ...io.table import Rows
+from ...io.table import TextRows
 from ...io.vocabulary import UNREADABLE, answer_of
 from ...model.answers import Answers
 from .export import REGION
@@ -181,7 +181,7 @@ def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, fl
     return Path(str(recording)).name, np.round(onset, 3), np.round(offset, 3)
 
 
-def _parsed(path: Path) -> list[Rows]:
+def _parsed(path: Path) -> list[TextRows]:
     """What the readers of formats find in a file (or in the files of a folder), as answers."""
     kinds = {"clips.csv": "clips", "raven": "raven", "audacity": "audacity"}
     likely = kinds.get(path.name) or kinds.get(path.parent.name)

@@ -110,7 +110,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class State:
+class CampaignState:
     """All that a store holds at one moment."""
 
     settings: dict[str, Any]
@@ -228,7 +228,7 @@ class Store:
             connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=str(old + 1)))
         return is_new
 
-    def state(self, connection: Connection | None = None) -> State:
+    def state(self, connection: Connection | None = None) -> CampaignState:
         """Everything, as it is at this moment."""
         if connection is None:
             with self.begin() as own:
@@ -238,7 +238,7 @@ class Store:
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise StoreTrouble(f"{self.name}: the campaign's store is damaged: {error}; nothing was changed") from error
 
-    def _state(self, connection: Connection) -> State:
+    def _state(self, connection: Connection) -> CampaignState:
         if self._engine.dialect.name == "sqlite":
             report = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
             if report != "ok":
@@ -276,11 +276,11 @@ class Store:
                 select(ANSWERS).where(ANSWERS.c.answer.not_in(_UNDONE)).order_by(ANSWERS.c.number)
             )
         ]  # fmt: skip
-        return State(settings, recordings, frame, answers)
+        return CampaignState(settings, recordings, frame, answers)
 
     def add(
         self, settings: Mapping[str, Any], recordings: Mapping[str, Mapping[str, Any]], queries: pd.DataFrame
-    ) -> State:
+    ) -> CampaignState:
         """Take in the settings, if there are none yet, and the recordings and queries that are new; the state after.
 
         Other settings than those that are there are refused: a store belongs to one campaign.
@@ -345,7 +345,7 @@ class Store:
                 connection.execute(SETTINGS.insert().values(name=name, value=json.dumps(value)))
             return value
 
-    def check(self, before: State, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
+    def check(self, before: CampaignState, settings: Mapping[str, Any], recordings: Mapping[str, Any]) -> None:
         """Refuse other settings than those of the state, naming both."""
         for group, given in settings.items():
             old = before.settings.get(group, given)

@@ -25,11 +25,11 @@ from ...base.symbols import check, choice, positive, whole
 from ...engine.scoring import score
 from ...engine.sweep import merged
 from ...engine.tally import Tally
-from ...model.answer_model import Observers
-from ...model.event_arrays import Timelines
+from ...model.answer_model import AnswerModels
+from ...model.event_arrays import EventArrays
 from ...model.lengths import Lengths
 from ...model.placement import Placement, segment_lengths
-from ..evaluate.evaluation import Rows, brief, plot_rows, rows, told
+from ..evaluate.evaluation import ScoreRows, brief, plot_rows, rows, told
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class World:
     placement: str
     gap: float
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Timelines, int]:
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[EventArrays, int]:
         """n recordings, merged where events overlap, and how many events were as long as the recording or longer."""
         counts = self._counts(n, rng)
         total = int(counts.sum())
@@ -64,7 +64,7 @@ class World:
         order = np.lexsort((onset, recording))
         order = order[spans[order, 1] > spans[order, 0]]
         bounds, starts = merged(spans[order], recording[order], n)
-        return Timelines(bounds, starts, np.full(n, self.recording_length)), int(longer.sum())
+        return EventArrays(bounds, starts, np.full(n, self.recording_length)), int(longer.sum())
 
     def _counts(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if self.placement == "poisson":
@@ -96,7 +96,7 @@ class World:
 
 
 def _chunk(
-    world: World, lengths: Any, who: Observers, how: Placement, entropy: list[int], index: int, n: int
+    world: World, lengths: Any, who: AnswerModels, how: Placement, entropy: list[int], index: int, n: int
 ) -> tuple[Tally, Tally, int]:
     """The tallies of both halves of one chunk of recordings, and how many events were cut."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(index,)))
@@ -108,13 +108,13 @@ def _chunk(
 
 
 @dataclass(frozen=True)
-class Simulation(Rows):
+class Simulation(ScoreRows):
     """What weak labels make of simulated recordings, per segment length and criterion, with standard errors.
 
     Attributes named like the columns of :meth:`to_frame` hold one value per row, or a number if there is one row.
     """
 
-    who: Observers
+    who: AnswerModels
     halves: tuple[Tally, Tally]
     settings: dict[str, Any]
     n_longer: int  # drawn events that were longer than the recording and fill it
@@ -265,7 +265,7 @@ def simulate(
     >>> abs(found.overlap_accuracy - 0.7638888889) < 4 * found.overlap_accuracy_se
     True
     """
-    who = Observers.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     widths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=widths)
     world = _world(lengths, n_events, recording_length, placement, gap)
