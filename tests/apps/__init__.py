@@ -1,1 +1,1 @@
-"""Tests of the programs: the labeler, the page, the reproduction. A package, because its conftest is not the only one."""
+"""Tests of the programs: the labeler, the page, the reproduction. A package: its conftest is not the only one."""

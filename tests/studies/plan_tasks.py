@@ -15,7 +15,7 @@ from weakly.base.results import hours, percent, seconds
 from weakly.engine.tally import of_labels
 from weakly.methods.base import Recording
 from weakly.methods.boundary import Boundary
-from weakly.methods.outcome import size
+from weakly.methods.outcome import LabelingDesign, size
 from weakly.methods.segments import Bisection
 from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.event_arrays import EventArrays
@@ -517,7 +517,7 @@ def false_sentences(made, kw):
     false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
     false("break-even", any(number.startswith("-") for number in re.findall(r"-?\d+\.?\d* events", even)))
     oracle, *mine = re.search(r"known, (\S+) queries would do; the recommended way asks (\S+)\.", even).groups()
-    false("oracle's queries", f"{made.task.row(Design('oracle')).n_queries:,.0f}" != oracle)
+    false("oracle's queries", f"{made.task.row(LabelingDesign('oracle')).n_queries:,.0f}" != oracle)
     false("own queries", [f"{row.n_queries:,.0f}"] != mine)
     if made.classes and "lengths of their own would save less than 5 %" in said:
         one, *rest = made.classes.passes

@@ -38,7 +38,8 @@ class ClassRecordings:
     Examples
     --------
     >>> at = {"onset": np.array([1.0, 5.0]), "offset": np.array([2.0, 6.0])}
-    >>> units = ClassRecordings.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at, lengths=np.array([9.0, 9.0]))
+    >>> at["lengths"] = np.array([9.0, 9.0])
+    >>> units = ClassRecordings.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at)
     >>> units.group.tolist(), units.owner.tolist(), units.lines.counts.tolist()
     ([1, -1], [0, 1], [2, 0])
     """

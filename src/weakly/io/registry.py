@@ -39,7 +39,7 @@ def register(*formats: Format, last: bool = False) -> None:
     """Add formats of your own: they are asked before all others, unless ``last``.
 
     A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
-    row) and returns ``TextRows``; a writer takes events and a path and returns what the format could not hold, in words.
+    row) and returns ``TextRows``; a writer takes events and a path and returns, in words, what the format cannot hold.
 
     Examples
     --------

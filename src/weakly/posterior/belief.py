@@ -190,8 +190,10 @@ class ParticlePosterior:
             if left > 1e-9:
                 log = particles.likelihood(starts, ends, count, numbers, segment[0], segment[1], present)
         used = max(1, int(count.max()))
-        return ParticlePosterior(self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
-                      ends[:, :used].copy(), count, numbers, surprise, spread)  # fmt: skip
+        return ParticlePosterior(
+            self.low, self.high, self.expected, self.signal, segments, given, starts[:, :used].copy(),
+            ends[:, :used].copy(), count, numbers, surprise, spread,
+        )  # fmt: skip
 
     def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
         """The n segments that tell most together about every label from start to end for their cost; fewer if none."""

@@ -260,8 +260,8 @@ def move(
 @leaf
 def _move(
     rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
-    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float, tally: Any, tried: Any, old: Any,
-    fresh: Any,
+    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float, tally: Any, tried: Any,
+    old: Any, fresh: Any,
 ) -> None:  # fmt: skip
     room, n_asked, numbers = starts.shape[1], len(present), x.shape[1]
     ta, tb, tx = tried  # a particle as it may become

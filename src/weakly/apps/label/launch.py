@@ -93,7 +93,8 @@ def open_campaign(
         learned = BeliefSummary(more, method) if more is not None and isinstance(method, Information) else None
         asked = list(campaign.parameters["label"])
         made = Labeling(
-            session, known, folders, access, ", ".join(asked), live=QualityMonitor(known, learned=learned, **(live or {})),
+            session, known, folders, access, ", ".join(asked),
+            live=QualityMonitor(known, learned=learned, **(live or {})),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
         )  # fmt: skip
         made.export = lambda: export(made, campaign, events)

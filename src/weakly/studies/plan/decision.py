@@ -94,8 +94,8 @@ class Choice:
 
 
 def choose(
-    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Target, ...], budget: float | None, noise: Noise | None = None,
-    spare: MethodOutcome | None = None,
+    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Target, ...], budget: float | None,
+    noise: Noise | None = None, spare: MethodOutcome | None = None,
 ) -> Choice:  # fmt: skip
     """The row to recommend among all that can be carried out; of those that are as good, the spare one last."""
     free = min((row for row in rows if row.method in UNASKED), key=lambda row: row.wrong_time, default=None)
@@ -104,8 +104,8 @@ def choose(
 
 
 def _choose(
-    asking: list[MethodOutcome], free: MethodOutcome | None, objective: str, wanted: tuple[Target, ...], budget: float | None,
-    noise: Noise | None, spare: MethodOutcome | None,
+    asking: list[MethodOutcome], free: MethodOutcome | None, objective: str, wanted: tuple[Target, ...],
+    budget: float | None, noise: Noise | None, spare: MethodOutcome | None,
 ) -> Choice:  # fmt: skip
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Plan(Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
-    ``answer`` is the plan in words, ``recommended`` the :class:`MethodOutcome` it speaks of, ``equal_range`` the segment lengths
-    that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
+    ``answer`` is the plan in words, ``recommended`` the :class:`MethodOutcome` it speaks of, ``equal_range`` the segment
+    lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met.
     ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
     them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it was asked for)
     what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of ``recommended``
@@ -400,6 +400,6 @@ def break_even_words(plan: Plan) -> list[str]:
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
         f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
         f"With {digits(plan.task.n_events)} events per recording they would {limit}.",
-        f"If boundaries were known, {plan.task.row(Design('oracle')).n_queries:,.0f} queries would do; the recommended "
-        f"way asks {plan.recommended.n_queries:,.0f}.",
+        f"If boundaries were known, {plan.task.row(LabelingDesign('oracle')).n_queries:,.0f} queries would do; the "
+        f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]

@@ -417,8 +417,8 @@ def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:
 
 
 def _settings(
-    task: LabelingProblem, brief: WorkSpec, pilot: Pilot | None, label: str | None, wanted: tuple[Target, ...], budget: float | None,
-    used: tuple[str, ...], objective: str,
+    task: LabelingProblem, brief: WorkSpec, pilot: Pilot | None, label: str | None, wanted: tuple[Target, ...],
+    budget: float | None, used: tuple[str, ...], objective: str,
 ) -> dict[str, Any]:  # fmt: skip
     low, high = task.criteria.plausible
     values = task.criteria.who.criteria

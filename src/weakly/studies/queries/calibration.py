@@ -1,7 +1,7 @@
 r"""Calibration: queries whose event fraction is known, spread so that the presence criterion is estimated best.
 
 An annotator says present with chance :math:`P(h) = g + (1 - g - l)\,G(h)` at event fraction h, G the logistic curve of
-:func:`weakly.model.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the Fisher information
+:func:`~weakly.model.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the information
 :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is the spread of fractions that makes the
 determinant of the summed information largest, averaged over what gamma may be.
 """
