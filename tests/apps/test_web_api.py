@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 import weakly as wk
+from weakly.apps.limits import POLICY, host_name
 from weakly.apps.web import Limits, calls, create_app
 from weakly.apps.web.jobs import Cancelled, Job, TooLong, Workers
-from weakly.apps.web.limits import POLICY, host_name
 from weakly.apps.web.uploads import Files, Shelf, Upload, safe_name
 from weakly.base.errors import InvalidInput, MissingExtra
 from weakly.model.intervals import as_intervals, duration

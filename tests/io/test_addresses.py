@@ -276,7 +276,7 @@ def test_every_command_gives_the_same_through_s3(season, bucket, capsys):
 
 def test_the_page_cannot_name_an_address(monkeypatch):
     pytest.importorskip("fastapi")
-    from weakly.apps.web.limits import Limits
+    from weakly.apps.limits import Limits
     from weakly.apps.web.uploads import parse
 
     monkeypatch.setattr(addresses, "system", lambda *_: pytest.fail("asked for an address"))

@@ -163,7 +163,7 @@ def serve(
 
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart"):
         optional(module, extra="web")
-    from ..apps.web.limits import Limits
+    from ..apps.limits import Limits
     from ..apps.web.server import serve
 
     limits = Limits(upload_mb=max_upload_mb, rows=max_rows, seconds=max_seconds, memory_mb=max_memory_mb)

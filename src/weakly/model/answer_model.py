@@ -1,8 +1,8 @@
 r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in theory, engine and plans.
 
 An :class:`AnswerModel` is one column of results (or, in theory, a whole array of criteria); :class:`AnswerModels` are
-the columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again what
-the arguments were. What the rooms read:
+the columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again
+what the arguments were. What the rooms read:
 
 * ``required_overlap(d, q)``: seconds of an event that make a segment present (criteria and rules);
 * ``probability(h)``: P(present | largest event fraction) of an annotator, ``low`` where no event is;

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write, private_files
-from ..web.limits import bearer
+from ..limits import bearer
 
 OWNER = "owner"
 

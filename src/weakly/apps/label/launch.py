@@ -27,7 +27,7 @@ from ...studies.queries.query_set import COLUMNS, Queries, queries
 from ...studies.queries.returned import collect
 from ...studies.queries.sources import recordings_of, with_events
 from ...studies.queries.store import NAME
-from ..web.limits import is_loopback
+from ..limits import is_loopback
 from . import media
 from .access import OWNER, Access, Own
 from .learned import BeliefSummary
@@ -254,7 +254,7 @@ def serve(
     new_tokens: bool = False,
 ) -> None:
     """Serve the page until it is interrupted; on another host than this machine only to a team."""
-    from ..web.server import listen
+    from ..serving import listen
 
     access, store = labeling.access, labeling.session.store
     if not is_loopback(host) and not access.is_team:

@@ -17,8 +17,8 @@ from ...base.errors import InvalidInput, WeaklyError, optional
 from ...io.signals import channel_names
 from ...methods.base import Recording
 from ...studies.queries.store import StoreTrouble
-from ..web.app import STATIC, add_parts, handle_errors, static_parts
-from ..web.limits import Guard, Limits
+from ..limits import Guard, Limits
+from ..serving import STATIC, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
 from .live import QualityMonitor, sentences

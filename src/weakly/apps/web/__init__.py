@@ -7,8 +7,8 @@ Rooms within: ``models`` (what may be asked, from the table of symbols), ``limit
 
 from __future__ import annotations
 
+from ..limits import Limits
 from .app import create_app
-from .limits import Limits
 from .server import serve
 
 __all__ = ["Limits", "create_app", "serve"]

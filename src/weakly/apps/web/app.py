@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -14,46 +12,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from ...base.errors import MissingExtra, WeaklyError, optional
+from ...base.errors import optional
 from ...base.symbols import SYMBOLS
+from ..limits import Guard, Limits
+from ..serving import STATIC as SHARED
+from ..serving import add_parts, handle_errors, problem, static_parts
 from . import calls, models
-from .jobs import PATIENCE, Busy, Cancelled, Workers, finish, stream, within
-from .limits import Guard, Limits
+from .jobs import PATIENCE, Busy, Workers, finish, stream, within
 from .uploads import EXAMPLE, Sent, Shelf
 
 optional("fastapi", extra="web")
 optional("python_multipart", extra="web")
 
 from fastapi import FastAPI, File, Form, Request, UploadFile  # noqa: E402
-from fastapi.exceptions import RequestValidationError  # noqa: E402
 from fastapi.responses import JSONResponse, Response, StreamingResponse  # noqa: E402
-from starlette.exceptions import HTTPException  # noqa: E402
 
 STATIC = Path(__file__).parent / "static"
-_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_log = logging.getLogger("weakly.apps.web")
-
-
-def field_of(message: str, fields: Iterable[str]) -> str | None:
-    """The field that an error message is about: the one it names first.
-
-    >>> field_of("presence_criterion must be in (0, 1], got 50", ["recording_length", "presence_criterion"])
-    'presence_criterion'
-    """
-    known = set(fields)
-    return next((word for word in re.findall(r"[a-z_]+", message) if word in known), None)
-
-
-def problem(error: Exception, fields: Iterable[str] = ()) -> tuple[int, dict[str, Any]]:
-    """The status and body that tell of an error; what is not ours is logged and not shown."""
-    if isinstance(error, Busy):
-        return 429, {"field": None, "message": str(error)}
-    if isinstance(error, Cancelled):
-        return 400, {"field": None, "message": str(error)}
-    if isinstance(error, (WeaklyError, MissingExtra)):
-        return 422, {"field": field_of(str(error), fields), "message": str(error)}
-    _log.error("a question failed", exc_info=error)
-    return 500, {"field": None, "message": "something went wrong on the server; this is a bug in weakly"}
 
 
 class KeptAnswers:
@@ -248,75 +222,12 @@ def _add_file(
     app.post(f"/api/{name}", name=name, responses=described, response_class=Response)(endpoint)
 
 
-def _vagueness(error: Any) -> int:
-    """Where a field takes several kinds of values, each complains: ours say most, a wrong type the least."""
-    kind = str(error["type"])
-    return 0 if kind == "value_error" else 2 if kind.endswith(("_type", "_parsing")) else 1
-
-
-def handle_errors(app: FastAPI) -> None:
-    """Every error as {field, message}: the field it is about, and one sentence."""
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        found = error.errors()
-        first = min(found, key=_vagueness)
-        place = [str(part) for part in first["loc"] if part not in ("body", "query")]
-        message = re.sub(r"^(Value error|Assertion failed), ", "", str(first["msg"]))
-        field = place[0] if place else None
-        if field is not None and field not in message:
-            message = f"{field}: {message[:1].lower()}{message[1:]}"
-        return JSONResponse({"field": field, "message": message[:2000]}, 422)
-
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"field": None, "message": str(error.detail)}, error.status_code, headers=error.headers)
-
-    @app.exception_handler(Exception)
-    async def bug(request: Request, error: Exception) -> JSONResponse:
-        status, words = problem(error)
-        return JSONResponse(words, status)
-
-    @app.exception_handler(WeaklyError)
-    async def ours(request: Request, error: WeaklyError) -> JSONResponse:
-        status, words = problem(error, ("file", "kind"))
-        return JSONResponse(words, status)
-
-
 def _add_page(app: FastAPI) -> None:
     """The page of this room, with the script that draws its figures."""
     plotly = optional("plotly", extra="web")
 
-    parts = static_parts(STATIC)
+    parts = static_parts(STATIC) | static_parts(SHARED)
     parts["/"] = parts.pop("/static/index.html")
     script = Path(str(plotly.__file__)).parent / "package_data" / "plotly.min.js"
     parts["/plotly.js"] = (script.read_bytes(), "text/javascript")
     add_parts(app, parts)
-
-
-def static_parts(folder: Path, *names: str) -> dict[str, tuple[bytes, str]]:
-    """The files of a folder (those of these names) by their address, with their media types."""
-    paths = sorted(folder.iterdir()) if not names else [folder / name for name in names]
-    return {f"/static/{path.name}": (path.read_bytes(), _TYPES[path.suffix]) for path in paths}
-
-
-def add_parts(app: FastAPI, parts: dict[str, tuple[bytes, str]]) -> None:
-    """Serve the parts of a page, which are read once, at the start: no request is ever turned into a path."""
-    import gzip
-
-    def add(path: str, body: bytes, kind: str) -> None:
-        tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-        packed = gzip.compress(body, 6) if len(body) < 1e6 else None
-
-        async def part(request: Request) -> Response:
-            headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-            if request.headers.get("if-none-match") == tag:
-                return Response(status_code=304, headers=headers)
-            if packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-                return Response(packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
-            return Response(body, media_type=kind, headers=headers)
-
-        app.add_api_route(path, part, methods=["GET"], include_in_schema=False)
-
-    for path, (body, kind) in parts.items():
-        add(path, body, kind)

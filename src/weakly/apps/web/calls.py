@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InvalidInput
+from ..limits import Limits
 from . import models
-from .limits import Limits
 from .uploads import EXAMPLE, Files, Sent, Upload, parse
 
 if TYPE_CHECKING:

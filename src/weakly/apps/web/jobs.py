@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import WeaklyError
-from .limits import Limits
+from ..limits import Limits
 from .uploads import server_folder
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
@@ -34,6 +34,8 @@ SPARE = 2  # processes beyond those for long questions
 class Cancelled(WeaklyError):
     """Nobody waits for this work any more."""
 
+    status = 400
+
 
 class TooLong(WeaklyError):
     """The work was stopped because it took more time than the server gives one request."""
@@ -45,6 +47,8 @@ class TooMuch(WeaklyError):
 
 class Busy(WeaklyError):
     """More work is waiting than the server will queue."""
+
+    status = 429
 
 
 @dataclass

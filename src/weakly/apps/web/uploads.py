@@ -19,7 +19,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput, WeaklyError
 from ...base.files import atomic_write
-from .limits import Limits
+from ..limits import Limits
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
 ENDINGS = frozenset(

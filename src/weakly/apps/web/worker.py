@@ -22,9 +22,9 @@ import scipy.stats  # noqa: F401
 from ...base.errors import AssumptionWarning, WeaklyError
 from ...base.parallel import watched
 from ...studies.audit import auditor  # noqa: F401
+from ..limits import Limits
 from . import calls
 from .jobs import Cancelled, TooMuch
-from .limits import Limits
 from .uploads import Files
 
 
