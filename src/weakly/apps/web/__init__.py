@@ -1,8 +1,7 @@
 """The same calls over HTTP, and the page: parse, call, answer; no arithmetic, no file of the server in reach.
 
-Rooms within: ``models`` (what may be asked, from the table of symbols), ``limits`` (who may ask, and how much),
-``uploads`` (annotation files that people send), ``jobs`` (work that reports progress and can be cancelled),
-``answers`` (from a question to the object of the house) and ``app`` (the addresses).
+``models`` (what may be asked, from the table of symbols), ``uploads`` (annotation files that people send), ``jobs``
+(work that reports progress and can be cancelled), ``calls`` (from a question to a result) and ``app`` (the addresses).
 """
 
 from __future__ import annotations
