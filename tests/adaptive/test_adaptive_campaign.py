@@ -375,6 +375,7 @@ def _parameter(name, value):
         ("l-count", _parameter("queries_per_recording", "1e308")),
         ("l-change", _parameter("windows", '{"x": 7}')),
         ("l-fixed", _parameter("label", "[]")),
+        ("l-information", _parameter("event_length", "0.5")),
     ],
 )
 def test_a_changed_row_is_refused_in_one_line(labelled, tmp_path, name, damage):
