@@ -364,6 +364,7 @@ def _parameter(name, value):
         ("l-fixed", "update settings set value = json_set(value, '$.annotators', 7) where name = 'label'"),
         ("l-change", "update settings set value = json_set(value, '$.features', 'x') where name = 'signal'"),
         ("l-fixed", "update recordings set seconds = 0"),
+        ("l-boundary", "update recordings set seconds = 1e308"),
         ("l-fixed", "update recordings set seconds = 'nan'"),
         ("l-fixed", "update recordings set path = 'a' || char(0) || 'b', relative = null"),
         ("l-fixed", f"update recordings set path = '/{'x' * 5000}', relative = null"),
