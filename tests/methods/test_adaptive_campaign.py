@@ -365,6 +365,7 @@ def _parameter(name, value):
         ("l-fixed", "update settings set value = json_set(value, '$.annotators', 7) where name = 'label'"),
         ("l-change", "update settings set value = json_set(value, '$.features', 'x') where name = 'signal'"),
         ("l-fixed", "update recordings set seconds = 0"),
+        ("l-boundary", "update recordings set seconds = 1e308"),
         ("l-fixed", "update recordings set seconds = 'nan'"),
         ("l-fixed", "update recordings set path = 'a' || char(0) || 'b', relative = null"),
         ("l-fixed", f"update recordings set path = '/{'x' * 5000}', relative = null"),
@@ -376,6 +377,7 @@ def _parameter(name, value):
         ("l-count", _parameter("queries_per_recording", "1e308")),
         ("l-change", _parameter("windows", '{"x": 7}')),
         ("l-fixed", _parameter("label", "[]")),
+        ("l-information", _parameter("event_length", "0.5")),
     ],
 )
 def test_a_changed_row_is_refused_in_one_line(labelled, tmp_path, name, damage):

@@ -288,6 +288,9 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
         if name in given:
             positive(name, given[name], zero=True)
     _spans(given.get("windows", ()))
+    for name in ("event_length", "search", "children"):
+        if not isinstance(given.get(name, ""), str):
+            raise InvalidInput(f"{name} must be text, got {given[name]!r}")
     longest = max((one.length for one in recordings), default=0.0)
     for name in ("segment_length", "hop"):
         if name in given and longest > MOST_SEGMENTS * given[name]:
