@@ -356,6 +356,8 @@ def test_where_nothing_is_chosen_the_answer_is_of_all_recordings():
     assert all(seconds(value) in one.answer for value in one.wrong_time)
     assert one.best()["naive_overlap_accuracy"].tolist() == one.overlap_accuracy.tolist()
     assert "half" not in one.answer
+    assert ("<svg" in one.page().html(), "<svg" in two.page().html()) == (False, True)  # one point is no picture
+    assert [line.get_marker() for line in one.plot().lines[:2]] == ["o", "o"]
     assert "half" in two.answer  # there a length is chosen, and the headline is of recordings without a say in it
     assert set(two.best()["n_recordings"]) == {20}
     top = two.best().sort_values("overlap_accuracy").iloc[-1]

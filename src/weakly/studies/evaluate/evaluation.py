@@ -251,11 +251,14 @@ def plot_rows(
     if "label" in frame:
         frame = frame[frame["label"] == frame["label"].iloc[0]]
     kept = frame.sort_values("segment_length")
-    ax = plot.lines(kept, x="segment_length", y=metric, by=by, ax=ax)
+    dot = "o" if kept["segment_length"].nunique() == 1 else None  # a line of one point does not show
+    ax = plot.lines(kept, x="segment_length", y=metric, by=by, ax=ax, marker=dot)
     if metric.startswith("overlap_accuracy"):
         colours = [line.get_color() for line in ax.lines[-len(who) :]]
         for colour, (_, part) in zip(colours, kept.groupby(by, sort=False)):
-            ax.plot(part["segment_length"], part["event_recall"], "--", color=colour, lw=1)
+            ax.plot(
+                part["segment_length"], part["event_recall"], "--", color=colour, lw=1, marker=dot, fillstyle="none"
+            )
         ax.plot([], [], "--", color="#666666", lw=1, label=plain_name("event_recall"))
         ax.legend(frameon=False)
     if metric in OBJECTIVES and kept["segment_length"].nunique() > 1 and kept[metric].notna().any():

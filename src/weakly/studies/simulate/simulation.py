@@ -200,13 +200,12 @@ class Simulation(ScoreRows):
             f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
             f"events each with lengths {settings['event_length']}, placement {settings['placement']}."
         )
-        caption = (
-            "Accuracy near events (solid) and the share of events found (dashed) over the segment length; bands: two "
-            "standard errors."
-        )
-        page.figure(self.plot().figure, caption)
         if self.several:
-            page.heading("Best segment length").table(brief(self.best()))
+            caption = (
+                "Accuracy near events (solid) and the share of events found (dashed) over the segment length; bands: "
+                "two standard errors."
+            )
+            page.figure(self.plot().figure, caption).heading("Best segment length").table(brief(self.best()))
         return page.heading("All segment lengths").table(self.brief(), most=2000)
 
 
