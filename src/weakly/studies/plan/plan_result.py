@@ -30,11 +30,11 @@ class Plan(Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
     ``answer`` is the plan in words, ``recommended`` the :class:`MethodOutcome` that it tells, ``equal_range`` the
-    segment lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can
-    be met. ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay to follow
-    them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it was asked for)
-    what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of ``recommended``
-    are attributes of the plan too.
+    segment lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets
+    can be met. ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay
+    to follow them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it
+    was asked for) what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of
+    ``recommended`` are attributes of the plan too.
     """
 
     answer: str
