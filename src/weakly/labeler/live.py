@@ -18,7 +18,7 @@ from ..cost import Cost
 from ..errors import AssumptionWarning, InvalidInput
 from ..events import Answers, Events
 from ..lengths import Lengths
-from ..results import hours, percent, seconds
+from ..results import counted, hours, percent, seconds
 from .card import interval
 from .learned import Learned
 from .session import Session
@@ -300,7 +300,7 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
             )
     work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
-    said.append(f"{spent['n_queries']} answers, {seconds(spent['listened'])} heard, {work}.")
+    said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} heard, {work}.")
     for goal in state["goals"]:
         now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
