@@ -393,7 +393,7 @@ class TestTeam:
         assert ben.post("/api/1/undo", json={"id": "bens-undo"}).json()["undone"] is None
         owner = web(made, made.access.token(None))
         assert tell(owner, query, 1).status_code == owner.get("/api/1/ask").status_code == 403
-        assert owner.get("/api/1/live").json()["sentences"] == ["1 answers, 3 s heard, 0.0 min of work."]
+        assert owner.get("/api/1/live").json()["sentences"] == ["1 answer, 3 s heard, 0 seconds of work."]
         assert owner.get("/api/1/team").json()["answers"] == 1
 
     def test_links_stay_and_differ_between_campaigns(self, recordings, tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import hours, percent, seconds
+from ...base.results import counted, hours, percent, seconds
 from ...methods.base import Recording
 from ...model.annotator import Annotator
 from ...model.answers import Answers
@@ -309,7 +309,7 @@ def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
             )
     work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
-    said.append(f"{spent['n_queries']} answers, {seconds(spent['listened'])} heard, {work}.")
+    said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} heard, {work}.")
     for goal in state["goals"]:
         now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
