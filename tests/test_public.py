@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import weakly as wk
@@ -36,3 +37,14 @@ def test_importing_the_package_is_quick():
     code = "import sys, weakly; print(sorted({'numba', 'scipy', 'pandas', 'numpy'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_no_bound_leads_pip_to_a_version_that_cannot_be_built():
+    """jams 0.3.4 has no wheel and imports ``imp``, which Python 3.12 has not; ``make resolve`` tries all the others."""
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    jams = [one for one in project["optional-dependencies"]["formats"] if one.startswith("jams")]
+    assert jams == ["jams>=0.3.5"]
+    assert "matrix: resolve" in (root / "Makefile").read_text()
+    lowest = subprocess.run([sys.executable, root / ".ci" / "lowest.py"], capture_output=True, text=True, check=True)
+    assert "jams==0.3.5" in lowest.stdout.splitlines()
