@@ -27,9 +27,7 @@ from weakly.io import check, detect, read, read_answers
 from weakly.io.source import Source
 from weakly.io.times import is_number
 
-SAMPLES = sorted(
-    path for path in (Path(__file__).parents[1] / "tests" / "formats" / "data").rglob("*") if path.is_file()
-)
+SAMPLES = sorted(path for path in (Path(__file__).parents[1] / "tests" / "io" / "data").rglob("*") if path.is_file())
 GLUE = [b"\t", b",", b";", b"\n", b"\r\n", b'"', b"'", b"0", b"-1", b"1e308", b"1e999", b"nan", b"n/a", b"\\", b"\xff",
         b"\x00", b"[", b"{", b"}", b"null", b"?", b"00:01:02", b"2024-01-01T00:00:00",
         b"\xef\xbb\xbf", b"\xe2\x80\xa8", b",,,,", b" "]  # fmt: skip

@@ -157,7 +157,7 @@ def test_memory_stays_flat(tmp_path):
         for k in range(10):
             file.write(np.random.default_rng(k).standard_normal(60 * 8000).astype(np.float32) * 0.1)
     code = (
-        "import numpy.fft; from weakly.io.signals import log_mel\n"
+        "import numpy.fft; from weakly.io.feature_files import log_mel\n"
         "import soundfile\n"
         # The high-water mark of getrusage is inherited from the parent; this one is not.
         "def most(): return int(next(x for x in open('/proc/self/status') if x.startswith('VmHWM')).split()[1])\n"

@@ -208,7 +208,7 @@ def test_a_method_of_ones_own_asks_and_follows():
     assert done.labels.events.tolist() == [[5.0, 10.0]]
     part = Halves().labels(Recording("a", 10.0), AnswerHistory().add([[0, 5]], [1]))
     assert part.unknown == 5
-    with pytest.raises(InvalidInput, match=r"or a weakly.methods.base.Method, got <class"):
+    with pytest.raises(InvalidInput, match=r"or a weakly.methods.Method, got <class"):
         queries({"a": 10.0}, method=Halves)
     assert [m.follows_answers for m in (Fixed(1.0), Bisection(1.0), Boundary(), ChangePoint())] == [0, 1, 1, 0]
 

@@ -6,6 +6,6 @@ where an overlap equals the criterion), ``answer_model`` (the one type behind ``
 ``annotator=``), ``crowd`` (several people, compiled), ``placement`` (segments and windows), ``cost`` (prices).
 
 >>> from weakly.model.annotator import PresenceRule
->>> PresenceRule.fraction(0.5).presence_criterion
+>>> PresenceRule.fraction(0.5).criterion
 0.5
 """

@@ -293,7 +293,7 @@ class Annotator:
         r"""An annotator whose chance of present rises as a logistic curve, with middle :math:`x_0` and spread s, from
         the guess rate where nothing of an event is heard to one minus the lapse rate where all of it is.
 
-        >>> Annotator.logistic(0.3, 0.2, guess_rate=0.1, lapse_rate=0.2).probability([0.0, 1.0]).tolist()
+        >>> Annotator.logistic(0.3, 0.2, guess_rate=0.1, lapse_rate=0.2).probability([0.0, 1.0]).round(9).tolist()
         [0.1, 0.8]
         """
         middle = float(check("event_fraction", middle, called="middle"))

@@ -62,7 +62,7 @@ def segment_counts(
     Examples
     --------
     >>> segment_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[0.5, 0.9]])}, resolution=1.0)
-    Counts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
+    ConfusionCounts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
     """
     width = float(check("segment_length", resolution, called="resolution"))
     lengths = recording_length or {}
@@ -149,7 +149,7 @@ def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping
     Examples
     --------
     >>> time_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[1.0, 4.0]])}, recording_length={"a": 10.0})
-    Counts(tp=1.0, fp=2.0, fn=1.0, tn=6.0)
+    ConfusionCounts(tp=1.0, fp=2.0, fn=1.0, tn=6.0)
     """
     from ...model.intervals import clip, covered, merge
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import plain
+from ...base.results import percent, plain
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...model.intervals import duration, merge
@@ -310,8 +310,8 @@ class Inference(Result):
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
-                    f"{label}: slips{whose} were estimated: present in {100 * one.low:.2g} % of the segments without "
-                    f"cause, absent in {100 - 100 * one.high:.2g} % of those with"
+                    f"{label}: slips{whose} were estimated: present in {percent(one.low)} of the segments without "
+                    f"cause, absent in {percent(1 - one.high)} of those with"
                 )
         if alone:
             said.append(

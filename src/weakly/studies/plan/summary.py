@@ -186,7 +186,7 @@ def _apart(value: float, limit: float, *, share: bool = False) -> str:
     said = percent if share else seconds
     if said(value) != said(limit):
         return said(value)
-    return f"{100 * value:.6g} %" if share else f"{value:.6g} s"
+    return percent(float(f"{value:.6g}"), exact=True) if share else f"{value:.6g} s"
 
 
 def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
