@@ -201,7 +201,7 @@ def how_sure(
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
         made[word] = centre
-        if high > max(low, 0.0) + 1e-9 * max(1.0, abs(centre)):
+        if high > max(low, 0.0) + 1e-9 + 1e-6 * abs(centre):
             made[f"{word}_ci"] = [max(low, 0.0), high]
     wrong = parts[..., _WRONG].mean(axis=0)
     stable = bool((np.abs(wrong[chosen] - wrong[own]) <= EQUAL * wrong[own]).all())
