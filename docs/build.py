@@ -227,11 +227,11 @@ def house() -> str:
     """The import graph as a drawing: rooms on their floors, every line pointing down."""
     sys.path.insert(0, str(HERE.parent / "tests"))
     try:
-        from test_rooms import ROOMS
+        from test_rooms import EDGES
     finally:
         sys.path.pop(0)
     graph = imports()
-    rooms = [room for room in ROOMS if room in graph]
+    rooms = [room for room in EDGES if room in graph]
     upward = [(a, b) for a in rooms for b in graph[a] if b in rooms and rooms.index(b) > rooms.index(a)]
     assert not upward, f"imports that point up: {upward}"
     step, width = 30, 760
@@ -254,7 +254,7 @@ def house() -> str:
         f"| `{room}` | {', '.join(f'`{r}`' for r in rooms if r in graph[room])} |" for room in reversed(rooms)
     )
     return (
-        "# The house\n\nA room imports only from the rooms below it. Drawn from the sources; "
+        "# The house\n\nA room imports only from rooms below it. Drawn from the sources; "
         f"{sum(len(v) for v in graph.values())} imports, none points up.\n\n{drawing}\n\n"
         f"| room | imports |\n|---|---|\n{table}\n"
     )
