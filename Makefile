@@ -11,9 +11,14 @@ LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VEN
 MATRIX ?= python3.11 python3.12 python3.13
 
 # What `test` needs: the package with all that is optional, and the groups of pyproject.toml.
-NEEDED := --editable '.[all]' --group test --group lint --group docs
+NEEDED := --editable '.[all]' --group test --group lint --group docs --group build
+GROUPS := --extra all --group test --group lint --group docs --group build
 
-.PHONY: demo test lint bench docs matrix resolve lowest clean
+# What `quick` runs: formulas, engine, the rooms, that all doors agree, and one page in a browser.
+QUICK := tests/theory tests/engine tests/model tests/base/test_symbols.py tests/base/test_results.py tests/test_rooms.py \
+  tests/test_doors_agree.py tests/apps/test_web_browser.py::test_the_answer_follows_the_slider_and_is_that_of_the_function
+
+.PHONY: demo test quick lint bench docs matrix resolve lock lowest clean
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -25,7 +30,8 @@ $(INSTALLED): pyproject.toml $(BIN)/pip
 
 $(EVERYTHING): pyproject.toml $(BIN)/pip
 	$(if $(LOWEST),$(BIN)/pip install --quiet uv && $(BIN)/python .ci/lowest.py > $(VENV)/lowest.txt)
-	$(if $(LOWEST),$(LOWER),$(BIN)/pip install --quiet) $(NEEDED)
+	$(if $(LOCKED),$(BIN)/pip install --quiet --require-hashes --requirement .ci/lock.txt)
+	$(if $(LOWEST),$(LOWER),$(BIN)/pip install --quiet $(if $(LOCKED),--no-build-isolation)) $(NEEDED)
 	touch $@ $(INSTALLED)
 
 demo: $(INSTALLED)
@@ -33,6 +39,10 @@ demo: $(INSTALLED)
 
 test: $(EVERYTHING)
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# At most a minute, to be run all the time.
+quick: $(EVERYTHING)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK)
 
 # The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
 matrix: resolve
@@ -46,6 +56,12 @@ resolve:
 	  && build/resolve/bin/pip install --quiet --dry-run $(NEEDED) && echo "$$python: resolved" || exit 1; \
 	done
 	rm -rf build/resolve
+
+# The versions of CI, with their hashes, for every Python; `LOCKED=1` installs these.
+lock: $(BIN)/pip
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml $(GROUPS) --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-emit-index-url --no-header --quiet --upgrade --output-file .ci/lock.txt
 
 lowest:
 	$(MAKE) test VENV=.venv-lowest LOWEST=1

@@ -17,8 +17,6 @@ import pandas as pd
 
 from weakly.posterior.criterion import estimate_criterion
 from weakly.studies.audit.ceiling import segment_counts
-from weakly.studies.audit.shares import criterion_from_share
-from weakly.theory import present_share
 
 #: Who answers: what the criterion varies with, how far (sd; "two": half of them lie 0.2 below, half above the mean),
 #: guesses and lapses ("own": every annotator has their own, 5 and 10 % on average).
@@ -96,27 +94,6 @@ def coverage(truth: str, *, n: int, runs: int, criterion: float = 0.4, seed: int
     }  # fmt: skip
 
 
-def share_coverage(*, criterion: float, n_events: int, runs: int) -> float:
-    """The same for the criterion from a share of overlapping segments, events of mixed lengths."""
-    rng = np.random.default_rng([int(1000 * criterion), n_events])
-    lengths, width = np.array([0.2, 0.3, 0.5, 0.8]), 0.4
-    inside = 0
-    for _ in range(runs):
-        d = rng.choice(lengths, n_events)
-        first = rng.uniform(0, width, n_events)  # where the event begins in its first segment
-        count = np.ceil((first + d) / width).astype(int)
-        present = 0
-        for k in range(count.max()):
-            held = np.minimum(first + d, (k + 1) * width) - np.maximum(first, k * width)
-            present += int(((held > 0) & (held >= criterion * d)).sum())
-        found = criterion_from_share(
-            present / count.sum(), event_length=lengths, segment_length=width, n_segments=int(count.sum())
-        )
-        low, high = found.presence_criterion_ci
-        inside += low <= criterion <= high
-    return inside / runs
-
-
 def speed_of_f1() -> tuple[float, float]:
     """Seconds for the segment-based counts of one class in 20 recordings: ours, sed_eval's."""
     with warnings.catch_warnings():
@@ -168,22 +145,6 @@ def run(*, runs: int = 60) -> list[dict[str, Any]]:
                     "met": 0.90 - grace <= found <= 0.98 + grace and not (silent and truth.endswith("clean")),
                 }
             )
-    for criterion in (0.3, 0.6):
-        found = share_coverage(criterion=criterion, n_events=200, runs=min(runs, 500))
-        share = present_share(
-            event_length=np.array([0.2, 0.3, 0.5, 0.8]), segment_length=0.4, presence_criterion=criterion
-        )
-        rows.append(
-            {
-                "what": f"coverage of the interval from a share ({share:.3f}), criterion {criterion:g}, 200 events",
-                "ours": found,
-                "theirs": 0.95,
-                "ratio": found / 0.95,
-                "measured": f"{found:.3f}",
-                "target": ">= 0.95 (cautious)",
-                "met": found >= 0.95,
-            }
-        )
     spent = {n: speed_of_audit(n) for n in (100_000, 1_000_000)}
     growth = spent[1_000_000] / 10 / spent[100_000]
     rows.append(

@@ -1,10 +1,11 @@
 """Campaigns under abuse: killed at random moments, answered by many at once, with damaged files. Nothing may be lost.
 
-``python -m benchmarks campaign`` runs the full numbers (50 kills, 8 at once, 3,000 damaged campaigns); the tests run
-smaller ones of the same functions.
+``python -m benchmarks campaign`` runs the full numbers (50 kills, 8 at once, 20,000 answers, 3,000 damaged campaigns);
+the tests run smaller ones of the same functions.
 """
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -132,15 +133,45 @@ def killed(folder, *, kills=50, seed=0):
     return wrong, died
 
 
+def soak(folder, *, answers=20_000):
+    """How many answers a labeling server kept, and what they took: open files, and bytes of memory for each answer.
+
+    Measured from a tenth of the answers on, when everything that is loaded once is there.
+    """
+    import tracemalloc
+
+    import soundfile
+    from starlette.testclient import TestClient
+
+    from weakly.apps.label.launch import open_campaign
+    from weakly.apps.label.routes import create_app
+
+    soundfile.write(folder / "a.wav", np.zeros(100 * answers, dtype=np.float32), 1000)
+    made = open_campaign([folder / "a.wav"], out=folder / "c", segment_length=0.1, annotators=["ana"])
+    page = TestClient(create_app(made), base_url="http://127.0.0.1:8765")
+    page.headers["Authorization"] = f"Bearer {made.access.token('ana')}"
+    handles = lambda: len(os.listdir("/proc/self/fd"))  # noqa: E731
+    item = page.get("/api/1/ask").json()["items"][0]
+    for k in range(answers):
+        if k == answers // 10:
+            tracemalloc.start()
+            before = handles(), tracemalloc.get_traced_memory()[0]
+        page.get(f"/api/1/picture/{item['query']}")
+        said = page.post("/api/1/tell", json={"query": item["query"], "present": k % 2, "id": f"answer-{k:07d}"}).json()
+        item = (said["items"] or [None])[0]
+    gc.collect()
+    after = handles(), tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return len(stored(folder / "c")), after[0] - before[0], (after[1] - before[1]) / (0.9 * answers)
+
+
 def folders(folder):
     """One campaign for each tool, with answers in the store and others typed into its files."""
     made = {}
-    for tool in ("csv", "raven", "audacity", "labelstudio", "old"):
+    for tool in ("csv", "raven", "audacity", "labelstudio"):
         tasks = folder / tool
         ask = ("bisection", 2.0) if tool != "raven" else ("fixed", 4.0)
-        wk.queries({"a": 32.0, "b.wav": 20.0}, method=ask[0], segment_length=ask[1], label="dog").write(
-            tasks, to="csv" if tool == "old" else tool
-        )
+        wk.queries({"a": 32.0, "b.wav": 20.0}, method=ask[0], segment_length=ask[1], label="dog").write(tasks, to=tool)
         queries = Campaign.open(tasks).queries
         command("answers", export(folder / "e.csv", queries["query"][:3], "ann"), "--queries", tasks)
         for path in (*tasks.glob("clips.csv"), *tasks.glob("raven/*"), *tasks.glob("audacity/*")):
@@ -149,24 +180,8 @@ def folders(folder):
             lines[first] = lines[first].replace(",,,dog", ",no,a note,dog") if path.suffix == ".csv" else (
                 f"{lines[first]}{'' if lines[first].endswith(chr(9)) else ' '}yes")  # fmt: skip
             path.write_text("\n".join(lines) + "\n")
-        if tool == "old":
-            older(tasks)
         made[tool] = tasks
     return made
-
-
-def older(tasks):
-    """Turn a campaign into one of version 0.1.0: the settings in campaign.json, the answers in answers.csv."""
-    campaign = Campaign.open(tasks)
-    settings = {
-        "method": "bisection", "parameters": {"segment_length": 2.0, "label": ["dog"]}, "to": "csv",
-        "recordings": {name: {"seconds": one.length, "path": None} for name, one in campaign.everything().items()},
-    }  # fmt: skip
-    (tasks / "campaign.json").write_text(json.dumps(settings))
-    rows = [(one.query, "present" if one.present else "absent", one.annotator, "", "") for one in campaign.answers]
-    names = ["query", "answer", "annotator", "seconds", "when"]
-    pd.DataFrame(rows, columns=names).to_csv(tasks / "answers.csv", index=False)
-    (tasks / "campaign.db").unlink()
 
 
 def damaged(data, chance):
@@ -261,7 +276,6 @@ def labelled(folder):
         "l-fixed": ["--segment-length", "2", "--votes", "2", "--annotators", "ana,ben", "--event-length", "0.8"],
         "l-count": ["--queries-per-recording", "3"], "l-windows": ["--segment-length", "1", "--hop", "0.5"],
         "l-bisection": ["--method", "bisection", "--segment-length", "1"],
-        "l-boundary": ["--method", "boundary", "--target", "n_queries<=5"],
         "l-change": ["--method", "change-point", "--queries-per-recording", "3"],
         "l-information": ["--event-length", "0.8", "--presence-criterion", "0.5", "--target", "wrong_time<=1"],
     }  # fmt: skip
@@ -382,6 +396,10 @@ def run():
         wrong, died = killed(_fresh(folder / "killed"))
         yield {"what": "campaign: answers lost or doubled in 50 kills -9 of answers and queries --resume",
                "measured": str(wrong), "target": "0", "met": wrong == 0, "how": f"{died} died"}  # fmt: skip
+        kept, files, memory = soak(_fresh(folder / "soak"))
+        yield {"what": "campaign: open files and bytes per answer that 20,000 answers add to a labeling server",
+               "measured": f"{files} and {memory:.0f}", "target": "0, below 2,000", "met": files <= 0 and memory < 2000,
+               "how": f"{kept} kept"}  # fmt: skip
         troubles, codes = mangled(_fresh(folder / "mangled"))
         for trouble in troubles[:5]:
             print(*trouble, sep=" | ", file=sys.stderr)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from weakly.model.event_arrays import EventArrays
+from weakly.model.intervals import EventArrays
 
 #: (what is counted, how many recordings): about 20, 50, 150 and 200 events, and 8, 20, 60 and 80 recordings.
 SIZES = (

@@ -64,7 +64,9 @@ def train(seeds: int = 5, *, widths: tuple[float, ...] = (1, 2, 5, 10), n: int =
             for name, said in (("", answers), (", .5 assumed where .7 is true", other)):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    kit = wk.infer(said, lengths=law, presence_criterion=0.5, step=step, draws=10, rng=seed).training()
+                    kit = wk.infer(
+                        said, event_length=law, presence_criterion=0.5, step=step, draws=10, rng=seed
+                    ).training()
                 frames, noise = kit.frames, kit.rates.iloc[0]
                 hard, soft = frames["hard"].to_numpy(), frames["posterior"].to_numpy()
                 corrected = _fit(x, hard, insertion=noise["insertion_rate"], deletion=noise["deletion_rate"])

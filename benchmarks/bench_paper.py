@@ -12,9 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import reference
 from weakly.apps.paper import reproduce
 from weakly.apps.paper.facts import gather
-from weakly.apps.paper.scenarios import PAPER, RECORDING_LENGTH, SCENARIOS, scenario
-from weakly.apps.paper.simulations import merged_lengths
-from weakly.studies.simulate.simulation import World
+from weakly.apps.paper.simulations import PAPER, RECORDING_LENGTH, SCENARIOS, merged_lengths, scenario
+from weakly.studies.simulate import World
 
 SAMPLE = 3  # recordings that are timed
 

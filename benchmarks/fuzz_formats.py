@@ -25,7 +25,7 @@ import pandas as pd
 from weakly import InvalidInput
 from weakly.io import check, detect, read, read_answers
 from weakly.io.source import Source
-from weakly.io.times import is_number
+from weakly.io.vocabulary import is_number
 
 SAMPLES = sorted(path for path in (Path(__file__).parents[1] / "tests" / "io" / "data").rglob("*") if path.is_file())
 GLUE = [b"\t", b",", b";", b"\n", b"\r\n", b'"', b"'", b"0", b"-1", b"1e308", b"1e999", b"nan", b"n/a", b"\\", b"\xff",

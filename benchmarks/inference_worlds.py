@@ -23,6 +23,7 @@ import pandas as pd
 from scipy import stats
 
 import weakly as wk
+from weakly.posterior.renewal import lengths_of_truncated_events
 
 LAWS = {
     "lognormal, mean 1 s": stats.lognorm(0.6, scale=math.exp(-0.18)),
@@ -89,7 +90,7 @@ def recover(
             recordings = timelines(rng, LAWS[law], rate, length=length, n=n)
             answers = ask(rng, recordings, length=length, width=width, criterion=criterion, noise=noise)
             who = wk.Annotator(presence_criterion=criterion, guess_rate=noise, lapse_rate=noise)
-            found = wk.infer(answers, lengths=LAWS[law], annotator=who, recording_length=length, rng=rng)
+            found = wk.infer(answers, event_length=LAWS[law], annotator=who, recording_length=length, rng=rng)
             row, world = found.overall.iloc[0], found.estimates.iloc[0]
             true = {
                 "n_events": sum(map(len, recordings)),
@@ -98,8 +99,8 @@ def recover(
             inside = {name: row[f"{name}_ci"][0] - 1e-9 <= true[name] <= row[f"{name}_ci"][1] + 1e-9 for name in true}
             inside["rate"] = world["ci"][0] <= rate <= world["ci"][1]
             frames = np.zeros((10, 2))
-            for one, events in zip(found.parts["event"].heard, recordings):
-                middles = one.edges(found.settings["step"])[:-1] + found.settings["step"] / 2
+            for one, events in zip(found.parts["event"].recordings, recordings):
+                middles = one.edges[:-1] + found.settings["step"] / 2
                 truth = ((middles > events[:, :1]) & (middles < events[:, 1:])).any(axis=0)
                 place = np.minimum((one.active * 10).astype(int), 9)
                 frames[:, 0] += np.bincount(place, minlength=10)
@@ -167,7 +168,7 @@ def damage(datasets: int = 3, *, seed: int = 0) -> pd.DataFrame:
                 row = {"taken": name, "segment": width}
                 try:
                     made = wk.infer(
-                        answers[noise], lengths=lengths, annotator=who, recording_length=length, draws=10, rng=0
+                        answers[noise], event_length=lengths, annotator=who, recording_length=length, draws=10, rng=0
                     )
                     found = made.overall[["n_events", "event_seconds"]].to_numpy()[0]
                     row |= dict(zip(("events", "seconds"), 100 * (found / true - 1)))
@@ -209,7 +210,7 @@ def real(folder: str | Path, names: Any = ()) -> Any:
         for width in (1.0, 3.0, 10.0):
             answers = ask(np.random.default_rng(0), recordings, length=lines.lengths, width=width, criterion=0.5)
             made = wk.infer(
-                answers, lengths={"event": wk.inference.estimation.heard_lengths(lines)}, presence_criterion=0.5,
+                answers, event_length={"event": lengths_of_truncated_events(lines)}, presence_criterion=0.5,
                 recording_length={f"r{k}": float(x) for k, x in enumerate(lines.lengths)}, rng=0,
             )  # fmt: skip
             row = made.overall.iloc[0]

@@ -89,7 +89,7 @@ def main(people=20, answers=500, pause=0.0, database=""):
     labels = folder / "c" / "labels"
     held = wk.read_answers(labels / "answers.csv")
     batch = wk.infer(
-        held, lengths=wk.Lengths.parse(LAW), annotator=HEARS, recording_length=float(answers), draws=20, rng=0
+        held, event_length=wk.Lengths.parse(LAW), annotator=HEARS, recording_length=float(answers), draws=20, rng=0
     )
     there = pd.read_csv(labels / "active.csv")["active"].to_numpy()
     p, width = batch.active["active"].to_numpy(), (batch.active["offset"] - batch.active["onset"]).to_numpy()

@@ -1,61 +1,156 @@
-"""`weakly label --measure` on simulated people: coverage and width of the 95 % interval of the mean criterion.
+"""`weakly label --measure` on simulated people: who gets a card, and does it cover what it claims.
 
-    python benchmarks/measure_coverage.py [people] [items] [seed] [beta | logistic | one]
+    python benchmarks/measure_coverage.py [people] [items] [seed] [kind ...]
 
-Each person is answered for twice: once asked by information, once at random event fractions. Their criterion follows a
-Beta law, a logistic law or one value; guesses and lapses are uniform on 0 to 10 %.
+Those who do not listen (NOBODY) should get no card. Those who do (PEOPLE) have guesses and lapses of up to 15 % each; a
+card covers if the interval of their law is among those it names and holds the truth (of `either` both numbers).
+Everything goes through the experiment itself: its items, catch trials, repeats and card. `catch` compares the width of
+the interval with and without catch trials, at as many items.
 """
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 
-from weakly.apps.label.profile import FRACTIONS, CriterionPosterior
+from weakly.apps.label.follow_up import (
+    FRACTIONS,
+    AnnotatorProfile,
+    Measurement,
+    card_of,
+    event_lengths,
+    heard_event,
+    posterior_of,
+    usual_length,
+)
+from weakly.apps.label.session import Item
+from weakly.methods.base import Recording
+
+NOBODY = ("coin", "biased", "alternating", "present", "absent", "sticky", "early")
+PEOPLE = ("share", "seconds", "either", "drift", "tiring")
 
 
-def person(kind, rng):
-    """P(present) of the event fractions, and the mean of the criterion."""
-    mean, spread = rng.uniform(0.1, 0.9), rng.uniform(0.03, 0.2)
-    guess, lapse = rng.uniform(0, 0.1, 2)
-    if kind == "beta":
-        spread = min(spread, 0.45 * np.sqrt(mean * (1 - mean)))
-        total = mean * (1 - mean) / spread**2 - 1
-        criteria = rng.beta(mean * total, (1 - mean) * total, 20000)
-    elif kind == "logistic":
-        criteria = np.clip(rng.logistic(mean, min(spread, mean / 3, (1 - mean) / 3) / 1.814, 20000), 0, 1)
-    else:
-        criteria = np.full(2, mean)
-    law = (criteria[:, None] <= FRACTIONS).mean(axis=0) if kind != "one" else (mean <= FRACTIONS).astype(float)
-    return guess + (1 - guess - lapse) * law, criteria.mean()
+def world(seed=0):
+    """Recordings like the neutral set: events of 0.4 to 1.2 s, far apart."""
+    rng, found = np.random.default_rng(seed), {}
+    for k in range(3):
+        starts = 3 + 7 * np.arange(8) + rng.uniform(0, 2, 8)
+        events = np.column_stack((starts, starts + rng.uniform(0.4, 1.2, 8)))
+        found[f"r{k}"] = Recording(f"r{k}", 62.0, path=None, events=events)
+    return found
 
 
-def measured(chance, items, rng, adaptive):
-    """The posterior after so many items."""
-    answers = []
-    found = CriterionPosterior.prior()
-    for _ in range(items):
-        h = found.next_fraction() if adaptive else float(rng.choice(FRACTIONS))
-        answers.append((h, float(rng.random() < chance[round(h * 50)])))
-        found = CriterionPosterior.of(answers) if adaptive else found
-    return found if adaptive else CriterionPosterior.of(answers)
+class Person:
+    """Answers items; ``truth`` are the mean share and the mean seconds that they need."""
+
+    def __init__(self, kind, rng):
+        self.kind, self.rng, self.last = kind, rng, None
+        self.guess, self.lapse = rng.uniform(0, 0.15, 2)
+        self.share = rng.uniform(0.15, 0.85)
+        change = rng.uniform(0.5, 1.0)  # the length of events at which seconds and share change places
+        self.seconds = self.share * change if kind == "either" else rng.uniform(0.2, 0.7)
+        width = min(rng.uniform(0.03, 0.2), 0.45 * np.sqrt(self.share * (1 - self.share)))
+        self.total = self.share * (1 - self.share) / width**2 - 1
+        self.wide = rng.uniform(0.03, 0.3)
+        self.moves = rng.choice([-1, 1]) * rng.uniform(0.05, 0.2)
+
+    def says(self, done, h, length):
+        """1 or 0, ``done`` (0 to 1) of the way, at this fraction of an event of this length."""
+        rng, kind = self.rng, self.kind
+        if kind in ("coin", "early", "biased"):
+            return float(rng.random() < (0.7 if kind == "biased" else 0.5))
+        if kind == "sticky":
+            self.last = float(rng.random() < 0.5) if self.last is None or rng.random() < 0.3 else self.last
+            return self.last
+        if kind == "alternating":
+            self.last = 1.0 - (self.last or 0.0)
+            return self.last
+        if kind in ("present", "absent"):
+            return float(kind == "present")
+        share = rng.beta(self.share * self.total, (1 - self.share) * self.total)
+        share += self.moves * (2 * done - 1) if kind == "drift" else 0.0
+        seconds = self.seconds * np.exp(self.wide * rng.standard_normal() - self.wide**2 / 2)
+        by_share, by_seconds = h >= share, h * length >= seconds
+        is_met = {"seconds": by_seconds, "either": by_share or by_seconds}.get(kind, by_share) and h > 0
+        lapse = 2 * done * self.lapse if kind == "tiring" else self.lapse
+        return float(rng.random() < (1 - lapse if is_met else self.guess))
 
 
-def main(people=200, items=50, seed=18, *kinds):
-    for kind in kinds or ("beta", "logistic", "one"):
-        rng = np.random.default_rng(seed)
-        inside, widths, errors = {True: [], False: []}, {True: [], False: []}, {True: [], False: []}
-        for _ in range(people):
-            chance, truth = person(kind, rng)
-            for adaptive in (True, False):
-                found = measured(chance, items, rng, adaptive)
-                low, high = found.interval()
-                inside[adaptive].append(low <= truth <= high)
-                widths[adaptive].append(high - low)
-                errors[adaptive].append(abs(found.mean - truth))
-        for adaptive, how in ((True, "information"), (False, "random")):
-            print(f"{kind:9s} {how:12s} covers {np.mean(inside[adaptive]):.3f} "
-                  f"width {np.mean(widths[adaptive]):.4f} error {np.mean(errors[adaptive]):.4f}")  # fmt: skip
-        print(f"{kind:9s} narrower by {1 - np.mean(widths[True]) / np.mean(widths[False]):.3f}")
+class Desk:
+    """As much of a session as an experiment needs."""
+
+    def __init__(self):
+        self.items, self.given = {}, {}
+
+    def answer_of(self, annotator, query):
+        return self.given.get(query)
+
+    def count_acts(self, annotator, kind, queries):
+        return 0
+
+
+def measured(person, items, recordings, name):
+    """The card of this person, or why there is none."""
+    desk, asks = Desk(), Measurement(recordings, usual_length(recordings.values()), "owl", [name], items)
+    while rows := asks.rows(desk, ()):
+        row = rows[0]
+        fields = ("query", "recording", "onset", "offset", "label", "calibration", "event_fraction", "method")
+        item = Item(len(desk.items), *(row[field] for field in fields))
+        length, start = heard_event(item, recordings)
+        said = person.says(len(desk.items) / items, item.event_fraction, length)
+        seconds = 0.15 if person.kind == "early" else start + 1.0
+        desk.items[item.query] = item
+        desk.given[item.query] = SimpleNamespace(query=item.query, present=said, seconds=seconds)
+    return card_of(desk, name, "owl", recordings)
+
+
+def covers(card, person):
+    """Whether a law that the card names is the person's and holds their numbers."""
+    mine = person.kind if person.kind in ("seconds", "either") else "share"
+    if mine not in card.laws:
+        return False
+    truth = {"presence_criterion": person.share, "seconds": person.seconds}
+    ends = {word: card.laws[mine][word] for word in truth if card.laws[mine][word] is not None}
+    return all(low <= truth[word] <= high for word, (_, low, high) in ends.items())
+
+
+def catch(people, items, seed):
+    """The width of the interval with a fifth of catch trials over that without, of people with a law of shares."""
+    lengths, widths = event_lengths(world()), {True: [], False: []}
+    for k in range(people):
+        for has in widths:
+            rng = np.random.default_rng([seed, k])
+            person, known = Person("share", rng), posterior_of([], lengths)
+            for i in range(items):
+                length = float(rng.choice(lengths))
+                gain = known.information(FRACTIONS, length)
+                h = float(rng.choice(FRACTIONS[gain >= 0.7 * gain.max()]))
+                h = float(i % 10 == 4) if has and i % 5 == 4 else h
+                known = known.update([h], [person.says(i / items, h, length)], [length])
+            low, high = known.of("share").interval()
+            widths[has].append(high - low)
+    print(f"width with a fifth of catch trials over without: {np.mean(widths[True]) / np.mean(widths[False]):.3f}")
+
+
+def main(people=200, items=50, seed=31, *kinds):
+    recordings = world()
+    for kind in kinds or (*NOBODY, *PEOPLE):
+        if kind == "catch":
+            catch(people, items, seed)
+            continue
+        cards, inside, widths, named = 0, [], [], []
+        for k in range(people):
+            person = Person(kind, np.random.default_rng([seed, k]))
+            card = measured(person, items, recordings, f"{kind}{seed}.{k}")
+            if isinstance(card, AnnotatorProfile):
+                cards += 1
+                inside.append(covers(card, person))
+                named.append(len(card.laws))
+                width = card.presence_criterion_high, card.presence_criterion_low
+                widths += [] if None in width else [width[0] - width[1]]
+        more = f"  covers {np.mean(inside):.3f}  laws named {np.mean(named):.2f}" if kind in PEOPLE and cards else ""
+        more += f"  width {np.mean(widths):.3f}" if widths else ""
+        print(f"{kind:12s} cards {cards} of {people}{more}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
 import sys
 from pathlib import Path
 
+from weakly.methods import Fixed
 from weakly.methods.information import Information
-from weakly.methods.segments import Fixed
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.studies.queries.study import real_recordings
 

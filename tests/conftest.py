@@ -18,6 +18,7 @@ matplotlib.use("Agg")
 hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.load_profile("weakly")
 
+collect_ignore = ["typing_user.py"]  # checked by mypy, never run
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --window-size=1280,1000"

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from weakly.engine import grid
-from weakly.engine.tally import BASE, RAW
+from weakly.engine.tally import EXPOSURE, SCORES
 from weakly.model.annotator import Annotator
 from weakly.model.placement import Edge, Placement
 
@@ -35,7 +35,7 @@ def on_grid(timelines, width, who, *, phase=0.0, edge="truncate"):
 
 def measured(result, r=0, c=0):
     raw, base = result
-    return dict(zip(RAW, raw[r, c])) | dict(zip(BASE, base[r]))
+    return dict(zip(SCORES, raw[r, c])) | dict(zip(EXPOSURE, base[r]))
 
 
 def agrees(found, wanted, tolerance=1e-9):

@@ -141,15 +141,15 @@ def score(events, length, width, who, *, phase=0.0, edge="truncate", hop=None, v
     cells = windows if hop is None else segments(length, hop, phase)
     over = windows_over(cells, windows, step) if hop is not None else [[k] for k in range(len(cells))]
     need = [max(1, math.ceil(votes * len(few) * step / width - 1e-6)) for few in over]
-    total = dict.fromkeys(("tp", "fp", "fp_elsewhere", "n_present", "n_found", "fit"), 0.0)
-    fixed = dict.fromkeys(("overlap_time", "cover_time", "bound_time"), 0.0)
+    total = dict.fromkeys(("tp", "fp", "fp_outside", "n_present", "n_found", "fit"), 0.0)
+    fixed = dict.fromkeys(("overlap_time", "event_time_seen", "bound_time"), 0.0)
     n_overlapping = sum(any(meets(event, cell) for event in events) for cell in cells)
     for cell in cells:
         left, right = counted(cell, length, edge)
         inside = sum(shared(event, cell) for event in events if meets(event, cell))
         if inside > 0:
             fixed["overlap_time"] += right - left
-            fixed["cover_time"] += inside
+            fixed["event_time_seen"] += inside
             fixed["bound_time"] += max(inside, right - left - inside)
     for chance, said, noticed in answers(events, windows, who):
         for cell, few, least in zip(cells, over, need):
@@ -162,7 +162,7 @@ def score(events, length, width, who, *, phase=0.0, edge="truncate", hop=None, v
                 total["fp"] += p * (time - inside)
                 total["fit"] += p * inside / time + (chance - p) * (1 - inside / time)
             else:
-                total["fp_elsewhere"] += p * time
+                total["fp_outside"] += p * time
         total["n_present"] += chance * sum(said)
         for row in noticed:
             mine = [k for k, yes in enumerate(row) if yes]

@@ -25,12 +25,15 @@ from weakly import theory
 from weakly.base.report import Report, Result
 from weakly.base.results import percent, show
 from weakly.engine.tally import of_labels
+from weakly.methods import Fixed, Windows
 from weakly.methods.base import Recording
-from weakly.methods.segments import Fixed, Overlapping
+from weakly.methods.information import Information
+from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.annotator import Annotator, PresenceRule
-from weakly.model.event_arrays import EventArrays
+from weakly.model.intervals import EventArrays
 from weakly.model.placement import window_counts, window_starts
 from weakly.studies.evaluate.clips import clip_labels, compare_rules
+from weakly.studies.plan.pilot import Pilot
 
 WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
 COUNTS = ("n_queries", "listened", "n_events", "n_recordings")
@@ -85,7 +88,7 @@ def people(law=None, criterion=0.5, **rates):
 
 def words_of(sums):
     """The words of results from sums over recordings, as their definitions say."""
-    tp, fp, elsewhere = sums["tp"], sums["fp"], sums["fp_elsewhere"]
+    tp, fp, elsewhere = sums["tp"], sums["fp"], sums["fp_outside"]
     said = tp + fp + elsewhere
     wrong = said + sums["event_time"] - 2 * tp
     n = sums["n_recordings"]
@@ -94,7 +97,7 @@ def words_of(sums):
         return above / below if below > 0 else np.nan
 
     return {
-        "overlap_accuracy": ratio(sums["overlap_time"] - sums["cover_time"] - fp + tp, sums["overlap_time"]),
+        "overlap_accuracy": ratio(sums["overlap_time"] - sums["event_time_seen"] - fp + tp, sums["overlap_time"]),
         "recording_accuracy": 1 - wrong / sums["time"],
         "precision": ratio(tp, said),
         "recall": ratio(tp, sums["event_time"]),
@@ -210,7 +213,7 @@ def by_queries(world):
     if world.hop is None:
         method = Fixed(segment_length=world.width)
     else:
-        method = Overlapping(segment_length=world.width, hop=world.hop, votes=world.votes)
+        method = Windows(segment_length=world.width, hop=world.hop, votes=world.votes)
     asked = [method.segments(Recording(str(i), length)) for i, (_, length) in enumerate(world.recordings)]
     return {"n_queries": sum(map(len, asked)), "listened": sum((a[:, 1] - a[:, 0]).sum() for a in asked)}
 
@@ -468,7 +471,7 @@ RESULTS = {
     "audit of events": lambda events, answers: wk.audit(strong=events),
     "audit of people": lambda events, answers: wk.audit(answers=answers, rng=0),
     "inference": lambda events, answers: wk.infer(
-        answers, annotator=Annotator(presence_criterion=0.5, guess_rate=0.05, lapse_rate=0.1), lengths=1.5
+        answers, annotator=Annotator(presence_criterion=0.5, guess_rate=0.05, lapse_rate=0.1), event_length=1.5
     ),
     "queries": lambda events, answers: wk.queries({"a": 10.0}, segment_length=2.0),
     "queries of nothing": lambda events, answers: wk.queries({"a": 10.0}, method="oracle", events=SILENT),
@@ -496,9 +499,37 @@ def test_every_result_offers_the_same(kind, tmp_path):
     assert "<table>" in shown
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_result_leaves_in_the_same_ways(kind, capsys, tmp_path, monkeypatch):
+    """Frozen, short in a console, with findings of one type; and one deliver prints and writes it."""
+    from weakly.base.results import Finding
+    from weakly.cli.common import Outlet, deliver
+
+    result = RESULTS[kind](*tables())
+    assert repr(result).startswith(f"<{type(result).__name__}: {result.answer[:20]}")
+    assert len(repr(result)) <= 200
+    assert isinstance(result.settings, dict)
+    assert all(type(each) is Finding and 0 <= each.weight <= 1 and each.text for each in result.findings)
+    with pytest.raises(AttributeError):
+        result.settings = {}
+    with pytest.raises(AttributeError):
+        _ = result.no_such_word
+    assert not hasattr(type(result), "__getattr__")
+    deliver(result, Outlet(json=True), name="result")
+    assert json.loads(capsys.readouterr().out) == result.to_dict()
+    monkeypatch.setattr("sys.argv", ["weakly", "x"])
+    deliver(result, Outlet(out=tmp_path / "out", report=tmp_path / "page.html"), name="result")
+    assert result.sentences()[0].split("\n")[0] in capsys.readouterr().out
+    assert "<code>weakly x</code>" in (tmp_path / "page.html").read_text()
+    wanted = {"result.json", *(f"{name}.csv" for name in result.tables())}
+    wanted |= {f"{name}{end}" for name in result.figures() for end in (".png", ".svg")}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == wanted
+
+
 def test_a_share_reads_the_same_at_every_door():
     """What is not all is nowhere 100 %, what is not nothing nowhere 0 %: in sentences, tables and on the page."""
-    from weakly.apps.label.profile import AnnotatorProfile
+    from weakly.apps.label import AnnotatorProfile
 
     assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
     for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):
@@ -555,3 +586,218 @@ def test_a_whole_number_of_segments_is_that_number_however_it_rounds(k, thousand
     width, length = thousandths / 1000, k * thousandths / 1000
     assert len(window_starts(length, segment_length=width)) == k
     assert window_counts(length, segment_length=width)[0] == k
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(6))
+def test_plan_and_infer_learn_one_law_of_lengths_from_cut_events(seed):
+    """Recordings cut events at both ends; what plan and infer make of the same annotations is the same law, whether the
+    annotations say how long recordings are or the caller does."""
+    rng, length = np.random.default_rng(seed), 12.0
+    rows = []
+    for name in "abcdefgh":
+        at = -float(rng.exponential(2.0))
+        while (at := at + float(rng.exponential(3.0))) < length:
+            end = at + float(rng.lognormal(0.5, 0.8))
+            if end > 0:
+                rows.append((name, max(at, 0.0), min(end, length), "owl"))
+            at = end
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    answers = pd.DataFrame({"recording": list("abcdefgh") * 2, "onset": [0.0] * 8 + [6.0] * 8, "label": "owl"})
+    answers = answers.assign(offset=answers["onset"] + 6.0, present=[1.0, 0.0] * 8)
+    told, untold = wk.Events.from_frame(frame, recording_length=length), wk.Events.from_frame(frame)
+    laws = []
+    for events in (told, untold):
+        laws.append(Pilot.of(events, None, length).lengths(None))
+        given = wk.infer(answers, event_length=events, presence_criterion=0.5, recording_length=length, draws=2, rng=0)
+        laws.append(given.parts["owl"].renewal.lengths)
+    assert laws[0].mean > frame["offset"].sub(frame["onset"]).mean()  # what was cut is made good
+    for law in laws[1:]:
+        np.testing.assert_array_equal(law.values, laws[0].values)
+        np.testing.assert_array_equal(law.weights, laws[0].weights)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(5))
+def test_information_and_infer_say_the_same_of_the_same_answers(seed):
+    """Both are told the law of lengths, the rate and who answers; the one asks, the other is given its answers. What
+    the method learns beside moves it a little."""
+    rng, length = np.random.default_rng(seed), 20.0
+    starts = np.array([2.0, 9.0, 18.6]) + rng.uniform(-1.0, 1.0, 3)
+    truth = np.minimum(np.column_stack((starts, starts + rng.lognormal(0.2, 0.3, 3))), length)  # the end may cut one
+    who = Annotator(presence_criterion=0.4, guess_rate=0.03, lapse_rate=0.06)
+    told = {"event_length": "lognorm:s=0.3,scale=1.2", "event_rate": 0.12}
+    method = Information(presence_criterion=0.4, guess_rate=0.03, lapse_rate=0.06, **told)
+    one = Recording("a", length, events=truth)
+    asked = run(method, one, SimulatedAnnotator(who, rng=seed), most_queries=14).asked
+    frame = pd.DataFrame({"recording": "a", "onset": asked.segments[:, 0], "offset": asked.segments[:, 1]})
+    law = wk.Lengths.parse(told["event_length"])
+    found = wk.infer(frame.assign(label="owl", present=asked.present), event_length=law, event_rate=0.12, annotator=who,
+                     recording_length=length, step=0.1, rng=0)  # fmt: skip
+    known = method.posterior(one, asked)
+    mine, theirs = known.active.reshape(200, -1).mean(axis=1), found.active["active"].to_numpy()
+    assert np.abs(mine - theirs).mean() < 0.05
+    assert np.corrcoef(mine, theirs)[0, 1] > 0.97
+    assert known.n_events == pytest.approx(float(found.overall["n_events"].iloc[0]), abs=0.4)
+    labels = method.labels(one, asked)
+    painted = labels.segments[labels.present == 1]
+    inferred = found.events().to_frame()[["onset", "offset"]].to_numpy()
+    assert np.diff(painted).sum() == pytest.approx(np.diff(inferred).sum(), abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("who", "apart"),
+    [
+        (wk.Annotator.beta(8, 10, guess_rate=0.04, lapse_rate=0.06), 0.2),
+        (wk.Annotator(presence_criterion=0.37), 0.5),  # the audit settles for one hard criterion, the card does not
+    ],
+)
+def test_the_criterion_of_an_audit_is_that_of_the_card(who, apart):
+    """The same answers, as a labelled data set and as an experiment: one law, one prior, one interval."""
+    from weakly.apps.label.follow_up import AnnotatorProfile, posterior_of
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        h = rng.integers(0, 51, 120) / 50
+        present = (rng.random(120) < who.probability(h)).astype(float)
+        names = [f"r{k}" for k in range(120)]  # the event lasts from 10 to 20 s, and each segment holds a share of it
+        strong = pd.DataFrame({"recording": names, "onset": 10.0, "offset": 20.0, "label": "owl"})
+        weak = pd.DataFrame(
+            {"recording": names, "onset": 0.0, "offset": 10 + 10 * h, "label": "owl", "present": present}
+        )
+        events = wk.Events.from_frame(strong, recording_length=30.0)
+        audit = wk.audit(strong=events, answers=wk.Answers.from_frame(weak)).estimates["owl", ""]
+        card = AnnotatorProfile.of(posterior_of(list(zip(h, present))), annotator="ana", label="owl")
+        width = card.presence_criterion_high - card.presence_criterion_low
+        low, high = audit.presence_criterion_ci
+        assert audit.n == card.n_items == 120
+        assert audit.presence_criterion == pytest.approx(card.presence_criterion, abs=0.12 * width)
+        assert (low, high) == pytest.approx(
+            (card.presence_criterion_low, card.presence_criterion_high), abs=apart * width
+        )
+        grid = np.linspace(0.02, 1, 50)
+        assert audit.annotator.probability(grid) == pytest.approx(card.as_annotator().probability(grid), abs=0.12)
+
+
+CARD = dict.fromkeys(("spread_low", "spread_high", "guess_rate_low", "guess_rate_high"), 0.1)
+CARD |= {"annotator": "a", "label": "x", "n_items": 9, "presence_criterion": 0.4, "spread": 0.2, "guess_rate": 0.05}
+CARD |= {"presence_criterion_low": 0.3, "presence_criterion_high": 0.5, "lapse_rate": 0.1, "lapse_rate_low": 0.1}
+CARD |= {"lapse_rate_high": 0.1, "seconds_per_query": 2.0, "version": 2}
+CARD_PEOPLE = Annotator.beta(2.0, 3.0, guess_rate=0.05, lapse_rate=0.1)  # mean 0.4, spread 0.2
+#: Who answers -> every way to write it; the first is the plain one. Text goes through the command line and the page.
+SPELLINGS = {
+    "criterion": (
+        *({"presence_criterion": 0.4}, {"presence_criterion": "0.4"}, {"presence_criterion": ["0.4"]}),
+        *({"rule": "0.4"}, {"rule": "fraction:0.4"}, {"rule": [PresenceRule.fraction(0.4)]}, {"rule": 0.4}),
+        *({"annotator": Annotator(presence_criterion=0.4)}, {"annotator": "0.4"}, {"annotator": [0.4]}),
+    ),
+    "rule": (
+        *({"rule": PresenceRule.seconds(0.5)}, {"rule": "seconds:0.5"}, {"rule": ["seconds:0.5"]}),
+        *({"presence_criterion": "seconds:0.5"}, {"annotator": [PresenceRule.seconds(0.5)]}),
+    ),
+    "either": (
+        {"rule": PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))},
+        *({"rule": "seconds:0.5|fraction:0.5"}, {"presence_criterion": ["seconds:0.5|fraction:0.5"]}),
+    ),
+    "law": (
+        *({"annotator": Annotator.beta(2, 3)}, {"presence_criterion": stats.beta(2, 3)}, {"rule": ["beta:2,3"]}),
+        *({"presence_criterion": "beta:2,3"}, {"presence_criterion": [stats.beta(2, 3)]}, {"annotator": "beta:2,3"}),
+    ),
+    "card": ({"annotator": CARD_PEOPLE}, {"annotator": [CARD]}, {"annotator": CARD}),
+}
+SCENE = World((([(2.0, 3.1), (5.0, 5.4)], 9.0), ([(4.0, 6.0)], 9.0)), 1.3, 0.5)
+
+
+def carded(how):
+    """The arguments, with cards as what reads them."""
+    from weakly.apps.label import AnnotatorProfile
+
+    ((name, value),) = how.items()
+    cards = {True: [AnnotatorProfile(**CARD)], False: AnnotatorProfile(**CARD)}
+    return {name: cards[isinstance(value, list)]} if value in (CARD, [CARD]) else how
+
+
+def several_doors(how):
+    """One number of every function of Python that takes who answers."""
+    events, _ = annotations(SCENE)
+    answers = pd.DataFrame({"recording": "a", "onset": [0.0, 3, 6, 9], "offset": [3.0, 6, 9, 12], "label": "owl"})
+    answers = answers.assign(present=[0, 1, 0, 0])
+    wanted = {
+        "evaluate": wk.evaluate(events, segment_length=1.3, phase=0.0, **how).wrong_time,
+        "simulate": wk.simulate(
+            1.0, n_events=2, recording_length=20, segment_length=1.3, n_recordings=20, rng=1, **how
+        ).wrong_time,
+        "plan": wk.plan(1.0, recording_length=20.0, methods="fixed", **how).wrong_time,
+        "infer": wk.infer(answers, event_length=1.0, event_rate=0.1, rng=0, draws=2, **how).overall["event_seconds"][0],
+        "event_recall": wk.event_recall(event_length=1.0, segment_length=1.3, **how),
+        "wrong_time": theory.wrong_time(event_length=wk.Lengths.sample([0.5, 2.0]), segment_length=1.3, **how),
+    }
+    return wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_who_answers_may_be_written_in_any_way_at_every_door(kind):
+    first, *others = (several_doors(carded(how)) for how in SPELLINGS[kind])
+    for how, found in zip(SPELLINGS[kind][1:], others):
+        for door, value in first.items():
+            assert found[door] == pytest.approx(value, rel=1e-9, abs=1e-9), f"{door}: {how}"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_the_command_line_and_the_page_read_the_same_text(kind, page, tmp_path, capsys):
+    from weakly.apps.label import AnnotatorProfile
+    from weakly.cli import main
+
+    wanted = several_doors(carded(SPELLINGS[kind][0]))
+    events, _ = annotations(SCENE)
+    wk.write(events, tmp_path / "events.csv")
+    answers = pd.DataFrame({"recording": "a", "onset": [0.0, 3, 6, 9], "offset": [3.0, 6, 9, 12], "label": "owl"})
+    answers.assign(present=[0, 1, 0, 0]).to_csv(tmp_path / "answers.csv", index=False)
+    (tmp_path / "card.json").write_text(json.dumps(AnnotatorProfile(**CARD).to_dict()))
+    texts = [how for how in SPELLINGS[kind] if isinstance(next(iter(how.values())), str) and "annotator" not in how]
+    options = [(f"--{name.replace('_', '-')}", text) for how in texts for name, text in how.items()]
+    options += [("--annotator", str(tmp_path / "card.json"))] if kind == "card" else []
+    assert options
+    for option in options:
+        calls = {
+            "evaluate": [str(tmp_path / "events.csv"), "--segment-length", "1.3", "--phase", "0"],
+            "infer": [str(tmp_path / "answers.csv"), "--event-length", "1", "--event-rate", "0.1"],
+            "plan": ["--event-length", "1", "--recording-length", "20", "--methods", "fixed"],
+        }
+        for door, arguments in calls.items():
+            capsys.readouterr()
+            with pytest.raises(SystemExit, match="0"):
+                main([door, *arguments, *option, "--json"])
+            out = json.loads(capsys.readouterr().out)
+            name, table = ("event_seconds", "overall") if door == "infer" else ("wrong_time", "rows")
+            found = (out["recommended"] if door == "plan" else out[table][-1])[name]
+            assert found == pytest.approx(wanted[door], rel=1e-9, abs=1e-9), (door, option)
+    for how in texts:
+        asked = {"event_length": "1", "recording_length": 20.0, **how}
+        assert page.post("/api/plan", json=asked).status_code == 200, how
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lists_are_columns_or_refused():
+    events, _ = annotations(SCENE)
+    mixed = ["seconds:0.5", 0.4, stats.beta(2, 3)]
+    found = wk.evaluate(events, segment_length=1.3, phase=0.0, rule=mixed).to_frame()["wrong_time"]
+    alone = [wk.evaluate(events, segment_length=1.3, phase=0.0, rule=each).wrong_time for each in mixed]
+    assert found.tolist() == pytest.approx(alone, rel=1e-9)
+    text = wk.evaluate(events, segment_length=1.3, phase=0.0, rule="seconds:0.5,0.4,beta:2,3")
+    assert text.to_frame()["wrong_time"].tolist() == pytest.approx(alone, rel=1e-9)
+    with pytest.raises(wk.InvalidInput, match="one rule, law or annotator here"):
+        wk.event_recall(event_length=1.0, segment_length=1.3, rule=mixed)
+    windows = {"event_length": 1.0, "segment_length": 1.0, "hop": 0.5, "votes": 1}
+    assert theory.overlapping_wrong_time(**windows, rule="seconds:0.5") == pytest.approx(
+        theory.overlapping_wrong_time(**windows, presence_criterion=0.5), rel=1e-9
+    )
+    with pytest.raises(wk.InvalidInput, match="one criterion or rule without noise"):
+        theory.overlapping_wrong_time(**windows, rule="beta:2,3")
+    with pytest.raises(wk.InvalidInput, match="one rule or criterion without noise"):
+        clip_labels(events, segment_length=1.3, rule=mixed)
+    answers = pd.DataFrame({"recording": ["a"], "onset": 0.0, "offset": 3.0, "label": "owl", "present": 1})
+    with pytest.raises(wk.InvalidInput, match="the same guesses and lapses"):
+        wk.infer(answers, event_length=1.0, annotator=[0.4, Annotator(guess_rate=0.1)])

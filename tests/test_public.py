@@ -22,17 +22,6 @@ def test_type_checkers_see_the_same_names():
     assert seen == set(wk.__all__)
 
 
-def test_types_reach_users(tmp_path):
-    """What an editor shows for a public function is its signature, not Any."""
-    script = tmp_path / "mine.py"
-    script.write_text("import weakly as wk\nreveal_type(wk.plan)\nreveal_type(wk.Lengths.fixed(1.0))\nwk.Lenghts\n")
-    command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", "--ignore-missing-imports"]
-    run = subprocess.run([*command, str(script)], capture_output=True, text=True, cwd=tmp_path)
-    assert 'Revealed type is "def (' in run.stdout, run.stdout
-    assert "weakly.studies.plan" in run.stdout
-    assert "weakly.model.lengths.Lengths" in run.stdout
-
-
 def test_importing_the_package_is_quick():
     code = "import sys, weakly; print(sorted({'numba', 'scipy', 'pandas', 'numpy'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -43,7 +32,7 @@ def test_no_bound_leads_pip_to_a_version_that_cannot_be_built():
     """jams 0.3.4 has no wheel and imports ``imp``, which Python 3.12 has not; ``make resolve`` tries all the others."""
     root = Path(__file__).parents[1]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    jams = [one for one in project["optional-dependencies"]["formats"] if one.startswith("jams")]
+    jams = [one for one in project["optional-dependencies"]["jams"] if one.startswith("jams")]
     assert jams == ["jams>=0.3.5"]
     assert "matrix: resolve" in (root / "Makefile").read_text()
     lowest = subprocess.run([sys.executable, root / ".ci" / "lowest.py"], capture_output=True, text=True, check=True)

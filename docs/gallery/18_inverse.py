@@ -24,5 +24,5 @@ answers = wk.Answers.from_frame(
         }
     )
 )
-found = wk.infer(answers, lengths=[0.7, 0.9, 1.6], presence_criterion=0.5, event_rate=0.1, rng=rng)
+found = wk.infer(answers, event_length=[0.7, 0.9, 1.6], presence_criterion=0.5, event_rate=0.1, rng=rng)
 figure = found.plot(truth=events).figure

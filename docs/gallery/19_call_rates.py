@@ -33,7 +33,7 @@ for w in lengths:
             present = len(mine) > 0 and bool(rule.is_present(event=mine, segment=(start, start + w)).any())
             said.append((name, start, start + w, "owl", float(present)))
     frame = pd.DataFrame(said, columns=["recording", "onset", "offset", "label", "present"])
-    found = wk.infer(frame, lengths=law, presence_criterion=0.5, recording_length=60.0, step=0.2, rng=0)
+    found = wk.infer(frame, event_length=law, presence_criterion=0.5, recording_length=60.0, step=0.2, rng=0)
     table.append(found.overall.iloc[0])
 inferred = np.array([row["event_seconds"] for row in table]) / 40
 ends = np.array([row["event_seconds_ci"] for row in table]).T / 40

@@ -16,7 +16,7 @@ for w in lengths:
     spans = np.arange(0, 600, w)
     frame = pd.DataFrame({"recording": "forest", "onset": spans, "offset": spans + w, "label": "owl"})
     said = frame.assign(present=(rng.random(len(spans)) < chance).astype(float))
-    found = wk.infer(said, lengths=1.0, presence_criterion=0.5, event_rate=0.1, step=0.1, rng=0, draws=10)
+    found = wk.infer(said, event_length=1.0, presence_criterion=0.5, event_rate=0.1, step=0.1, rng=0, draws=10)
     rates.append(found.training().rates.iloc[0])
 ax = axes()
 ax.plot(lengths, [row["insertion_rate"] for row in rates], "o-", label="insertion: present, but no event")

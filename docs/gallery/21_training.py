@@ -62,7 +62,11 @@ for w in lengths:
     table = pd.DataFrame(np.tile(spans, (30, 1)), columns=["onset", "offset"]).assign(label="owl")
     table = table.assign(recording=np.repeat([f"minute {k}" for k in range(30)], len(spans)))
     kit = wk.infer(
-        table.assign(present=np.concatenate(said).astype(float)), lengths=law, presence_criterion=0.5, step=step, rng=0
+        table.assign(present=np.concatenate(said).astype(float)),
+        event_length=law,
+        presence_criterion=0.5,
+        step=step,
+        rng=0,
     ).training()
     hard, noise = kit.frames["hard"].to_numpy(), kit.rates.iloc[0]
     rates = {name: noise[name] for name in ("insertion_rate", "deletion_rate")}

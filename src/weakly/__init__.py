@@ -33,8 +33,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from .studies.plan.planner import plan as plan
     from .studies.queries.query_set import Queries as Queries
     from .studies.queries.query_set import queries as queries
-    from .studies.simulate.simulation import Simulation as Simulation
-    from .studies.simulate.simulation import simulate as simulate
+    from .studies.simulate import Simulation as Simulation
+    from .studies.simulate import simulate as simulate
     from .theory import best_overlap_accuracy as best_overlap_accuracy
     from .theory import event_recall as event_recall
     from .theory import optimal_query_count as optimal_query_count
@@ -67,7 +67,7 @@ _HOME = {
     "io": ("read", "read_answers", "write"),
     "studies.evaluate.evaluator": ("evaluate",),
     "studies.evaluate.evaluation": ("Evaluation",),
-    "studies.simulate.simulation": ("simulate", "Simulation"),
+    "studies.simulate": ("simulate", "Simulation"),
     "studies.infer.estimation": ("infer",),
     "studies.infer.inference": ("Inference",),
     "studies.plan.planner": ("plan",),

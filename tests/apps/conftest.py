@@ -1,9 +1,15 @@
 """What the tests of the page share: a server as people run it, and what a person does in a browser."""
 
+import contextlib
+import itertools
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
@@ -11,20 +17,71 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+#: Has everything imported and waits for commands; each line becomes a process of its own that runs one.
+MOTHER = """import json, os, signal, sys, tempfile, warnings
+import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto
+import weakly.apps.label.launch, weakly.apps.web, weakly.cli.label
+from weakly.cli import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    words, told, environment = json.loads(line)
+    with warnings.catch_warnings(action="ignore"):  # libraries hold threads of their own
+        child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.environ.update(environment)
+        tempfile.tempdir = None
+        sys.stderr = open(told, "w", 1)
+        os.dup2(sys.stderr.fileno(), 2)
+        main(words)
+    print(child, flush=True)
+"""
+
+
+class Running:
+    """A command that runs in a process of its own, which costs no imports; used as subprocess.Popen is."""
+
+    def __init__(self, mother, told, words, environment):
+        os.mkfifo(told)
+        mother.stdin.write(json.dumps([words, str(told), environment]) + "\n")
+        mother.stdin.flush()
+        self.stderr = told.open(errors="backslashreplace")
+        self.pid = int(mother.stdout.readline())
+
+    def terminate(self, how=signal.SIGTERM):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, how)
+
+    def kill(self):
+        self.terminate(signal.SIGKILL)
+
+    def wait(self):
+        while Path(f"/proc/{self.pid}").exists():
+            time.sleep(0.001)
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory):
+    """A function that runs a command of weakly beside the test."""
+    with subprocess.Popen([sys.executable, "-c", MOTHER], text=True, stdin=-1, stdout=-1) as mother:
+        told = (tmp_path_factory.getbasetemp() / f"told-{k}" for k in itertools.count())
+        yield lambda *words, **environment: Running(mother, next(told), words, environment)
+        mother.kill()
+
 
 @pytest.fixture(scope="module")
-def link():
+def link(running):
     """The link of a server that runs as people run it."""
-    command = [sys.executable, "-m", "weakly", "serve", "--port", "0", "--no-open"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            first = server.stderr.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+/#token=\w+", first)
-            assert found, first
-            yield found[0]
-        finally:
-            server.terminate()
-            assert "Traceback" not in server.stderr.read()
+    server = running("serve", "--port", "0", "--no-open")
+    try:
+        first = server.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/#token=\w+", first)
+        assert found, first
+        yield found[0]
+    finally:
+        server.terminate()
+        assert "Traceback" not in server.stderr.read()
+        server.stderr.close()
 
 
 @pytest.fixture(scope="module")

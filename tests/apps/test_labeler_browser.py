@@ -30,18 +30,21 @@ def recordings(tmp_path_factory):
 
 
 @pytest.fixture
-def label(recordings, tmp_path):
+def label(recordings, tmp_path, running):
     """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
-    running = []
+    started = []
 
-    def start(*arguments, lines=1, port="0", program=("-m", "weakly")):
+    def start(*arguments, lines=1, port="0", program=None):
         words = ["label", *arguments, "--out", str(tmp_path / "c"), "--port", port, "--no-open"]
-        running.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
-        return [running[-1].stderr.readline().strip() for _ in range(lines)]
+        if program is None:
+            started.append(running(*words))
+        else:
+            started.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
+        return [started[-1].stderr.readline().strip() for _ in range(lines)]
 
-    start.running = running
+    start.running = started
     yield start
-    for process in running:
+    for process in started:
         process.terminate()
         assert "Traceback" not in process.stderr.read()
         process.wait()
@@ -526,13 +529,13 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
         return [f.currentTime, f.paused, f.videoWidth, f.error, window.started]"""
     film = lambda: desk.browser.execute_script(script)  # noqa: E731
     desk.until(lambda: desk.shows("start"))
-    desk.browser.execute_script("""const f = document.getElementById('film'), started = window.started = [];
-        f.addEventListener('play', () => started.push(f.currentTime))""")
+    desk.browser.execute_script("""const f = document.getElementById('film'), play = f.play.bind(f);
+        window.started = []; f.play = () => { window.started.push(f.currentTime); return play() }""")
     desk.press(" ")
     ends = []
     for onset in (0.0, 0.8):
         desk.until(lambda onset=onset: film()[0] > onset + 0.2)
-        desk.until(lambda: film()[1])  # it stops by itself
+        desk.until(lambda: film()[1:3] == [True, 160])  # it stops by itself
         ends.append(film()[0])
         plays = len(film()[4])
         desk.press("r")
@@ -541,6 +544,52 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
         before = desk.answered()
         desk.press("p")
         desk.until(lambda before=before: desk.answered() == before + 1)
-    assert film()[2:4] == [160, None]
+    desk.until(lambda: film()[2:4] == [160, None])  # the third one is there
     assert ends == pytest.approx([0.8, 1.6], abs=0.05)
     assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]
+
+
+def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
+    """Somebody who listens, by what the store says of each segment: no picture, no context, a sample, then the card."""
+    (line,) = label("--measure", "--items", "20")
+    desk.open(address_of(line))
+    desk.ready()
+    assert "glide" in desk.text("listen")
+    for hidden in ("context", "speed", "picture"):
+        assert not desk.shows(hidden)
+    desk.browser.find_element(By.ID, "sample").click()
+    desk.press("v")
+    desk.until(lambda: desk.shows("picture"))
+    desk.press("v")
+    desk.until(lambda: not desk.shows("picture"))
+    desk.press(" ")
+    for count in range(20):
+        desk.ready()
+        desk.until(lambda: desk.sound()[1] >= desk.sound()[0] - 0.05 > 0)  # the segment was heard to its end
+        with contextlib.closing(sqlite3.connect(desk.store)) as db:
+            asked = "select query, event_fraction from queries order by number desc limit 1"
+            _, fraction = db.execute(asked).fetchone()
+        desk.press("p" if fraction >= 0.4 else "a")
+        desk.until(lambda count=count: desk.answered() == count + 1 or desk.shows("finished"))
+    desk.until(lambda: desk.shows("card") and "card.json" in desk.text("written"))
+    assert re.match(r"You notice an event once \d+ % \(", desk.text("card"))
+    assert "as likely as without listening" in desk.text("card")
+    assert "picture was shown for 1 segment" in desk.text("card")
+    card = json.loads((tmp_path / "c" / "card.json").read_text())
+    assert card["n_items"] == 20
+    with contextlib.closing(sqlite3.connect(desk.store)) as db:
+        fractions = [row[0] for row in db.execute("select event_fraction from queries order by number")]
+    assert fractions.count(0.0) >= 2
+    assert fractions.count(1.0) >= 2
+
+
+def test_keys_without_listening_make_no_card(label, desk, tmp_path):
+    (line,) = label("--measure", "--items", "10")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    for count in range(10):
+        desk.answer("pa"[count % 2])
+    desk.until(lambda: desk.shows("card"))
+    assert desk.text("card").startswith("No card: ")
+    assert not (tmp_path / "c" / "card.json").exists()

@@ -8,8 +8,12 @@ import pytest
 
 from weakly.apps.paper import reproduce
 from weakly.apps.paper.facts import gather
-from weakly.apps.paper.scenarios import PAPER, QUICK, SCENARIOS, Case, Protocol, scenario
 from weakly.apps.paper.simulations import (
+    PAPER,
+    QUICK,
+    SCENARIOS,
+    Case,
+    Protocol,
     best_numerical,
     dense_optimum,
     deviation,
@@ -17,11 +21,12 @@ from weakly.apps.paper.simulations import (
     peak,
     per_recording_profile,
     run,
+    scenario,
     selection_bias,
     swapped_length,
 )
 from weakly.model.lengths import Lengths
-from weakly.studies.simulate.simulation import simulate
+from weakly.studies.simulate import simulate
 from weakly.theory import optimal_segment_length, overlap_accuracy, overlap_accuracy_per_recording
 
 ONE = Case("1 s", Lengths.fixed(1.0))

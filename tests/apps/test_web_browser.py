@@ -33,16 +33,21 @@ def pilot(tmp_path_factory):
     return path
 
 
+def told(plan):
+    """A plan as the page says it."""
+    return " ".join((*plan.answer.splitlines(), plan.assumed))
+
+
 def test_the_answer_follows_the_slider_and_is_that_of_the_function(page):
     known = {"recording_length": 100, "n_events": 1}
     first = wk.plan(1.0, presence_criterion=0.5, **known)
-    page.until(lambda: page.words() == first.answer)
+    page.until(lambda: page.words() == told(first))
     slider = page.find("[data-field=presence_criterion] input[type=range]")
     slider.send_keys(*[Keys.ARROW_LEFT] * 12)
     criterion = float(page.box("presence_criterion").get_property("value"))
     assert 0.3 < criterion < 0.45
     expected = wk.plan(1.0, presence_criterion=criterion, **known)
-    page.until(lambda: page.words() == expected.answer)
+    page.until(lambda: page.words() == told(expected))
     cells = [cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "tr.chosen td")]
     names = ("name", "event_recall", "overlap_accuracy", "n_queries")
     wrong = float(cells.pop(1).partition(" ±")[0])  # as many decimals as its column has
@@ -76,10 +81,10 @@ def test_a_pilot_is_planned_and_its_labels_stay_text(page, pilot):
     page.send("pilot", pilot)
     events = wk.read(pilot)
     both, dog = wk.plan(events, presence_criterion=0.5), wk.plan(events, presence_criterion=0.5, label="dog")
-    page.until(lambda: page.words() == both.answer)
+    page.until(lambda: page.words() == told(both))
     assert NASTY in [option.text for option in Select(page.find("[data-field=label] select")).options]
     Select(page.find("[data-field=label] select")).select_by_value("dog")
-    page.until(lambda: page.words() == dog.answer)
+    page.until(lambda: page.words() == told(dog))
     page.tab("evaluate")
     page.send("file", pilot)
     found = wk.evaluate(events, segment_length=[0.5, 1, 2, 3, 5, 10], presence_criterion=0.5)
@@ -104,7 +109,7 @@ def test_an_error_stands_beside_its_field(page):
     page.until(lambda: "gamma:oops" in page.error("event_length"))
     page.type("event_length", "gamma:2")
     expected = wk.plan("gamma:2", presence_criterion=0.2, recording_length=100, n_events=1)
-    page.until(lambda: page.words() == expected.answer)
+    page.until(lambda: page.words() == told(expected))
 
 
 def test_a_bad_file_is_refused_beside_its_field(page, tmp_path):
@@ -117,10 +122,10 @@ def test_a_link_carries_the_settings(page, address):
     page.type("event_length", "2.5")
     page.type("presence_criterion", "0.3")
     expected = wk.plan(2.5, presence_criterion=0.3, recording_length=100, n_events=1)
-    page.until(lambda: page.words() == expected.answer and "2.5" in page.browser.current_url)
+    page.until(lambda: page.words() == told(expected) and "2.5" in page.browser.current_url)
     link = page.browser.current_url
     again = page.reopen(link)
-    again.until(lambda: again.words() == expected.answer)
+    again.until(lambda: again.words() == told(expected))
     assert again.box("event_length").get_property("value") == "2.5"
 
 
@@ -256,7 +261,7 @@ def test_an_error_stands_where_the_answer_stood(page, tmp_path, pilot):
     assert page.state == "problem"
     page.browser.find_element(By.XPATH, "//section[not(@hidden)]//button[text()='Remove file']").click()
     expected = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=2)
-    page.until(lambda: page.words() == expected.answer and page.state == "answered")
+    page.until(lambda: page.words() == told(expected) and page.state == "answered")
 
 
 def test_a_server_that_is_away_leaves_no_old_answer(page):
@@ -278,7 +283,7 @@ def test_back_and_reload_restore_question_and_answer(page, address):
     answers = {}
     for length in ("2", "3"):
         page.type("event_length", length)
-        answers[length] = wk.plan(float(length), presence_criterion=0.5, recording_length=100, n_events=1).answer
+        answers[length] = told(wk.plan(float(length), presence_criterion=0.5, recording_length=100, n_events=1))
         page.until(lambda length=length: page.words() == answers[length] and page.state == "answered")
         page.until(lambda length=length: f"event_length={length}" in page.browser.current_url)
     box = page.find(".drag input[type=number]")
@@ -307,12 +312,14 @@ def test_back_and_reload_restore_question_and_answer(page, address):
 
 
 def test_the_example_in_every_tab_and_a_file_that_is_dropped(page, other):
-    from weakly.studies.example import clips
-    from weakly.studies.example import pilot as bundled
+    from weakly.studies.simulate import clips
+    from weakly.studies.simulate import pilot as bundled
 
     click = "document.querySelector('section:not([hidden]) .example').click()"
+    page.until(lambda: page.state == "answered")
+    before = page.words()
     page.browser.execute_script(click)
-    page.until(lambda: page.state == "answered" and "pilot events" in page.words())
+    page.until(lambda: page.state == "answered" and page.words() != before)
     page.browser.find_element(By.XPATH, "//button[text()='Queries as CSV (zip)']").click()
     page.until(lambda: (page.browser.downloads / "queries.zip").exists())
     for tab in ("evaluate", "simulate", "audit"):

@@ -164,7 +164,7 @@ def test_every_tab_prints_whole(page, tab):
 
 def test_the_reports_print_whole(browser, tmp_path):
     from weakly.model.cost import Cost
-    from weakly.studies.example import clips, pilot
+    from weakly.studies.simulate import clips, pilot
 
     cost = Cost(per_second=0.005, per_query=0.02, currency="EUR")
     reports = {

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import weakly
-from weakly.base.compiled import _Files, code_digest, count_up_to, kernel, leaf, sort_together
+from weakly.base import compiled
+from weakly.base.compiled import _Files, _same_in_python, code_digest, count_up_to, kernel, leaf, sort_together
 
 HOUSE = Path(weakly.__file__).parent
 #: What a kernel may call of NumPy: what numba writes out in place, or as one function that is the same everywhere.
@@ -36,10 +38,12 @@ CALLS = {"sorted", "prange", "map", "filter", "sort", "argsort", "searchsorted",
 def kernels():
     """Every function of the package that is compiled, with its file."""
     for path in sorted(HOUSE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        typed = {"overload"} if re.search(r"from typing import .*\boverload\b", text) else set()  # not numba's
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
                 parts = [part for mark in node.decorator_list for part in ast.walk(mark)]
-                marks = {getattr(part, "id", getattr(part, "attr", "")) for part in parts} & MARKS
+                marks = {getattr(part, "id", getattr(part, "attr", "")) for part in parts} & MARKS - typed
                 if marks:
                     yield path.relative_to(HOUSE).as_posix(), node, marks
 
@@ -71,7 +75,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from weakly.methods.base import AnswerHistory, Recording
 from weakly.methods.information import Information
-from weakly.model.features import Features
+from weakly.model.intervals import Features
 heard = Features(0.1 * np.arange(200.0), np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32))
 Information().next(Recording("a", 20.0, features=heard), AnswerHistory(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
 print(json.dumps([
@@ -104,6 +108,8 @@ def test_the_walk_sees_what_it_must_refuse():
 DOORS = """
 import json, sys
 import weakly as wk
+import weakly.base.compiled
+weakly.base.compiled.PATIENCE = (0.0, 0.0)  # nothing is interpreted
 REC = [[(1.0, 2.0), (4.0, 5.5)], [(3.0, 4.0), (6.0, 6.4), (7.0, 9.5)], [(0.1 * i, 0.1 * i + 0.05) for i in range(150)]]
 def words(found):
     return [repr(float(v)) for v in found.to_frame()[["overlap_accuracy", "event_recall", "wrong_time"]].iloc[0]]
@@ -128,31 +134,13 @@ print(json.dumps({name: DOOR[name]() for name in sys.argv[1:]}))
 NAMES = ("random", "grid", "windows", "rule", "annotator", "simulate", "plan")
 
 
-def ask(*names, cache, house=HOUSE.parent):
-    """The answers of some doors, in this order, in a process of their own."""
+def ask(*names, cache, house=HOUSE.parent, code=DOORS):
+    """The answers of some doors, in this order, in a process of their own, and what the code prints behind them."""
     env = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(house)}
-    run = subprocess.run([sys.executable, "-c", DOORS, *names], env=env, capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, "-c", code, *names], env=env, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(tmp_path):
-    """Processes fill one empty cache at once and in different orders; then every door is asked alone, after and before
-    the others. Then the cache is damaged."""
-    orders = (NAMES, NAMES[::-1])
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda names: ask(*names, cache=tmp_path), orders)
-        assert first == second
-        alone = list(pool.map(lambda name: ask(name, cache=tmp_path), NAMES))
-    assert {name: value for found in alone for name, value in found.items()} == first
-    assert ask(*NAMES[3:], *NAMES[:3], cache=tmp_path) == first
-    kept = sorted(tmp_path.rglob("*.nbc"))
-    assert len(kept) > 20
-    for i, path in enumerate(kept):  # cut short, emptied, or with one byte changed
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes((bytes(content), bytes(content[: len(content) // 2]), b"")[i % 3])
-    assert ask(*NAMES, cache=tmp_path) == first
+    said = [json.loads(line) for line in run.stdout.splitlines()]
+    return said[0] if code is DOORS else said
 
 
 COMPILED = (
@@ -173,12 +161,38 @@ print(json.dumps(names))
 )
 
 
-def test_machine_code_holds_no_function_that_is_not_ours(tmp_path):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache that two processes filled at once, in different orders: its place, and what each of them printed."""
+    cache = tmp_path_factory.mktemp("cache")
+    with ThreadPoolExecutor(2) as pool:
+        all_doors = pool.submit(ask, *NAMES, cache=cache, code=COMPILED)
+        others = pool.submit(ask, "windows", "random", "grid", cache=cache)
+        return cache, *all_doors.result(), others.result()
+
+
+def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(filled, tmp_path):
+    """Doors are asked alone and in another order, by processes that take what others compiled; then the cache is
+    damaged."""
+    cache, first, _, second = filled
+    asked = [second, ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3], cache=cache)]
+    kept = sorted(cache.rglob("*.nbc"))
+    assert len(kept) > 20
+    shutil.copytree(cache, tmp_path / "damaged")
+    for i, path in enumerate(sorted((tmp_path / "damaged").rglob("*grid*.nbc"))):  # one byte changed, cut short, empty
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes((bytes(content), bytes(content[: len(content) // 2]), b"")[i % 3])
+    assert i > 5
+    asked.append(ask("grid", "random", cache=tmp_path / "damaged"))
+    for found in asked:
+        assert found == {name: first[name] for name in found}
+    assert len(asked[2]) == len(first)
+
+
+def test_machine_code_holds_no_function_that_is_not_ours(filled):
     """What a cached kernel defines is linked by name with what others define: every name must tell one function."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(HOUSE.parent)}
-    command = [sys.executable, "-c", COMPILED, *NAMES]
-    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=True)
-    names = json.loads(run.stdout.splitlines()[-1])
+    names = filled[2]
     assert len(names) > 50
     foreign = {(who, name) for who, name in names if "6weakly" not in name and not name.startswith("NRT_")}
     assert not foreign
@@ -186,10 +200,16 @@ def test_machine_code_holds_no_function_that_is_not_ours(tmp_path):
     assert not closures
 
 
-def test_a_changed_kernel_in_another_file_is_not_answered_from_the_old_cache(tmp_path):
+def test_an_edit_compiles_what_it_changes_and_nothing_else(tmp_path):
+    """A comment costs no compile; a changed kernel in another file is not answered from the old cache."""
     house = tmp_path / "src"
     shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
     before = ask("grid", cache=tmp_path / "cache", house=house)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+    for path in (house / "weakly").rglob("*.py"):
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert ask("grid", cache=tmp_path / "cache", house=house) == before
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")} == kept
     changed = 0
     for path in (house / "weakly").rglob("*.py"):  # count one criterion less than is met
         text = path.read_text()
@@ -198,17 +218,6 @@ def test_a_changed_kernel_in_another_file_is_not_answered_from_the_old_cache(tmp
             changed += text.count("    return j\n")
     assert changed == 1
     assert ask("grid", cache=tmp_path / "cache", house=house) != before
-
-
-def test_an_edit_that_changes_no_kernel_costs_no_compile(tmp_path):
-    house = tmp_path / "src"
-    shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
-    before = ask("plan", cache=tmp_path / "cache", house=house)
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
-    for path in (house / "weakly").rglob("*.py"):
-        path.write_text(path.read_text() + "\n# a comment\n")
-    assert ask("plan", cache=tmp_path / "cache", house=house) == before
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")} == kept
 
 
 @pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option"])
@@ -246,17 +255,146 @@ def high(x):
     assert code_digest(scope["high"]) != before
 
 
+# --- in Python or compiled -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def patience(monkeypatch):
+    """Sets how long every kernel may take in Python: not at all, or as long as it likes."""
+    from weakly.engine import grid, means, scoring, sweep, tally, voting
+    from weakly.methods import halving, model
+    from weakly.model import crowd
+
+    rooms = (compiled, crowd, grid, means, scoring, sweep, tally, voting, halving, model)
+    found = {id(one): one for room in rooms for one in vars(room).values() if isinstance(one, compiled.Kernel)}
+
+    def chosen(seconds):
+        for one in found.values():
+            monkeypatch.setattr(one, "_left", seconds)
+
+    assert all(map(_same_in_python, found.values())), "what a small plan or evaluation needs is not compiled for it"
+    return chosen
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"presence_criterion": [0.1, 0.5, 1.0], "phase": "random"},
+        {"presence_criterion": [0.1, 0.5, 1.0], "phase": 0.3, "edge": "inside"},
+        {"rule": "seconds:0.5|fraction:0.5", "phase": 0.0},
+        {"presence_criterion": 0.4, "hop": 0.5, "votes": 2, "phase": "random"},
+        {"annotator": weakly.Annotator.beta(2, 3, guess_rate=0.1, votes=(2, 3)), "phase": "random"},
+        {"annotator": weakly.Annotator.beta(2, 3, guess_rate=0.1, votes=(2, 3)), "phase": 0.0, "hop": 1.0, "votes": 1},
+    ],
+)
+def test_python_and_machine_code_give_the_same_bits(how, patience):
+    rng = np.random.default_rng(5)
+    world = [[(a, a + d) for a, d in zip(np.sort(rng.uniform(0, 30, 4)), rng.gamma(1.0, 0.9, 4))] for _ in range(4)]
+    found = []
+    for seconds in (1e9, 0.0):
+        patience(seconds)
+        found.append(weakly.evaluate(world, recording_length=40.0, segment_length=[1.0, 3.0], **how).to_frame())
+    for name in found[0].select_dtypes("number"):
+        assert found[0][name].to_numpy().tobytes() == found[1][name].to_numpy().tobytes(), name
+
+
+def test_a_small_plan_and_a_small_evaluation_load_no_numba_and_no_scipy_stats(tmp_path):
+    """What a person meets first takes a second or two, not the twenty that compiling takes."""
+    code = """
+import sys
+import weakly as wk
+wk.plan(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1).answer
+wk.evaluate([[(1.0, 2.0), (4.0, 5.5)]] * 20, recording_length=20.0, segment_length=[1.0, 3.0], presence_criterion=0.5)
+print({"numba", "scipy.stats", "matplotlib"} & set(sys.modules))
+"""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=env, capture_output=True, text=True)
+    assert run.stdout.strip() == "set()", run.stderr
+    assert not run.stderr
+
+
+def _add(values, n, out):
+    for _ in range(n):
+        for i in range(values.shape[0]):
+            out[i] += values[i]
+
+
+def _divide(x, y, out):
+    out[0] += 1.0
+    out[1] = 1.0 / float(x - y)
+
+
+def _exponential(x):
+    return np.exp(x)
+
+
+def _power(x):
+    return x**3
+
+
+def test_a_long_call_is_given_up_and_done_by_machine_code(monkeypatch):
+    monkeypatch.setattr(compiled, "_STEPS", 50)
+    adds, values, out = kernel(_add), np.arange(4.0), np.full(4, 10.0)
+    adds(values, 3, out)
+    assert out.tolist() == [10.0, 13.0, 16.0, 19.0]
+    assert "compiled" not in vars(adds)
+    adds(values, 100, out)
+    assert out.tolist() == [10.0, 113.0, 216.0, 319.0], "what Python had added is taken back"
+    assert vars(adds)["compiled"].signatures
+
+
+def test_what_python_refuses_is_done_by_machine_code():
+    divides, out = kernel(_divide), np.zeros(2)
+    divides(1.0, 1.0, out)
+    assert out.tolist() == [1.0, np.inf]
+
+
+def test_large_arrays_are_not_looked_at_in_python():
+    adds, values = kernel(_add), np.ones(compiled._SMALL)
+    adds(values, 1, np.zeros(compiled._SMALL))
+    assert "_python" not in vars(adds)
+
+
+@pytest.mark.parametrize("function", [_exponential, _power])
+def test_what_may_round_differently_is_compiled_at_once(function):
+    one = kernel(function)
+    one(0.3)
+    assert "_python" not in vars(one)
+
+
+def test_patience_is_spent_once(monkeypatch):
+    adds, out = kernel(_add), np.zeros(2)
+    adds._left = 1e-9
+    adds(np.ones(2), 1, out)
+    adds(np.ones(2), 1, out)
+    assert out.tolist() == [2.0, 2.0]
+    assert vars(adds)["compiled"].signatures
+
+
+def test_a_long_compile_says_so_in_one_line(tmp_path):
+    code = """
+import weakly as wk, weakly.base.compiled as compiled
+compiled.PATIENCE = (0.0, 0.0)
+compiled.ANNOUNCED = 0.01
+wk.evaluate([[(1.0, 2.0)]], recording_length=20.0, segment_length=1.0, presence_criterion=0.5, phase=0.0)
+"""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for expected in (1, 0):  # then it is kept
+        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert ("weakly: compiling" in run.stderr) == bool(expected), run.stderr
+
+
 def _double(x):
     return 2 * x
 
 
-def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypatch):
+def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypatch, filled):
     from numba.core.caching import CacheImpl
 
     monkeypatch.setattr(CacheImpl, "_locator_classes", [])
     assert kernel(_double)(4) == 8
     (tmp_path / "file").write_text("not a folder")
-    assert ask("grid", cache=tmp_path / "file") == ask("grid", cache=tmp_path / "cache")
+    assert ask("grid", cache=tmp_path / "file") == {"grid": filled[1]["grid"]}
 
 
 def test_a_full_disk_costs_time_and_no_answer(monkeypatch):

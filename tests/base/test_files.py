@@ -23,7 +23,7 @@ COMMANDS = {
     "convert": ["convert", "{in}", "{out}", "--to", "dcase"],
     "labels": ["evaluate", "{in}", "--segment-length", "1", "--presence-criterion", "0.5", "--labels", "{out}"],
     "evaluate": ["evaluate", "{in}", "--segment-length", "1", "--presence-criterion", "0.5", "--report", "{out}"],
-    "plan": ["plan", "{in}", "--presence-criterion", "0.5", "--report", "{out}"],
+    "plan": ["plan", "{in}", "--presence-criterion", "0.5", "--methods", "fixed", "--report", "{out}"],
 }
 
 

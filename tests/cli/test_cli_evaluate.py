@@ -175,7 +175,7 @@ def test_labels_cannot_style_the_terminal_or_the_page(capsys, tmp_path):
     ("arguments", "words"),
     [
         (["--segment-length", "1"], "give --presence-criterion or --rule"),
-        (["--segment-length", "1", "--presence-criterion", "0.5", "--rule", "any"], "not both"),
+        (["--segment-length", "1", "--presence-criterion", "0.5", "--rule", "any"], "got presence_criterion and rule"),
         (["--segment-length", "1", "--presence-criterion", "50"], "percentage"),
         (["--segment-length", "0", "--presence-criterion", "0.5"], "segment_length must be > 0"),
         (["--segment-length", "x", "--presence-criterion", "0.5"], "--segment-length must be numbers"),

@@ -37,9 +37,11 @@ def test_lines_break_between_words_and_keep_units():
     from weakly.cli.common import wrapped
 
     made = wk.plan(1.0, recording_length=100)
-    lines = wrapped(made.answer, 80).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert " ".join(lines) == made.answer
+    for told in (*made.answer.splitlines(), made.assumed, made.details):
+        lines = wrapped(told, 80).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert " ".join(lines) == told
+    lines = wrapped(made.details, 80).splitlines()
     assert not any(line.split()[0] in ("s", "%", "s,", "%,", "s.") for line in lines)
 
 
@@ -52,18 +54,20 @@ def test_the_table_breaks_no_number_and_fits(width, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     made = wk.plan([0.5, 1, 4], recording_length=600, total_hours=1000, methods="fixed,windows,bisection")
     door.show(made, verbose=True)
-    table = capsys.readouterr().out.split("\n\n")[1]
+    table = capsys.readouterr().out.split("\n\n")[2]
     assert all(len(line.rstrip()) <= (width or 1000) for line in table.splitlines())
     for row in made.rows:
         assert f"{row.n_queries:,.0f}" in table
-        assert f"{row.cost:,.0f}" in table
-    for head in ("wrong time", "(s per rec.)", "near events", "queries", "(units)"):
+        assert f"{row.hours:,.0f}" in table or row.hours < 100
+    for head in ("wrong time", "(s per rec.)", "near events", "answers", "(hours)"):
         assert head in table
 
 
 def test_a_rule_and_no_criterion(capsys):
     asked = ["plan", "--event-length", "30", "--recording-length", "600", "--methods", "fixed"]
     assert run(*asked) == 0
+    assert "Assumed: a second or half of an event is noticed" in capsys.readouterr().out.replace("\n", " ")
+    assert run(*asked, "--verbose") == 0
     assert "weakly audit" in capsys.readouterr().out.replace("\n", " ")
     assert run(*asked, "--rule", "seconds:1", "--json") == 0
     assert json.loads(capsys.readouterr().out)["settings"]["rule"] == "seconds(1)"
@@ -124,8 +128,8 @@ def test_events_past_the_end_are_left_out_on_request(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--presence-criterion", "abc", "--event-length", "1"], "--presence-criterion must be numbers"),
-        (["--presence-criterion", "0.5", "--event-length", "1", "--seed", "-1"], "'--seed'"),
+        (["--presence-criterion", "abc", "--event-length", "1"], "presence_criterion must be a number or one of"),
+        (["--presence-criterion", "0.5", "--event-length", "1", "--seed", "1"], "No such option: --seed"),
         (["--presence-criterion", "50"], "percentage"),
         (["--presence-criterion", "0.5", "--event-length", "x:y"], "event_length"),
         (["--presence-criterion", "0.5"], "give pilot annotations or --event-length"),
@@ -157,11 +161,11 @@ def test_demo_begins_with_the_answer_and_ends_with_the_report(tmp_path, capsys):
     assert run("demo", "--out", tmp_path / "demo") == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert lines[-1] == f"The report: {(tmp_path / 'demo' / 'plan.html').resolve()}"
-    assert lines[0].startswith("Label ")
+    assert lines[0].startswith("Good. By hand: ")
     assert (tmp_path / "demo" / "plan.html").read_text().startswith("<!doctype html>")
 
 
 def test_the_demo_speaks_json(tmp_path, capsys):
     assert run("demo", "--out", tmp_path / "demo", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["answer"].startswith("Label")
+    assert json.loads(capsys.readouterr().out)["verdict"] == "good"
     assert (tmp_path / "demo" / "plan.html").is_file()

@@ -186,23 +186,18 @@ def test_help_ends_with_examples_that_exist():
 
 def test_a_method_has_one_name_at_every_door(capsys, tmp_path, sounds):
     """Made by queries, labelled by label, gone on with by its folder; and every name makes the method of that name."""
-    from weakly.methods.outcome import METHODS as PLANNED
+    from weakly.methods import METHODS
     from weakly.studies.queries.campaign import Campaign
-    from weakly.studies.queries.query_set import METHODS, make_method
+    from weakly.studies.queries.query_set import make_method
 
-    assert {name: make_method(name, {"segment_length": 2.0}, []).name for name in METHODS} == {
-        name: name for name in METHODS
-    }
-    assert set(PLANNED) - {"passes"} <= set(METHODS)
+    names = [name for name, kind in METHODS.items() if kind.by_name]
+    assert [make_method(name, {"segment_length": 2.0}, []).name for name in names] == names
     out, how = tmp_path / "tasks", ["--method", "windows", "--segment-length", 4, "--hop", 2]
     assert weakly(capsys, "queries", *sounds, *how, "--out", out)[0] == 0
     assert set(pd.read_csv(out / "queries.csv")["method"]) == {"windows"}
     for given in ([*sounds, *how, "--out", out], [out, "--method", "windows"]):
         code, _, said = weakly(capsys, "label", *given, "--export")
         assert code == 0, said
-    # What label stored under the older name is the same campaign.
-    Campaign.open(out).store.setting("method", "overlapping", anew=True)
-    assert weakly(capsys, "label", *sounds, *how, "--out", out, "--export")[0] == 0
     assert Campaign.open(out).state.settings["method"] == "windows"
     code, _, said = weakly(capsys, "queries", *sounds, "--method", "overlapping", "--segment-length", 4)
     assert (code, "method must be" in said) == (2, True)

@@ -11,7 +11,7 @@ import pytest
 from weakly.apps import paper
 from weakly.apps.paper import claims_results, page
 from weakly.apps.paper.claims import CATEGORIES, all_claims
-from weakly.apps.paper.scenarios import Protocol
+from weakly.apps.paper.simulations import Protocol
 from weakly.cli import main
 
 

@@ -95,7 +95,7 @@ def test_files_and_report(capsys, tmp_path):
         (["--presence-criterion", "50"], "a percentage"),
         (["--segment-length", "0"], "segment_length must be > 0"),
         (["--placement", "poison"], "did you mean 'poisson'"),
-        (["--rule", "any", "--flip-rate", "0.1"], "--rule goes without"),
+        (["--rule", "any", "--flip-rate", "0.1"], "go with a criterion, not a rule, got any"),
         (["--workers", "0"], "workers must be at least 1"),
     ],
 )

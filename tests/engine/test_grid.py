@@ -10,10 +10,10 @@ import weakly as wk
 from grids import CRITERIA, EV3, agrees, measured, on_grid, recordings
 from test_doors_agree import LAWFUL, NOISY, RULES, answering, rule_of
 from weakly.engine import voting
-from weakly.engine.tally import RAW
+from weakly.engine.tally import SCORES
 from weakly.model.annotator import Annotator
 from weakly.model.answer_model import AnswerModels
-from weakly.model.event_arrays import EventArrays
+from weakly.model.intervals import EventArrays
 from weakly.model.placement import Edge, Placement
 
 
@@ -131,7 +131,7 @@ def test_presence_only_falls_as_the_criterion_rises(recording, width):
     timelines = EventArrays.of([recording[0]], recording[1])
     raw, _ = on_grid(timelines, width, AnswerModels.of(presence_criterion=np.linspace(0.01, 1, 30)))
     for name in ("tp", "n_present", "n_found"):
-        assert (np.diff(raw[0, :, RAW.index(name)]) <= 1e-12).all()
+        assert (np.diff(raw[0, :, SCORES.index(name)]) <= 1e-12).all()
 
 
 @given(recordings(), st.sampled_from([0.25, 0.7, 3.0]), st.floats(0, 5))

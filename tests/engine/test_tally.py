@@ -13,13 +13,12 @@ from weakly.base.results import METRICS
 from weakly.engine.tally import Tally, of_labels
 from weakly.model.annotator import PresenceRule
 from weakly.model.answer_model import AnswerModels
-from weakly.model.event_arrays import EventArrays
-from weakly.model.intervals import fixed_segments
+from weakly.model.intervals import EventArrays, fixed_segments
 
 
 def tally_of(timelines, width=0.7, criteria=(0.3, 0.9)):
     tally = Tally.empty(np.array([width]), criteria)
-    tally.fold(0, *on_grid(timelines, width, AnswerModels.of(presence_criterion=list(criteria))))
+    tally.accumulate(0, *on_grid(timelines, width, AnswerModels.of(presence_criterion=list(criteria))))
     return tally
 
 
@@ -52,7 +51,7 @@ def test_metrics_are_the_definitions():
     def total(name):
         return sum(score[name] for score in scores)
 
-    right = total("tp") + total("overlap_time") - total("cover_time") - total("fp")
+    right = total("tp") + total("overlap_time") - total("event_time_seen") - total("fp")
     wrong = total("fp") + total("event_time") - total("tp")
     wanted = {
         "overlap_accuracy": right / total("overlap_time"),

@@ -1,5 +1,6 @@
 """Files behind addresses are worth the same files here: names, folders, numbers and errors; and nothing is left."""
 
+import contextlib
 import functools
 import http.server
 import json
@@ -20,7 +21,7 @@ import pytest
 import weakly as wk
 from weakly import io
 from weakly.cli import main
-from weakly.io import addresses, gather
+from weakly.io import addresses, dataset, gather
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:.*with the same class in several files")
@@ -172,13 +173,13 @@ def test_a_size_that_is_unknown_or_not_true_is_limited_too(memory, monkeypatch):
 
 
 def test_too_many_rows_are_refused_before_they_are_read(season, memory, monkeypatch):
-    monkeypatch.setattr(gather, "MOST_ROWS", 399)
+    monkeypatch.setattr(dataset, "MOST_ROWS", 399)
     monkeypatch.setattr(gather, "detect", lambda *_: pytest.fail("read"))
     for place in (season / "hive", f"{memory}/hive"):
         for call in (wk.read, wk.read_answers, io.check):
             with pytest.raises(wk.InvalidInput, match=r"parquet \.\.\.: 400 rows are more than .*--sample"):
                 call(place)
-    monkeypatch.setattr(gather, "_MUCH_TEXT", 0)
+    monkeypatch.setattr(addresses, "_MUCH_TEXT", 0)
     with pytest.raises(wk.InvalidInput, match=r"40\d rows are more than"):
         wk.read(f"{memory}/csv")
 
@@ -274,9 +275,86 @@ def test_every_command_gives_the_same_through_s3(season, bucket, capsys):
     Path("out.csv").unlink()
 
 
+@pytest.fixture
+def bad_line(bucket, monkeypatch):
+    """The bucket behind a line that spoils answers as ``line.trouble(method, path)`` says: "cut", "refused" or ""."""
+    import http.client
+    from urllib.parse import urlparse
+
+    there = urlparse(os.environ["AWS_ENDPOINT_URL"]).netloc
+
+    class Line(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            trouble = self.server.trouble(self.command, self.path)
+            with contextlib.closing(http.client.HTTPConnection(there)) as away:
+                away.request(self.command, self.path, headers=dict(self.headers))
+                answer = away.getresponse()
+                data = answer.read()
+            self.send_response(403 if trouble == "refused" else answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("connection", "transfer-encoding"):
+                    self.send_header(name, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(data[: len(data) // 2] if trouble == "cut" else data)
+            self.close_connection = trouble == "cut"
+
+        do_HEAD = do_GET
+
+    line = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Line)
+    threading.Thread(target=line.serve_forever, daemon=True).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{line.server_port}")
+    addresses.system.cache_clear()
+    addresses.system("s3").clear_instance_cache()
+    addresses.system.cache_clear()
+    line.put = bucket
+    yield line
+    line.shutdown()
+    line.server_close()
+
+
+def test_bodies_that_are_cut_and_listings_that_are_refused_change_no_number(season, bad_line, monkeypatch):
+    """What comes half is asked for again; what never comes whole is one line that names the address."""
+    here, asked = wk.read(season / "csv"), []
+    bad_line.trouble = lambda *_: ""
+    away = bad_line.put(season / "csv", "cut")
+
+    def once(method, path):
+        asked.append(path)
+        return "cut" if path.endswith(".csv") and asked.count(path) == 1 and method == "GET" else ""
+
+    bad_line.trouble = once
+    found = wk.read(away)
+    assert max(map(asked.count, asked)) > 1
+    assert found.to_frame().equals(here.to_frame())
+    addresses.system("s3").retries = 2
+    for trouble, words in (("cut", r"s3://season/cut/[ab]\.csv: cannot be read"), ("refused", "s3://season/cut: ")):
+        bad_line.trouble = lambda method, path, trouble=trouble: (
+            trouble if path.endswith(".csv") == (trouble == "cut") and method == "GET" else ""
+        )
+        addresses.system("s3").invalidate_cache()
+        with pytest.raises(wk.InvalidInput, match=words) as error:
+            wk.read(away)
+        assert len(str(error.value).splitlines()) == 1
+
+
+def test_lengths_on_which_files_disagree_are_unknown(tmp_path):
+    for name, length in (("a.csv", 10), ("b.csv", 12)):
+        rows = f"r.wav,1,2,owl,{length}\ns.wav,1,2,owl,9\n"
+        (tmp_path / name).write_text("recording,onset,offset,label,recording_length\n" + rows)
+    with pytest.warns(wk.AssumptionWarning, match=r"disagree on the length of 1 recordings \(first 'r\.wav'\)"):
+        found = wk.read([tmp_path / "a.csv", tmp_path / "b.csv"])
+    assert found.recordings["length"].isna().to_dict() == {"r.wav": True, "s.wav": False}
+
+
 def test_the_page_cannot_name_an_address(monkeypatch):
     pytest.importorskip("fastapi")
-    from weakly.apps.limits import Limits
+    from weakly.apps.serving import Limits
     from weakly.apps.web.uploads import parse
 
     monkeypatch.setattr(addresses, "system", lambda *_: pytest.fail("asked for an address"))

@@ -11,7 +11,7 @@ from weakly.base.errors import AssumptionWarning, InvalidInput
 from weakly.io.feature_files import load_features, log_mel
 from weakly.io.signals import blocks, duration, durations, write_clip
 from weakly.io.soundscape import soundscape
-from weakly.model.features import Features
+from weakly.model.intervals import Features
 
 soundfile = pytest.importorskip("soundfile")
 

@@ -62,7 +62,7 @@ def test_every_file_reads_or_is_refused_for_a_true_reason(real_data):
             refused[str(path.relative_to(real_data))] = str(error)
     reasons = {
         "INDEX.md": "of no known format",
-        "PROVENANCE.csv": "no columns with onsets and offsets",
+        "PROVENANCE.csv": "does not say how long the recording",
         "audioset_strong/class_labels_indices.csv": "no columns with onsets and offsets",
         "audioset_strong/mid_to_display_name.tsv": "no columns with onsets and offsets",
         "dcase2017_task4/duration_of_files_in_testing_set.csv": "lists the lengths of recordings",

@@ -338,7 +338,7 @@ def test_check_says_what_to_pass(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("file,start,end,label,annotator\na,0,1,x,p\na,0.5,1.5,x,q\n")
     found = {item.kind: item.message for item in check(path).findings}
-    assert "--annotator 'p' takes one" in found["several annotators"]
+    assert "--annotator p takes one" in found["several annotators"]
     assert check(path, annotator=["p"]).clean
     path.write_text("file,start,end,label,nest_id\na,0,1000,x,n1\na,2000,3500,x,n2\n")
     found = {item.kind: item.message for item in check(path).findings}
@@ -424,7 +424,7 @@ def test_infer_chooses_answers_as_other_commands_do(capsys, tmp_path):
                        "--recording-length", tmp_path / "lengths.csv", *options)  # fmt: skip
     chosen = read_answers(tmp_path / "a.csv", annotator="ann", merge={"bird": ["robin", "wren"]},
                           recording_length=tmp_path / "lengths.csv")  # fmt: skip
-    made = wk.infer(chosen, lengths=wk.Lengths.fixed(1.0), presence_criterion=0.5, rng=0)
+    made = wk.infer(chosen, event_length=wk.Lengths.fixed(1.0), presence_criterion=0.5, rng=0)
     assert code == 0
     assert json.loads(out)["overall"] == json.loads(to_json(made))["overall"]
     assert set(made.summary["label"]) == {"bird"}

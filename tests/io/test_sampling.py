@@ -142,7 +142,7 @@ def test_the_other_options_hold_in_a_sample(tmp_path):
 def test_large_tables_are_sampled_by_themselves(tmp_path, monkeypatch):
     folder = spread(table(), tmp_path / "set", "parquet", 3)
     assert wk.read(folder, sample="auto").source.sample is None
-    monkeypatch.setattr(gather, "LARGE", 899)
+    monkeypatch.setattr(dataset, "LARGE", 899)
     monkeypatch.setattr(dataset, "SAMPLED", 200)
     found = wk.read(folder, sample="auto")
     assert 200 <= len(found) < 300
@@ -201,7 +201,7 @@ def test_a_plan_of_a_sample_is_that_of_its_recordings(tmp_path, monkeypatch, cap
     other = _run(capsys, "plan", str(folder), *how, "--recording-length", "60", "--sample", "10", "--total-hours", "2")
     assert other["settings"]["total_hours"] == 2
     assert not other["settings"]["sample"]["scaled"]
-    monkeypatch.setattr(gather, "LARGE", 899)
+    monkeypatch.setattr(dataset, "LARGE", 899)
     monkeypatch.setattr(dataset, "SAMPLED", made["settings"]["sample"]["rows"])
     assert _run(capsys, "plan", str(folder), *how, "--recording-length", "60") == made
 

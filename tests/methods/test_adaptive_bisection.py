@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.base.errors import InvalidInput
+from weakly.methods import Bisection, Fixed, best_start
 from weakly.methods.base import AnswerHistory, Recording
-from weakly.methods.segments import Bisection, Fixed, best_start
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator
 from weakly.model.intervals import duration, intersect, merge
@@ -54,23 +54,6 @@ def test_the_labels_are_exactly_those_of_fix(events, criterion, leaf, length, st
     assert split.n_queries <= 2 * fixed.n_queries
 
 
-@given(events, st.floats(0.05, 1.0), st.floats(0.3, 4.0), st.floats(8.0, 60.0))
-def test_overlapping_children_lose_nothing_to_all_windows(events, criterion, leaf, length):
-    truth = merge(np.array([(a, min(a + d, length)) for a, d in events if a < length - 0.01]).reshape(-1, 2))
-    recording = Recording("a", length, events=truth)
-    outcome = run(
-        Bisection(segment_length=leaf, start=1, children="overlapping"), recording, SimulatedAnnotator(criterion)
-    )
-    starts = np.arange(0, 2 * np.ceil(length / leaf)) * leaf / 2
-    windows = np.column_stack((starts, np.minimum(starts + leaf, length)))
-    windows = windows[(starts == 0) | (starts + leaf / 2 < length * (1 - 1e-9))]
-    said = SimulatedAnnotator(criterion)(truth, windows)
-    expected = merge(windows[said == 1])
-    found = outcome.labels.events
-    assert duration(expected) == pytest.approx(duration(found), abs=1e-6)
-    assert duration(intersect(expected, found)) == pytest.approx(duration(found), abs=1e-6)
-
-
 @pytest.mark.parametrize(("criterion", "queries"), [(0.3, 15.95), (0.5, 15.0), (0.8, 13.58)])
 def test_one_event_takes_15_queries_where_fix_takes_128(criterion, queries):
     options = {"recording_length": 102.4, "levels": 7, "event_length": 1, "presence_criterion": criterion}
@@ -95,7 +78,7 @@ def test_the_best_start_and_its_cost():
     assert queries == pytest.approx(22, abs=0.01)
     assert heard / 102.4 == pytest.approx(1.11, abs=0.005)
     assert 0.5 * heard + 0.5 * queries == pytest.approx(67.8, abs=0.1)
-    assert Bisection(segment_length=0.8)._tree(Recording("a", 102.4)).roots()[-1] == (480, 32)  # 16 segments
+    assert len(Bisection(segment_length=0.8).next(Recording("a", 102.4), AnswerHistory())) == 16
     with pytest.raises(InvalidInput, match="power of two"):
         Bisection(segment_length=1, start=3)
     everything = Bisection(segment_length=0.8, query_cost_share=0.0).next(Recording("a", 102.4), AnswerHistory())
@@ -115,28 +98,18 @@ def test_many_events(n_events, queries, cost):
 
 
 @pytest.mark.parametrize(
-    ("children", "criterion", "leaf", "queries", "error"),
-    [
-        ("halves", 0.5, 0.5 * 2**0.5, 15.0, 0.4142),
-        ("halves", 0.8, 0.8 * 2**0.5, 14.0, 0.6627),
-        ("rescue", 0.8, 0.8 * 2**0.5, 16.0, 0.339),
-        ("rescue", 0.95, 0.95 * 2**0.5, 16.3, 0.82),
-        ("overlapping", 0.5, 2 / 3, None, 1 / 6),
-    ],
+    ("criterion", "leaf", "queries", "error"),
+    [(0.5, 0.5 * 2**0.5, 15.0, 0.4142), (0.8, 0.8 * 2**0.5, 14.0, 0.6627)],
 )
-def test_what_criteria_above_one_half_cost_and_what_helps(children, criterion, leaf, queries, error):
-    method = Bisection(segment_length=leaf, start=1, children=children)
+def test_what_criteria_above_one_half_cost(criterion, leaf, queries, error):
+    method = Bisection(segment_length=leaf, start=1)
     outcomes = simulated(method, length=128 * leaf, event_length=1, criterion=criterion, n=150, seed=1)
     errors = np.array([wrong(o) for o in outcomes])
     assert errors.mean() == pytest.approx(error, abs=4 * errors.std() / len(errors) ** 0.5)
-    count = np.mean([o.n_queries for o in outcomes])
-    if queries is None:
-        assert count < 32  # a window is asked only if all longer windows around it are present
-    else:
-        assert count == pytest.approx(queries, abs=0.3)
+    assert np.mean([o.n_queries for o in outcomes]) == pytest.approx(queries, abs=0.3)
 
 
-def test_rescue_leaves_no_empty_segment():
+def test_no_segment_is_empty():
     """Labels cut the recording into pieces that are not empty, whatever its length, and they can be scored."""
     rng = np.random.default_rng(7)
     for _ in range(300):
@@ -144,9 +117,7 @@ def test_rescue_leaves_no_empty_segment():
         onset = np.sort(rng.uniform(0, length - 0.2, rng.integers(1, 4)))
         events = merge(np.column_stack((onset, np.minimum(onset + rng.uniform(0.2, 3, len(onset)), length))))
         one = Recording("a", length, events=events)
-        done = run(
-            Bisection(segment_length=leaf, start=1, children="rescue"), one, SimulatedAnnotator(rng.uniform(0.5, 1))
-        )
+        done = run(Bisection(segment_length=leaf, start=1), one, SimulatedAnnotator(rng.uniform(0.5, 1)))
         segments = done.labels.segments
         assert (np.diff(segments) > 0).all()
         assert segments[0, 0] == 0
@@ -207,6 +178,12 @@ def test_told_that_answers_can_be_wrong_it_asks_until_it_is_sure():
     assert same[0.0] <= 30
 
 
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.1, 0.2, 0.3])
+def test_a_lead_is_the_least_that_is_hardly_ever_wrong(rate):
+    odds, lead = rate / (1 - rate), Bisection(segment_length=1.0, guess_rate=rate, lapse_rate=rate / 2).lead
+    assert odds**lead <= 0.003 < odds ** (lead - 1)
+
+
 def test_a_segment_is_settled_by_its_lead():
     one, method = Recording("a", 8.0), Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05)
     assert method.lead == 2
@@ -222,10 +199,9 @@ def test_a_segment_is_settled_by_its_lead():
     ]
 
 
-@pytest.mark.parametrize("children", ["halves", "overlapping", "rescue"])
-def test_labels_call_unknown_what_next_calls_unsure(children):
+def test_labels_call_unknown_what_next_calls_unsure():
     one = Recording("a", 8.0)
-    method = Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05, children=children)
+    method = Bisection(segment_length=4.0, start=1, guess_rate=0.05, lapse_rate=0.05)
     asked = AnswerHistory()
     for part, said in (((0, 8), (1, 1)), ((0, 4), (np.nan, np.nan, 1)), ((2, 6), (1, 1)), ((4, 8), (1, 1))):
         for present in said:

@@ -7,15 +7,13 @@ from scipy import stats
 from weakly.base.errors import InvalidInput
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
+from weakly.methods import Bisection, Fixed, Oracle, Windows
 from weakly.methods.base import AnswerHistory, Method, Recording, Session
-from weakly.methods.boundary import Boundary
 from weakly.methods.change_point import ChangePoint, SharedBudget, active_learning, apart, change_score
-from weakly.methods.segments import Bisection, Fixed, Oracle, Overlapping
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.events import Events
-from weakly.model.features import Features
-from weakly.model.intervals import duration
+from weakly.model.intervals import Features, duration
 from weakly.studies.evaluate.evaluator import evaluate
 from weakly.studies.queries.query_set import queries
 from weakly.studies.queries.study import real_recordings, study
@@ -67,7 +65,7 @@ def test_overlapping_windows_err_by_half_a_hop():
     rng = np.random.default_rng(0)
     for per_window in (2, 4):
         hop, event, criterion = 0.5, 1.5, 0.5
-        method = Overlapping(segment_length=per_window * hop, hop=hop, required_overlap=criterion * event)
+        method = Windows(segment_length=per_window * hop, hop=hop, required_overlap=criterion * event)
         errors = []
         for _ in range(60):
             onset = rng.uniform(5, 13)
@@ -78,7 +76,7 @@ def test_overlapping_windows_err_by_half_a_hop():
 
 
 def test_overlapping_windows_count_votes_near_the_ends():
-    method = Overlapping(segment_length=2.0, hop=1.0, votes=2)
+    method = Windows(segment_length=2.0, hop=1.0, votes=2)
     session = Session(method, Recording("a", 5.0))
     assert session.next().tolist() == [[0, 2], [1, 3], [2, 4], [3, 5]]
     session.answer([1, 1, 0, 1])
@@ -88,9 +86,9 @@ def test_overlapping_windows_count_votes_near_the_ends():
     unsure.answer([1, np.nan, 0, 1])  # the second cell waits for the second window; the third is lost without it
     assert np.nan_to_num(unsure.labels.present, nan=-1).tolist() == [1, -1, 0, 0, 1]
     with pytest.raises(InvalidInput, match="whole number of hops"):
-        Overlapping(segment_length=1.0, hop=0.3)
+        Windows(segment_length=1.0, hop=0.3)
     with pytest.raises(InvalidInput, match="votes"):
-        Overlapping(segment_length=1.0, hop=0.5, votes=3)
+        Windows(segment_length=1.0, hop=0.5, votes=3)
 
 
 def test_the_change_score_is_the_distance_of_means():
@@ -162,10 +160,6 @@ def test_no_segment_is_shorter_than_a_person_can_hear(recordings):
     assert (free["offset"] - free["onset"]).min() < 0.3
     kept = apart(np.array([5.0, 5.2, 0.1, 9.95, 7.0]), 10.0, 0.3)  # best first
     assert kept.tolist() == [True, False, False, False, True]
-    events = np.array([[3.0, 3.4]])
-    outcome = run(Boundary(tolerance=0.01, shortest=0.5), Recording("a", 8.0, events=events), SimulatedAnnotator(0.5))
-    assert np.diff(outcome.asked.segments).min() >= 0.5
-    assert len(outcome.labels.events) == 1
 
 
 def test_windows_as_long_as_the_events_find_bouts():
@@ -210,7 +204,7 @@ def test_a_method_of_ones_own_asks_and_follows():
     assert part.unknown == 5
     with pytest.raises(InvalidInput, match=r"or a weakly.methods.Method, got <class"):
         queries({"a": 10.0}, method=Halves)
-    assert [m.follows_answers for m in (Fixed(1.0), Bisection(1.0), Boundary(), ChangePoint())] == [0, 1, 1, 0]
+    assert [m.follows_answers for m in (Fixed(1.0), Bisection(1.0), ChangePoint())] == [0, 1, 0]
 
 
 def test_learning_finds_one_kind_among_others(tmp_path):

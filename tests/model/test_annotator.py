@@ -131,7 +131,7 @@ def test_a_logistic_curve_ends_at_the_guess_rate_and_the_lapse_rate(middle, log_
 
 
 def test_the_compiled_logistic_curve_is_the_same():
-    from weakly.posterior.particles import chance_of, hearing
+    from weakly.posterior.particle_kernels import chance_of, hearing
 
     for gamma, spread in itertools.product((0.02, 0.3, 0.7, 0.98), (1e-4, 0.003, 0.05, 0.2, 1.0)):
         x = np.array([np.log(gamma / (1 - gamma)), np.log(spread), -3.0, -2.0])
@@ -210,3 +210,13 @@ def test_bad_annotators():
         Annotator(presence_criterion=30)
     with pytest.raises(InvalidInput, match=r"^a must be a number > 0, got -1$"):
         Annotator.beta(-1, 2)
+
+
+@pytest.mark.parametrize("given", [{"presence_criterion": 0.3}, {"presence_criterion": [0.2, 0.6]},
+                                   {"annotator": "beta:2,3"}, {"rule": "seconds:1"}])  # fmt: skip
+def test_the_parts_of_whoever_answers_weigh_one(given):
+    who = AnswerModel.of(**given)
+    parts = who.parts()
+    assert sum(part.weight for part in parts) == pytest.approx(1)
+    if who.rule is None:
+        assert sum(part.weight * part.rule.criterion for part in parts) == pytest.approx(who.middle, abs=2e-3)

@@ -87,9 +87,9 @@ class TestBruteForce:
         kw = {"event_length": event, "presence_criterion": criterion, "recording_length": 100}
         best, length = affordable_accuracy(budget=budget, **kw), affordable_segment_length(budget=budget, **kw)
         grid = np.geomspace(criterion * event, 1000 * event, 5001)
-        allowed = grid[Cost().of(listened=100, n_queries=100 / grid) <= budget]
+        allowed = grid[Cost(query_cost_share=0.5).of(listened=100, n_queries=100 / grid) <= budget]
         assert accuracy(event, allowed, criterion).max() <= best + 1e-12
-        assert Cost().of(listened=100, n_queries=100 / length) <= budget * (1 + 1e-9)
+        assert Cost(query_cost_share=0.5).of(listened=100, n_queries=100 / length) <= budget * (1 + 1e-9)
 
     def test_what_no_length_can_do(self):
         kw = {"event_length": 1, "presence_criterion": 0.5}
@@ -136,7 +136,7 @@ class TestCost:
         ("kw", "message"),
         [
             ({"query_cost_share": 50}, "percentage"),
-            ({"query_cost_share": 0.5, "per_query": 1}, "not both"),
+            ({"query_cost_share": 0.5, "per_query": 1}, "not several"),
             ({"per_query": -1}, "per_query must be >= 0"),
             ({"per_query": 0}, "free"),
             ({"annotators": 0}, "annotators must be a whole number"),

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from weakly import InvalidInput
 from weakly.model.answers import Answers
-from weakly.model.event_arrays import EventArrays
 from weakly.model.events import Events
-from weakly.model.intervals import merge
+from weakly.model.intervals import EventArrays, merge
 
 
 def frame(*rows, columns=("recording", "onset", "offset", "label")):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import weakly as wk
 from weakly.model.annotator import PRESETS
-from weakly.studies.evaluate.assumptions import check_assumptions, kuiper, sentences
 from weakly.studies.evaluate.clips import clip_labels, compare_rules, tool_rules
+from weakly.studies.evaluate.evaluator import broken, check_assumptions, kuiper
 
 RULES = {**PRESETS, "half": wk.PresenceRule.fraction(0.5), "whole": wk.PresenceRule.fraction(1.0)}
 
@@ -133,7 +133,7 @@ def test_flips_are_counted_against_the_first_rule():
 
 def test_one_of_rule_and_criterion_is_asked_for():
     events = random_events(1)
-    with pytest.raises(wk.InvalidInput, match="exactly one of rule and presence_criterion"):
+    with pytest.raises(wk.InvalidInput, match="exactly one of presence_criterion, rule and annotator"):
         clip_labels(events, segment_length=1.0)
     with pytest.raises(wk.InvalidInput, match="edge must be one of"):
         clip_labels(events, segment_length=1.0, rule="any", edge="circular")
@@ -162,8 +162,8 @@ def test_assumptions_are_seen_and_said():
     assert found["offsets"].broken
     assert not found["close"].broken
     assert not found["censored"].broken
-    assert len(sentences(list(found.values()))) == 1
-    assert "clock" in sentences(list(found.values()))[0]
+    assert len(broken(list(found.values()))) == 1
+    assert "clock" in broken(list(found.values()))[0].text
     frame["onset"] = rng.uniform(0.5, 90, 200)
     frame["offset"] = frame["onset"] + 0.5
     free = check_assumptions(wk.Events.from_frame(frame.assign(label="x"), recording_length=100.0), segment_length=3.0)

@@ -11,7 +11,7 @@ import weakly as wk
 from grids import EV3
 from weakly.base.errors import AssumptionWarning, InvalidInput
 from weakly.base.results import to_json
-from weakly.model.event_arrays import EventArrays
+from weakly.model.intervals import EventArrays
 
 HOW = {"segment_length": 1.3, "presence_criterion": 0.45}
 
@@ -74,8 +74,8 @@ def test_a_report_is_one_file(tmp_path):
         ({"segment_length": 1, "presence_criterion": 50}, "a percentage"),
         ({"segment_length": 1}, "exactly one of presence_criterion, rule and annotator, got none"),
         ({"segment_length": 1, "presence_criterion": 0.5, "rule": wk.PresenceRule.any()}, "exactly one"),
-        ({"segment_length": 1, "rule": "any"}, "rule must be a PresenceRule"),
-        ({"segment_length": 1, "annotator": 0.5}, "annotator must be a Annotator"),
+        ({"segment_length": 1, "rule": "loud"}, "rule must be a number or one of"),
+        ({"segment_length": 1, "annotator": {"criterion": 0.5}}, "annotator must be a number, a law, a PresenceRule"),
         ({"segment_length": 1, "presence_criterion": 0.5, "phase": "rnadom"}, "did you mean 'random'"),
         ({"segment_length": 1, "presence_criterion": 0.5, "phase": -1}, "phase must be a number >= 0"),
         ({"segment_length": 1, "presence_criterion": 0.5, "edge": "wrap"}, "edge must be one of"),

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
-from weakly.model.event_arrays import EventArrays
+from weakly.model.intervals import EventArrays
 from weakly.posterior.chain import prepare
-from weakly.studies.infer.estimation import heard_lengths
+from weakly.posterior.renewal import lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
 LAW = stats.lognorm(0.6, scale=math.exp(-0.18))  # mean 1 s
@@ -66,7 +66,7 @@ def test_long_clips_give_the_event_time_back(world):
     """10 s clips paint many times the true presence; the inferred seconds and counts hold the truth."""
     rng, made = world
     said = answers(rng, made, widths=(10.0,), length=60.0)
-    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0)
     row = found.overall.iloc[0]
     true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
     assert row["painted_seconds"] > 4 * true[1]
@@ -98,8 +98,8 @@ def test_two_lengths_identify_the_law_and_one_does_not():
 def test_an_unknown_criterion_widens_the_intervals(world):
     rng, made = world
     said = answers(rng, made, widths=(3.0,), length=60.0)
-    known = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=50)
-    unknown = wk.infer(said, lengths=LAW, rng=0, draws=50)
+    known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
+    unknown = wk.infer(said, event_length=LAW, rng=0, draws=50)
     a, b = known.overall.iloc[0]["n_events_ci"], unknown.overall.iloc[0]["n_events_ci"]
     assert b[1] - b[0] > 1.5 * (a[1] - a[0])
     assert not unknown.criterion_known
@@ -110,9 +110,9 @@ def test_the_same_numbers_on_any_executor(world):
     rng, made = world
     said = answers(rng, made[:8], widths=(3.0,), length=60.0, noise=0.05)
     who = wk.Annotator(guess_rate=0.05, lapse_rate=0.05)
-    alone = wk.infer(said, lengths=1.0, annotator=who, rng=3)
+    alone = wk.infer(said, event_length=1.0, annotator=who, rng=3)
     with ThreadPoolExecutor(3) as pool:
-        several = wk.infer(said, lengths=1.0, annotator=who, rng=3, executor=pool)
+        several = wk.infer(said, event_length=1.0, annotator=who, rng=3, executor=pool)
     pd.testing.assert_frame_equal(alone.summary, several.summary)
     assert alone.log_likelihood == several.log_likelihood
 
@@ -122,8 +122,8 @@ def test_recordings_with_the_same_answers_share_one_posterior_and_differ_in_noth
     rng, made = world
     one = answers(rng, made[:1], widths=(3.0,), length=60.0)
     copies = pd.concat([one.assign(recording=f"c{k}") for k in range(40)])
-    single = wk.infer(one, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
-    many = wk.infer(copies, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
+    single = wk.infer(one, event_length=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
+    many = wk.infer(copies, event_length=1.0, presence_criterion=0.5, event_rate=0.1, rng=0)
     assert many.overall["n_events"][0] == pytest.approx(40 * single.overall["n_events"][0])
     assert many.log_likelihood == pytest.approx(40 * single.log_likelihood)
     widths = [float(np.ptp(f.overall["event_seconds_ci"][0])) for f in (single, many)]
@@ -134,7 +134,7 @@ def test_recordings_keep_their_order(world):
     """Recordings with the same answers are worked on together; the tables name them as the answers do."""
     rng, made = world
     said = answers(rng, made, widths=(20.0,), length=60.0)
-    found = wk.infer(said, lengths=1.0, presence_criterion=0.5, event_rate=0.1, rng=0, draws=10)
+    found = wk.infer(said, event_length=1.0, presence_criterion=0.5, event_rate=0.1, rng=0, draws=10)
     assert found.summary["recording"].tolist() == said["recording"].unique().tolist()
     frames = found.training().frames
     painted = said.set_index(["recording", "onset"])["present"]
@@ -146,7 +146,7 @@ def test_recordings_keep_their_order(world):
 def test_events_frames_and_samples_agree(world):
     rng, made = world
     said = answers(rng, made[:6], widths=(0.5,), length=60.0)
-    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0)
     active = found.active
     seconds = ((active["offset"] - active["onset"]) * active["active"]).groupby(active["recording"]).sum()
     np.testing.assert_allclose(seconds[found.summary["recording"]], found.summary["event_seconds"], rtol=1e-9)
@@ -167,7 +167,7 @@ def test_ends_of_posterior_events_hold_the_true_ones(world):
     _, made = world
     said = answers(np.random.default_rng(8), made, widths=(0.5,), length=60.0, criterion=0.2, noise=0.03)
     who = wk.Annotator(presence_criterion=0.2, guess_rate=0.03, lapse_rate=0.03)
-    found = wk.infer(said, lengths=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
+    found = wk.infer(said, event_length=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
     inside, widths = [], []
     frame = found.events(rng=1).to_frame()
     for row in frame.itertuples():
@@ -188,10 +188,12 @@ def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
     pilot = pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="owl")
     two = pd.concat([BASE, BASE.assign(recording="b")])
     how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
-    told = wk.infer(two, lengths=wk.Events.from_frame(pilot, recording_length=6.0), **how)
-    untold = wk.infer(two, lengths=wk.Events.from_frame(pilot), recording_length=6.0, **how)
-    guessed = wk.infer(two, lengths=wk.Events.from_frame(pilot), **how)  # 6 s is where the last segment ends, no more
-    whole = wk.infer(two, lengths=wk.Lengths.sample([1.0, 1.5, 2.5]), **how)
+    told = wk.infer(two, event_length=wk.Events.from_frame(pilot, recording_length=6.0), **how)
+    untold = wk.infer(two, event_length=wk.Events.from_frame(pilot), recording_length=6.0, **how)
+    guessed = wk.infer(
+        two, event_length=wk.Events.from_frame(pilot), **how
+    )  # 6 s is where the last segment ends, no more
+    whole = wk.infer(two, event_length=wk.Lengths.sample([1.0, 1.5, 2.5]), **how)
     pd.testing.assert_frame_equal(told.summary, untold.summary)
     assert told.parts["owl"].renewal.lengths.mean > whole.parts["owl"].renewal.lengths.mean + 0.05
     assert guessed.parts["owl"].renewal.lengths.mean == pytest.approx(whole.parts["owl"].renewal.lengths.mean)
@@ -200,7 +202,7 @@ def test_a_pilot_takes_lengths_of_recordings_from_the_answers():
 def test_an_estimate_lies_in_its_interval():
     """Recordings in which hardly anything can be: all drawn timelines are empty, and the expected time is not none."""
     quiet = answers(np.random.default_rng(0), [np.empty((0, 2))] * 3, widths=(3.0,), length=60.0)
-    found = wk.infer(quiet, lengths=1.0, presence_criterion=0.5, event_rate=0.001, rng=0).summary
+    found = wk.infer(quiet, event_length=1.0, presence_criterion=0.5, event_rate=0.001, rng=0).summary
     for word in ("n_events", "event_seconds", "event_rate"):
         low, high = zip(*found[f"{word}_ci"])
         assert (np.array(low) <= found[word]).all()
@@ -210,7 +212,7 @@ def test_an_estimate_lies_in_its_interval():
 def test_training_rates_match_the_truth(world, tmp_path):
     rng, made = world
     said = answers(rng, made, widths=(2.0,), length=60.0)
-    kit = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=10).training()
+    kit = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10).training()
     active = idle = missed = added = 0.0
     for row in said.itertuples():
         events = made[int(row.recording[1:])]
@@ -251,9 +253,13 @@ BASE = pd.DataFrame(
         ({"present": [np.nan, np.nan]}, {}, "all are unsure"),
         ({}, {"recording_length": 5.0}, r"answer \(3, 6\) lies outside recording 'a' of 5 s"),
         ({"onset": [np.nan] * 2, "offset": [np.nan] * 2}, {}, "give recording_length"),
-        ({}, {"event_rate": 0.1, "lengths": None}, "give the law of event lengths"),
+        ({}, {"event_rate": 0.1, "event_length": None}, "give the law of event lengths"),
         ({}, {"event_rate": 6.0}, "events per minute"),
-        ({}, {"rule": "seconds:1", "presence_criterion": 0.5}, "give one of presence_criterion, rule"),
+        (
+            {},
+            {"rule": "seconds:1", "presence_criterion": 0.5},
+            "one of presence_criterion, rule and annotator, got presence_criterion and rule",
+        ),
         (
             {"onset": [0.0, 0.0], "offset": [3.0, 3.0]},
             {"annotator": wk.Annotator()},
@@ -267,11 +273,12 @@ BASE = pd.DataFrame(
 )
 def test_what_is_refused(change, how, message):
     with pytest.raises(InvalidInput, match=message):
-        wk.infer(BASE.assign(**change), **{"lengths": 1.0, "recording_length": None, **how})
+        wk.infer(BASE.assign(**change), **{"event_length": 1.0, "recording_length": None, **how})
 
 
-@pytest.mark.parametrize("how", [{"presence_criterion": 0.5}, {"rule": "seconds:0.5"}, {}])
-@pytest.mark.parametrize("lengths", [1.0, None])
+@pytest.mark.parametrize(
+    ("lengths", "how"), [(1.0, {"presence_criterion": 0.5}), (1.0, {"rule": "seconds:0.5"}), (1.0, {}), (None, {})]
+)
 def test_answers_that_contradict_each_other_are_slips(how, lengths):
     """Nested and repeated queries of which one answer is wrong, as every long session has them; and two people."""
     spans = [(0, 16), (0, 8), (8, 16), (0, 4), (4, 8), (4, 6), (6, 8), (5, 7), (4, 8), (8, 12)]
@@ -283,7 +290,7 @@ def test_answers_that_contradict_each_other_are_slips(how, lengths):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
         for given, n in ((frame, 1), (people, 2)):
-            found = wk.infer(given, lengths=lengths, rng=0, draws=50, **how)
+            found = wk.infer(given, event_length=lengths, rng=0, draws=50, **how)
             assert 0.5 < found.overall["n_events"][0] < 4
             rates = found.estimates[found.estimates["quantity"].str.contains("guess_rate|lapse_rate")]
             assert len(rates) == 2 * n
@@ -305,9 +312,7 @@ def seizures(people, *, rng, length=1500.0, width=10.0):
     return frame.assign(recording="eeg", label="seizure")
 
 
-@pytest.mark.parametrize(
-    "people", [{"a": (0.5, 0.0)}, {"a": (0.5, 0.02)}, {"a": (0.3, 0.02), "b": (0.5, 0.02), "c": (0.8, 0.02)}]
-)
+@pytest.mark.parametrize("people", [{"a": (0.5, 0.0)}, {"a": (0.3, 0.02), "b": (0.5, 0.02), "c": (0.8, 0.02)}])
 def test_long_events_are_not_many_short_ones(people):
     """Nothing told: three seizures of 195 s are about three, whoever answers, and intervals are no wider than that."""
     said = seizures(people, rng=np.random.default_rng(1))
@@ -321,8 +326,13 @@ def test_long_events_are_not_many_short_ones(people):
     assert any("of the shorter of event and segment" in text for text in found.sentences())
 
 
-@pytest.mark.parametrize("how", [{}, {"lengths": 1.0}, {"rule": "any"}, {"lengths": 0.5, "presence_criterion": 0.5}])
-@pytest.mark.parametrize("width", [0.5, 1.0])
+@pytest.mark.parametrize(
+    ("width", "how"),
+    [
+        (0.5, {}), (1.0, {"event_length": 1.0}), (1.0, {"rule": "any"}),
+        (0.5, {"event_length": 0.5, "presence_criterion": 0.5}),
+    ],
+)  # fmt: skip
 def test_a_class_that_is_always_there(how, width):
     onset = np.arange(60) * width
     frame = pd.DataFrame({"recording": "a", "onset": onset, "offset": onset + width, "label": "rain", "present": 1.0})
@@ -336,7 +346,7 @@ def test_answers_about_segments_of_many_lengths_are_said_as_such():
     widths = np.append(np.linspace(0.5, 4.9, 40), [2.0, 2.0])
     onset = np.arange(42) * 5.0
     frame = pd.DataFrame({"recording": "a", "onset": onset, "offset": onset + widths, "label": "owl"})
-    found = wk.infer(frame.assign(present=[0, 1] * 21), lengths=1.0, presence_criterion=0.5, rng=0, draws=10)
+    found = wk.infer(frame.assign(present=[0, 1] * 21), event_length=1.0, presence_criterion=0.5, rng=0, draws=10)
     low, high = found.parts["owl"].segment_lengths[[0, -1]]
     assert (low, high) == (pytest.approx(0.5, abs=0.3), pytest.approx(4.9, abs=0.3))
 
@@ -344,7 +354,7 @@ def test_answers_about_segments_of_many_lengths_are_said_as_such():
 def test_a_sliver_at_the_end_does_not_set_the_step():
     """A recording of 6.01 s in clips of 3 s: the last one of 10 ms asks for no steps of 2 ms."""
     sliver = BASE.iloc[:1].assign(onset=6.0, offset=6.01, present=0.0)
-    how = {"lengths": 1.0, "presence_criterion": 0.5, "event_rate": 0.1, "rng": 0}
+    how = {"event_length": 1.0, "presence_criterion": 0.5, "event_rate": 0.1, "rng": 0}
     found = wk.infer(pd.concat([BASE, sliver]), **how)
     plain = wk.infer(BASE, **how)
     assert found.settings["step"] == plain.settings["step"]
@@ -353,19 +363,19 @@ def test_a_sliver_at_the_end_does_not_set_the_step():
 
 def test_no_answers_at_all():
     with pytest.raises(InvalidInput, match="no answer"):
-        wk.infer(BASE.iloc[:0], lengths=1.0)
+        wk.infer(BASE.iloc[:0], event_length=1.0)
 
 
 def test_coarse_steps_and_lists_of_present_labels_warn():
     with pytest.warns(AssumptionWarning, match="step of 2 s is coarse"):
-        wk.infer(BASE, lengths=1.0, presence_criterion=0.5, step=2.0)
+        wk.infer(BASE, event_length=1.0, presence_criterion=0.5, step=2.0)
     only = BASE.iloc[:1]
     with pytest.warns(AssumptionWarning, match="every answer is present"):
-        wk.infer(only, lengths=1.0, presence_criterion=0.5, recording_length=6.0)
+        wk.infer(only, event_length=1.0, presence_criterion=0.5, recording_length=6.0)
     both = pd.concat([only, BASE.iloc[1:].assign(label="dog", present=1.0)])
     with pytest.warns(AssumptionWarning, match="every answer"):
-        plain = wk.infer(both, lengths=1.0, presence_criterion=0.5, event_rate=0.1)
-    filled = wk.infer(both, lengths=1.0, presence_criterion=0.5, event_rate=0.1, unlisted="absent")
+        plain = wk.infer(both, event_length=1.0, presence_criterion=0.5, event_rate=0.1)
+    filled = wk.infer(both, event_length=1.0, presence_criterion=0.5, event_rate=0.1, unlisted="absent")
     assert (
         filled.overall.set_index("label").loc["owl", "n_events"]
         < plain.overall.set_index("label").loc["owl", "n_events"]
@@ -379,13 +389,13 @@ def test_each_class_has_its_own_law(world):
     rows = [("a", 0.0, 0.5, "owl"), ("a", 2.0, 5.0, "dog"), ("a", 4.0, 6.0, "dog")]
     pilot = wk.Events.from_frame(pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]))
     how = {"presence_criterion": 0.5, "event_rate": 0.05, "rng": 0, "draws": 10}
-    found = wk.infer(both, lengths=pilot, **how)
+    found = wk.infer(both, event_length=pilot, **how)
     assert found.parts["owl"].renewal.lengths.mean == 0.5
     assert found.parts["dog"].renewal.lengths.mean == 4.0  # events that overlap are one
-    same = wk.infer(both, lengths={"owl": 0.5, "dog": 4.0}, **how)
+    same = wk.infer(both, event_length={"owl": 0.5, "dog": 4.0}, **how)
     pd.testing.assert_frame_equal(found.summary, same.summary)
     with pytest.raises(InvalidInput, match="no entry for 'owl'"):
-        wk.infer(both, lengths={"dog": 4.0}, **how)
+        wk.infer(both, event_length={"dog": 4.0}, **how)
 
 
 def test_several_annotators_by_name():
@@ -395,7 +405,7 @@ def test_several_annotators_by_name():
     )
     careful = wk.Annotator(guess_rate=0.01, lapse_rate=0.01)
     careless = wk.Annotator(guess_rate=0.3, lapse_rate=0.3)
-    how = {"lengths": 1.0, "event_rate": 0.1, "recording_length": 6.0}
+    how = {"event_length": 1.0, "event_rate": 0.1, "recording_length": 6.0}
     first = wk.infer(frame, annotator={"x": careful, "y": careless}, **how)
     second = wk.infer(frame, annotator={"x": careless, "y": careful}, **how)
     assert first.overall["n_events"][0] > 1 > second.overall["n_events"][0]
@@ -433,7 +443,7 @@ def test_recordings_that_differ_in_their_rate():
     rng = np.random.default_rng(21)
     made = recordings(rng, rate=0.01, length=30.0, n=90) + recordings(rng, rate=0.4, length=30.0, n=30)
     said = answers(rng, made, widths=(3.0,), length=30.0)
-    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=50)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
     true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
     row, fit = found.overall.iloc[0], found.parts["owl"].fit
     assert row["n_events"] == pytest.approx(true[0], rel=0.12)
@@ -446,7 +456,7 @@ def test_recordings_that_differ_in_their_rate():
     # the gradient that the search goes by is that of its objective
     part = found.parts["owl"]
     how = {"renewal": part.renewal, "recording_length": 30.0, "annotator": part.annotator}
-    look = fit.family.search([prepare(one.segments, one.present, **how) for one in part.heard[80:100]], None)
+    look = fit.family.search([prepare(one.segments, one.present, **how) for one in part.recordings[80:100]], None)
     for k in range(2):
         move = 1e-4 * np.eye(2)[k]
         slope = (look(fit.theta + move).log_likelihood - look(fit.theta - move).log_likelihood) / 2e-4
@@ -456,7 +466,7 @@ def test_recordings_that_differ_in_their_rate():
 def test_one_rate_for_all_stays_one(world):
     rng, made = world
     said = answers(rng, made, widths=(3.0,), length=60.0)
-    found = wk.infer(said, lengths=LAW, presence_criterion=0.5, rng=0, draws=10)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10)
     assert found.parts["owl"].fit.family.names == ("hazard",)
 
 
@@ -466,7 +476,7 @@ def test_nested_queries_tell_the_criterion():
     made = recordings(rng, rate=0.1, length=30.0, n=40, law=stats.uniform(1.0, 0.2))
     tables = [answers(rng, made, widths=(w,), length=30.0, criterion=0.8) for w in (5.0, 2.5, 1.25)]
     said = pd.concat(tables, ignore_index=True)
-    found = wk.infer(said, lengths=[1.0, 1.1, 1.2], rng=0, draws=10)
+    found = wk.infer(said, event_length=[1.0, 1.1, 1.2], rng=0, draws=10)
     low, high = found.criterion_ci
     assert low <= 0.8 <= high
     assert found.presence_criterion == pytest.approx(0.8, abs=0.1)
@@ -478,7 +488,7 @@ def test_lengths_that_ends_cut_are_censored():
     """The law of windows of 8 s against that of long recordings: cut events alone are too short."""
     law = stats.expon(scale=3.0)
     made = recordings(np.random.default_rng(4), rate=0.1, length=8.0, n=1500, law=law)
-    found = heard_lengths(EventArrays.of(made, 8.0))
+    found = lengths_of_truncated_events(EventArrays.of(made, 8.0))
     assert np.mean([d for e in made for d in np.ptp(e, axis=1)]) < 2.4
     assert float(found.partial_moments(2.0)[0]) == pytest.approx(law.cdf(2.0), abs=0.03)
     assert float(found.partial_moments(6.0)[0]) == pytest.approx(law.cdf(6.0), abs=0.04)
@@ -490,7 +500,7 @@ def test_lengths_that_ends_cut_have_the_greatest_likelihood():
     rng = np.random.default_rng(9)
     law = stats.lognorm(0.8, scale=2.0)
     lines = EventArrays.of(recordings(rng, rate=0.15, length=8.0, n=15, law=law), 8.0)
-    found = heard_lengths(lines)
+    found = lengths_of_truncated_events(lines)
     x, p = found.values, found.weights
     cut = [(a <= 1e-6, b >= 8 - 1e-6, b - a) for a, b in lines.bounds]
     assert {kind[:2] for kind in cut} == {(False, False), (False, True), (True, False), (True, True)}

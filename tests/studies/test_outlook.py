@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import InvalidInput
 from weakly.cli import app
-from weakly.model.event_arrays import EventArrays
-from weakly.studies.infer.outlook import _covered, _painted, halving, outlook, windows
+from weakly.model.intervals import EventArrays
+from weakly.posterior.expected_error import _covered, _painted, expected_posterior_error, halving, windows
 
 LENGTH = 40.0
 
@@ -40,7 +40,7 @@ def test_a_row_is_what_infer_reaches(width, noise):
     row = wk.evaluate(events, segment_length=width, annotator=who, phase=0.0, posterior=True).to_frame().iloc[0]
     said = answers(rng, made[60:], widths=(width,), length=LENGTH, noise=noise)
     law = np.concatenate([np.ptp(each, axis=1) for each in made[:60]])
-    mean, error = reached(wk.infer(said, lengths=law, annotator=who, rng=0, draws=5), made[60:])
+    mean, error = reached(wk.infer(said, event_length=law, annotator=who, rng=0, draws=5), made[60:])
     both = np.hypot(error[:2], [row["posterior_wrong_time_se"], row["posterior_seconds_se"]])
     assert abs(row["posterior_wrong_time"] - mean[0]) < 4 * both[0]
     assert abs(row["posterior_seconds"] - mean[1]) < 4 * both[1]
@@ -61,14 +61,14 @@ def test_plan_rows():
     assert row["wrong_time"] == made.recommended.wrong_time
     rng = np.random.default_rng(3)
     drawn = []
-    for _ in range(80):
+    for _ in range(40):
         d = LAW.rvs(4, random_state=rng)
         start = rng.uniform(0, LENGTH - d)
         drawn.append(np.array(EventArrays.of([np.column_stack((start, start + d))], LENGTH).bounds))
     said = answers(rng, drawn, widths=(made.segment_length,), length=LENGTH)
     law = np.concatenate([np.ptp(each, axis=1) for each in drawn])
     who = wk.Annotator(guess_rate=0.001, lapse_rate=0.001)
-    mean, error = reached(wk.infer(said, lengths=law, annotator=who, rng=0, draws=5), drawn)
+    mean, error = reached(wk.infer(said, event_length=law, annotator=who, rng=0, draws=5), drawn)
     assert abs(row["posterior_wrong_time"] - mean[0]) < 4 * np.hypot(error[0], row["posterior_wrong_time_se"])
     assert abs(row["posterior_seconds"] - mean[1]) < 4 * np.hypot(error[1], row["posterior_seconds_se"])
     assert made.to_dict()["posterior"][0]["name"] == row["name"]
@@ -95,13 +95,17 @@ def test_closer_looks_help_the_posterior_more_than_the_paint():
     """Halving down to the same leaf leaves the painted label as it is; the posterior learns from the longer ones."""
     made = EventArrays.of(recordings(np.random.default_rng(8), rate=0.1, length=LENGTH, n=40), LENGTH)
     rule = wk.PresenceRule.fraction(0.5)
-    plain = outlook(made, windows(segment_length=2.5), who=rule, shortest=2.5, rng=0)
-    halved = outlook(made, halving(segment_length=2.5, start_length=10.0), who=rule, shortest=2.5, rng=0)
+    plain = expected_posterior_error(made, windows(segment_length=2.5), who=rule, shortest=2.5, rng=0)
+    halved = expected_posterior_error(
+        made, halving(segment_length=2.5, start_length=10.0), who=rule, shortest=2.5, rng=0
+    )
     assert halved.painted_wrong_time == pytest.approx(plain.painted_wrong_time, rel=0.1)
     assert halved.posterior_wrong_time < plain.posterior_wrong_time + plain.posterior_wrong_time_se
     assert plain.n_tried == 40
     assert np.isnan(
-        outlook(EventArrays.of([[]], 9.0), windows(segment_length=3.0), who=rule, shortest=3.0).event_seconds
+        expected_posterior_error(
+            EventArrays.of([[]], 9.0), windows(segment_length=3.0), who=rule, shortest=3.0
+        ).event_seconds
     )
 
 

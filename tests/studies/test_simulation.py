@@ -15,7 +15,7 @@ from weakly.base.errors import AssumptionWarning, InvalidInput
 from weakly.base.results import percent, seconds
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.lengths import Lengths
-from weakly.studies.simulate.simulation import World
+from weakly.studies.simulate import World
 
 ONE = {"n_events": 1, "recording_length": 100, "segment_length": 0.8, "presence_criterion": 0.5}
 

@@ -204,10 +204,12 @@ def test_exactly_one_may_answer():
         th.recall(event_length=1, segment_length=1)
     with pytest.raises(InvalidInput, match="one of presence_criterion, rule and annotator"):
         th.recall(event_length=1, segment_length=1, presence_criterion=0.5, rule=PresenceRule.any())
-    with pytest.raises(InvalidInput, match="rule must be a PresenceRule"):
-        th.recall(event_length=1, segment_length=1, rule="any")
-    with pytest.raises(InvalidInput, match=r"annotator must be an? Annotator"):
-        th.recall(event_length=1, segment_length=1, annotator=0.5)
+    with pytest.raises(InvalidInput, match="rule must be a number or one of"):
+        th.recall(event_length=1, segment_length=1, rule="loud")
+    with pytest.raises(InvalidInput, match="annotator must be a number, a law, a PresenceRule, an Annotator"):
+        th.recall(event_length=1, segment_length=1, annotator={"criterion": 0.5})
+    with pytest.raises(InvalidInput, match="rule must be one rule, law or annotator here"):
+        th.recall(event_length=1, segment_length=1, rule="any,seconds:1")
 
 
 def test_per_recording_mean_is_the_definition():

@@ -2,7 +2,8 @@
 
 ``errors`` (exceptions and the warning), ``files`` (written whole or not at all), ``compiled`` (numba kernels and where
 their machine code is kept), ``parallel`` (fixed chunks on any executor), ``symbols`` (every quantity: name, unit,
-domain, check), ``results`` (numbers for JSON and in words), ``report`` (one HTML file), ``plot`` (looks).
+domain, check), ``results`` (``Finding``, ``Condition``, numbers for JSON and in words), ``report`` (``Result``, its
+HTML), ``plot`` (looks).
 
 >>> from weakly.base.symbols import check
 >>> float(check("presence_criterion", 0.5))

@@ -1,4 +1,9 @@
-"""Compiled functions: how numba compiles them, and where their machine code is kept between runs.
+"""Kernels: functions that are interpreted while a task is small, and compiled by numba once it is not.
+
+Compiling takes seconds and loading numba most of one; Python does what a small plan asks in less. So a kernel begins
+in Python, within a patience of seconds that is short where its machine code is kept. A call that takes longer is given
+up, what it wrote is put back, and numba does it and all that follow. Both give the same bits: a kernel that calls what
+NumPy may round differently (exp, powers) is compiled at once.
 
 numba's own cache is not used as it is, for three reasons. Its key watches one file, so a kernel that calls a changed
 kernel of another file would come from the old cache, and an edit beside a kernel compiles it anew: here the key holds
@@ -14,58 +19,95 @@ name for different code, and a third process links one to the other's. ``tests/t
 
 from __future__ import annotations
 
+import builtins
+import dis
 import hashlib
+import math
 import os
 import pickle
+import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
+from time import thread_time
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .errors import InvalidInput
 
+_HOUSE = Path(__file__).parents[1]
+#: Seconds of the processor that a kernel may take in Python: where its machine code is not kept, and where it is.
+PATIENCE = (6.0, 0.2)
+ANNOUNCED = 1.0  # seconds of compiling after which a line on stderr says so
+_SMALL, _STEPS = 200_000, 500_000  # numbers in the arrays of a call, and steps of its loops, that Python is asked for
+#: What gives the same bits in Python and compiled: NumPy's, Python's, and what arrays are asked.
+_SAME = {
+    *("empty", "empty_like", "zeros", "zeros_like", "inf", "nan", "int64", "float64", "bool_", "floor", "ceil"),
+    *("isfinite", "isnan", "sqrt", "range", "min", "max", "int", "float", "abs", "len", "enumerate"),
+    *("shape", "reshape", "copy"),
+}
+
 
 @cache
 def sources_digest() -> str:
     """A digest of every source file of the package, its version included: what a kept result depends on."""
     digest = hashlib.sha256()
-    house = Path(__file__).parents[1]
-    for path in sorted(house.rglob("*.py")):
-        digest.update(path.relative_to(house).as_posix().encode())
+    for path in sorted(_HOUSE.rglob("*.py")):
+        digest.update(path.relative_to(_HOUSE).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def code_digest(kernel: Any) -> str:
-    """A digest of what a kernel's machine code depends on: numba, its own code, its kernels and their constants."""
-    import numba
-
-    digest, known, waiting = hashlib.sha256(numba.__version__.encode()), {id(kernel)}, [kernel]
+def _called(kernel: Any) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
+    """The kernel and every kernel that it calls, each with the names that it reads and their values."""
+    known, waiting = {id(kernel)}, [kernel]
     while waiting:
         current = waiting.pop()
-        code, names = current.py_func.__code__, current.py_func.__globals__
-        depends = [sorted(current.targetoptions.items()), code.co_code, code.co_consts, code.co_names, code.co_varnames]
-        modules = [names[name] for name in code.co_names if isinstance(names.get(name), ModuleType)]
-        for scope in (names, *(vars(module) for module in modules if module.__name__.startswith("weakly."))):
-            for name in code.co_names:
-                value = scope.get(name)
-                if hasattr(value, "py_func"):
-                    if id(value) not in known:
-                        known.add(id(value))
-                        waiting.append(value)
-                elif isinstance(value, int | float | str | tuple | np.generic):
-                    depends.append((name, value))
-                elif isinstance(value, np.ndarray):
-                    depends.append((name, value.dtype.str, value.tolist()))
-                elif isinstance(value, type):
-                    depends.append((name, getattr(value, "_fields", None)))
+        read, names = current.py_func.__code__.co_names, current.py_func.__globals__
+        modules = [names[name] for name in read if isinstance(names.get(name), ModuleType)]
+        scopes = (names, *(vars(module) for module in modules if module.__name__.startswith("weakly.")))
+        values = [(name, scope[name]) for scope in scopes for name in read if name in scope]
+        for _, value in values:
+            if hasattr(value, "py_func") and id(value) not in known:
+                known.add(id(value))
+                waiting.append(value)
+        yield current, values
+
+
+def code_digest(kernel: Any) -> str:
+    """A digest of what a kernel's machine code depends on: numba, its own code, its kernels and their constants."""
+    digest = hashlib.sha256(version("numba").encode())
+    for current, values in _called(kernel):
+        code = current.py_func.__code__
+        depends = [sorted(current.options.items()), code.co_code, code.co_consts, code.co_names, code.co_varnames]
+        for name, value in values:
+            if isinstance(value, int | float | str | tuple | np.generic):
+                depends.append((name, value))
+            elif isinstance(value, np.ndarray):
+                depends.append((name, value.dtype.str, value.tolist()))
+            elif isinstance(value, type):
+                depends.append((name, getattr(value, "_fields", None)))
         digest.update(repr(depends).encode())
     return digest.hexdigest()
+
+
+def _same_in_python(kernel: Any) -> bool:
+    """Whether Python gives the same bits as machine code, for the kernel and all that it calls."""
+    for current, values in _called(kernel):
+        code, known = current.py_func.__code__, dict(reversed(values))  # its own module comes first
+        for name in code.co_names:
+            plain = isinstance(known.get(name), Kernel | int | float | tuple | np.ndarray | ModuleType)
+            if not plain and name not in _SAME and known.get(name) not in (math.log, math.pow):
+                return False
+        if any(step.opname == "BINARY_OP" and "**" in step.argrepr for step in dis.get_instructions(code)):
+            return False
+    return True
 
 
 class _Files:
@@ -78,6 +120,10 @@ class _Files:
         fields = [getattr(part, "fields", None) for part in key[0]] if isinstance(key, tuple) else None
         digest = hashlib.sha256(f"{self._depends()} {key} {fields}".encode()).hexdigest()
         return self._folder / f"{self._name}-{self._depends()[:12]}.{digest[:24]}.nbc"
+
+    def any(self) -> bool:
+        """Whether machine code of any signature is kept."""
+        return next(self._folder.glob(f"{self._name}-{self._depends()[:12]}.*.nbc"), None) is not None
 
     def load(self, key: Any) -> Any:
         try:
@@ -113,15 +159,28 @@ class _Files:
 
 
 @cache
+def _folder() -> Path | None:
+    """Where machine code is kept: as the environment says, else beside the package or in the user's cache."""
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    for root in [told] if told else [_HOUSE / "__pycache__", home]:
+        folder = Path(root, f"weakly-{hashlib.sha256(str(_HOUSE).encode()).hexdigest()[:8]}")
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    return None
+
+
+@cache
 def _kept() -> Any:
     """A cache of numba's kind for one kernel, as a class; making one raises RuntimeError where no folder takes it."""
     from numba.core.caching import FunctionCache
 
     class Kept(FunctionCache):
-        def __init__(self, compiled: Any) -> None:
+        def __init__(self, compiled: Any, files: _Files) -> None:
             super().__init__(compiled.py_func)  # type: ignore[no-untyped-call, unused-ignore]
-            depends = partial(code_digest, compiled)  # asked when all that the kernel names is there
-            self._cache_file: Any = _Files(self._cache_path, self._impl.filename_base, depends)
+            self._cache_file: Any = files
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):  # a full disk or a folder that was locked since costs time, not the answer
@@ -130,25 +189,129 @@ def _kept() -> Any:
     return Kept
 
 
-def kernel(function: Callable[..., Any], **options: Any) -> Any:
-    """The function compiled by numba, without the GIL, its machine code kept between runs where a folder takes it."""
+class _Spent(Exception):
+    """A call in Python takes longer than it may."""
+
+
+_running = threading.local()  # `steps`: how many loops of the kernel that this thread interprets may take still
+
+
+def _range(*bounds: int) -> range:
+    loop = range(*bounds)
+    _running.steps -= len(loop)
+    if _running.steps < 0:
+        raise _Spent
+    return loop
+
+
+def _arrays(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _arrays(value)
+        elif isinstance(value, np.ndarray):
+            yield value
+
+
+class Kernel:
+    """A function on arrays and numbers; see the head of this module."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self.options, self.__doc__, self.__name__ = function, options, function.__doc__, function.__name__
+        self._left: float | None = None  # of its patience, in seconds
+
+    def __call__(self, *args: Any) -> Any:
+        if getattr(_running, "steps", None) is not None:
+            return self._python(*args)
+        if self._left is None:
+            self._left = self._patience()
+        if self._left > 0:
+            arrays = list(_arrays(args))
+            if sum(array.size for array in arrays) <= _SMALL:
+                before = [(array, array.copy()) for array in arrays if array.flags.writeable]
+                begun, _running.steps = thread_time(), _STEPS
+                try:
+                    with np.errstate(all="ignore"):
+                        found = self._python(*args)
+                    self._left -= thread_time() - begun
+                    return found.item() if isinstance(found, np.generic) else found
+                except Exception:  # it takes long, or divides by zero: machine code does it
+                    for array, values in before:
+                        array[...] = values
+                finally:
+                    _running.steps = None
+            self._left = 0.0
+        return self.compiled(*args)
+
+    def _patience(self) -> float:
+        if not _same_in_python(self):
+            return 0.0
+        is_kept = self._files is not None and self._files.any()
+        return 0.0 if is_kept and "numba" in sys.modules else PATIENCE[is_kept]
+
+    @cached_property
+    def _files(self) -> _Files | None:
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}".replace("<", "").replace(">", "")
+        return None if _folder() is None else _Files(str(_folder()), name, partial(code_digest, self))
+
+    @cached_property
+    def _python(self) -> Any:
+        """The function with loops that watch the time."""
+        names = {**self.py_func.__globals__, "__builtins__": {**vars(builtins), "range": _range}}
+        return FunctionType(self.py_func.__code__, names)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function compiled by numba, without the GIL, its machine code kept where a folder takes it."""
+        numba = _numba()
+        compiled: Any = numba.njit(nogil=True, error_model="numpy", **self.options)(self.py_func)
+        # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
+        if self._files is not None:
+            with suppress(RuntimeError, OSError, ImportError, AttributeError):
+                compiled._cache = _kept()(compiled, self._files)
+        return compiled
+
+    @property
+    def _numba_type_(self) -> Any:  # as which other kernels see it
+        return self.compiled._numba_type_
+
+
+@cache
+def _numba() -> Any:
+    """numba, which says on stderr when it compiles for longer than a second."""
     try:
         import numba
+        from numba.core import event
     except ValueError as error:  # before anything is compiled it looks at its environment
         told = {name: value for name, value in os.environ.items() if name.startswith("NUMBA_")}
         words = ", ".join(f"{name}={value}" for name, value in sorted(told.items())) or "nothing"
         raise InvalidInput(f"numba does not start: {error} The environment has {words}") from error
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)  # no check before every division
-    # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
-    with suppress(RuntimeError, OSError, ImportError, AttributeError):
-        compiled._cache = _kept()(compiled)
-    return compiled
+
+    timers: list[threading.Timer] = []  # of a kernel, and of those that are compiled for it
+
+    class Announced(event.Listener):
+        def on_start(self, event: Any) -> None:
+            words = "weakly: compiling for this machine, which takes seconds; later runs find it done"
+            timers.append(threading.Timer(ANNOUNCED, print, [words], {"file": sys.stderr}))
+            timers[-1].daemon = True
+            if len(timers) == 1 and event.data["dispatcher"].py_func.__module__.startswith("weakly."):
+                timers[0].start()
+
+        def on_end(self, event: Any) -> None:
+            timers.pop().cancel()
+
+    event.register("numba:compile", Announced())  # type: ignore[no-untyped-call]
+    return numba
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """The function as a kernel."""
+    return Kernel(function, {})
 
 
 def leaf(function: Callable[..., Any]) -> Any:
     """A kernel that does not count references to arrays, which costs more than its own work where it is small and
     called often. It may change arrays that it is given, but neither make nor return any: nobody would free them."""
-    return kernel(function, _nrt=False)
+    return Kernel(function, {"_nrt": False})
 
 
 @kernel

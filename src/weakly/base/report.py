@@ -11,16 +11,21 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from .files import atomic_write
 from .plot import style
-from .results import show
+from .results import Finding, show, word
 from .symbols import SYMBOLS, definition, plain_name
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+T = TypeVar("T")
 _CSS = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
 @media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
@@ -248,14 +253,53 @@ class Report:
         return path
 
 
-class Result(ABC):
-    """What every result offers: numbers for JSON, a table, a picture, one report; and itself in a notebook."""
+class Number(Generic[T]):
+    """An attribute of a result that is one of its numbers: ``result.event_recall``."""
 
-    if TYPE_CHECKING:  # a field of some results, and a dataclass would take it for the field's default
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.__doc__ = definition(name.removesuffix("_se"))
+
+    @overload
+    def __get__(self, result: None, owner: type) -> Number[T]: ...
+    @overload
+    def __get__(self, result: Result, owner: type) -> T: ...
+    def __get__(self, result: Result | None, owner: type) -> Number[T] | T:
+        return self if result is None else cast(T, result.number(self.name))
+
+
+class Result(ABC):
+    """What every result offers: itself in words, numbers for JSON, tables, pictures, one report, and in a notebook.
+
+    Results are frozen dataclasses that carry the ``settings`` that made them.
+    """
+
+    if TYPE_CHECKING:  # fields of some results, and a dataclass would take them for the fields' defaults
+
+        @property
+        def settings(self) -> dict[str, Any]:
+            """What made the result."""
 
         @property
         def answer(self) -> str:
             """What was found, in a few sentences."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What there is to mind: findings, warnings, caveats and notes, the heaviest first."""
+        return ()
+
+    def sentences(self) -> list[str]:
+        """The answer sentence by sentence, as a terminal shows it."""
+        return [self.answer]
+
+    def number(self, name: str) -> float | NDArray[np.float64]:
+        """One of the numbers by its name; an array where there are several rows."""
+        table = self.to_frame()
+        if name not in table:
+            raise AttributeError(f"this {type(self).__name__} has no {name}")
+        values: NDArray[np.float64] = table[name].to_numpy()
+        return values if len(values) != 1 else table[name].tolist()[0]
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -266,20 +310,35 @@ class Result(ABC):
         """The rows of the result."""
 
     @abstractmethod
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The picture of the result, as matplotlib axes."""
 
     @abstractmethod
     def page(self) -> Report:
         """The report before it is written."""
 
-    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
-        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
-        return self.page().write(path, command=command)
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every table by the name of its file."""
+        return {type(self).__name__.lower(): self.to_frame()}
+
+    def figures(self) -> dict[str, Figure]:
+        """Every picture by the name of its file."""
+        return {"figure": self.plot().figure}  # type: ignore[dict-item]
 
     def brief(self) -> pd.DataFrame:
         """The part of the table that people read first."""
         return self.to_frame()
 
+    def shown(self) -> dict[str, pd.DataFrame]:
+        """The tables that a terminal shows, by their titles."""
+        return {"": self.brief()}
+
+    def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
+        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
+        return self.page().write(path, command=command)
+
     def _repr_html_(self) -> str:
         return Report(type(self).__name__).answer(self.answer).table(self.brief(), most=20).body()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {word(self.answer, most=160)}>"

@@ -7,13 +7,13 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .errors import InvalidInput
-from .symbols import choice
+from .symbols import SYMBOLS, check, choice
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -208,6 +208,22 @@ def word(text: Any, *, most: int = 60) -> str:
     return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One sentence that a result has to say: a finding, a warning, a caveat or a note.
+
+    ``weight`` in [0, 1] ranks it: about the share of the labels, of the score or of the answer that it concerns.
+    ``topic`` is one word or two by which programs tell findings apart.
+    """
+
+    weight: float
+    topic: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 _TESTS = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -217,35 +233,93 @@ _TESTS = {
     ">": operator.gt,
 }
 _CONDITION = re.compile(
-    r"^(?:(?P<label>.+)[.:])?(?P<name>\w+)\s*(?P<test><=|>=|==|!=|<|>)\s*(?P<limit>[-+.\deE]+)$", re.S
+    r"\s*(?:(?P<label>.+)[.:])?(?P<word>[\w-]+)\s*(?P<sense><=|>=|==|!=|<|>|=)\s*(?P<value>[-+.\deE]+)\s*(?P<percent>%?)\s*",
+    re.S,
 )
 
 
-def holds(condition: str, numbers: Mapping[str, Mapping[str, float]]) -> bool:
-    """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of these numbers, by class.
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """A word of results beside a limit: a target to reach, a budget to keep, a check that a build asks for.
 
-    Without a class it is about all of them together ("all"), or about the only one there is. A condition that cannot be
-    checked (unknown words, a number that is not known) is an InvalidInput.
-
-    >>> holds("Dog.precision<=0.5", {"all": {}, "Dog": {"precision": 0.4}})
-    True
+    >>> Condition.parse("Dog.precision <= 50%").text, Condition.parse("event_recall>=0.9").met(0.95)
+    ('Dog.precision<=0.5', True)
     """
-    match = _CONDITION.match(condition.strip())
-    if match is None:
-        raise InvalidInput(f"a condition looks like event_recall<0.9 or Dog.precision<0.5, got {condition!r}")
-    try:
-        limit = float(match["limit"])
-    except ValueError as error:
-        raise InvalidInput(f"{match['limit']!r} in {condition!r} is not a number") from error
-    name, label = match["name"], match["label"]
-    if label is None:
-        others = [key for key in numbers if key != "all"]
-        label = "all" if name in numbers.get("all", {}) or len(others) != 1 else others[0]
-    choice("the class of a condition", label, tuple(numbers))
-    if not numbers[label]:
-        raise InvalidInput(f"{condition!r} needs strong annotations and weak labels, or answers, to be checked on")
-    choice("the number of a condition", name, tuple(numbers[label]))
-    value = numbers[label][name]
-    if math.isnan(value):
-        raise InvalidInput(f"{name} of {label} is not known from these labels, so {condition!r} cannot be checked")
-    return bool(_TESTS[match["test"]](value, limit))
+
+    word: str
+    sense: str
+    value: float
+    label: str | None = None  # the class that it is about; left out, all of them
+
+    @classmethod
+    def parse(cls, text: object, *, called: str = "a condition") -> Condition:
+        """The condition of a text such as ``event_recall<0.9``, ``Dog.precision<=50%``."""
+        match = _CONDITION.fullmatch(str(text))
+        try:
+            if match is None:
+                raise ValueError
+            value = float(match["value"]) / (100 if match["percent"] else 1)
+        except ValueError as error:
+            raise InvalidInput(
+                f"{called} must look like event_recall>=0.9 or wrong_time<=2, got {str(text)!r}"
+            ) from error
+        sense = "==" if match["sense"] == "=" else match["sense"]
+        return cls(match["word"].replace("-", "_"), sense, value, match["label"])
+
+    @classmethod
+    def targets(
+        cls, given: str | Iterable[str | Condition] | Mapping[str, float] | None, senses: Mapping[str, str]
+    ) -> tuple[Condition, ...]:
+        """What must be reached, from text with commas, a list or a dictionary; each word has one sense, <= or >=.
+
+        >>> [each.text for each in Condition.targets("overlap_accuracy>70%", {"overlap_accuracy": ">="})]
+        ['overlap_accuracy>=0.7']
+        """
+        if isinstance(given, Mapping):
+            given = [f"{word}{senses.get(word, '=')}{value}" for word, value in given.items()]
+        conditions = []
+        for part in given.split(",") if isinstance(given, str) else given or ():
+            each = part if isinstance(part, Condition) else cls.parse(part, called="target")
+            sense = senses[choice("target", each.word, tuple(senses))]
+            if each.label is not None or each.sense not in (sense, sense[0], "=="):
+                words = {"<=": "at most (<=)", ">=": "at least (>=)"}[sense]
+                raise InvalidInput(f"target {each.word} must be {words} a number, got {str(part).strip()!r}")
+            symbol = each.word if each.word in SYMBOLS else "wrong_time"  # any other number is at least 0
+            value = float(check(symbol, each.value, called=f"target {each.word}"))
+            conditions.append(cls(each.word, sense, value))
+        return tuple(conditions)
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"{f'{self.label}.' if self.label is not None else ''}{self.word}{self.sense}{self.value:g}"
+
+    def shortfall(self, of: object) -> float:
+        """How much a number, or the number of this name of a row, misses a target (<= or >=); at most 0 where met."""
+        number = float(of if isinstance(of, (int, float)) else getattr(of, self.word))
+        sign = 1 if self.sense[0] == "<" else -1
+        return sign * (number - self.value) if math.isfinite(number) else math.inf
+
+    def met(self, of: object) -> bool:
+        """Whether a target is met: by the number that is shown, no other."""
+        return self.shortfall(of) <= 1e-12
+
+    def holds(self, numbers: Mapping[str, Mapping[str, float]]) -> bool:
+        """Whether it holds of these numbers, by class; without a class, of "all", or of the only one there is.
+
+        A condition that cannot be checked (unknown words, a number that is not known) is an InvalidInput.
+
+        >>> Condition.parse("Dog.precision<=0.5").holds({"all": {}, "Dog": {"precision": 0.4}})
+        True
+        """
+        label = self.label
+        if label is None:
+            others = [key for key in numbers if key != "all"]
+            label = "all" if self.word in numbers.get("all", {}) or len(others) != 1 else others[0]
+        choice("the class of a condition", label, tuple(numbers))
+        if not numbers[label]:
+            raise InvalidInput(f"{self.text!r} needs strong annotations and weak labels, or answers, to be checked on")
+        value = numbers[label][choice("the number of a condition", self.word, tuple(numbers[label]))]
+        if math.isnan(value):
+            raise InvalidInput(f"{self.word} of {label} is not known from these labels: {self.text!r} is not checked")
+        return bool(_TESTS[self.sense](value, self.value))

@@ -6,12 +6,16 @@ Validation, axis labels, the glossary and property tests all read this table, so
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .errors import InvalidInput
+
+#: What random numbers begin with: whatever numpy's ``default_rng`` takes.
+Seed = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -61,35 +65,14 @@ SYMBOLS = {
     for symbol in (
         Symbol("event_length", "d_e", "s", "(0, inf)", (0.05, 60), "length of an event", "event length"),
         Symbol("segment_length", "d_q", "s", "(0, inf)", (0.1, 60), "length of a query segment", "segment length"),
-        Symbol(
-            "presence_criterion",
-            r"\gamma",
-            "",
-            "(0, 1]",
-            (0.05, 1),
-            "least share of an event that is noticed",
-            "presence criterion",
-        ),
+        Symbol("presence_criterion", r"\gamma", "", "(0, 1]", (0.05, 1),
+               "least share of an event that is noticed", "presence criterion"),
         Symbol("event_fraction", "h", "", "[0, 1]", (0, 1), "share of an event that lies in a segment"),
         Symbol("segment_accuracy", "F", "", "[0, 1]", (0, 1), "share of a segment's time that its label gets right"),
-        Symbol(
-            "overlap_accuracy",
-            "f",
-            "",
-            "[0, 1]",
-            (0, 1),
-            "accuracy of the segments that meet an event",
-            "accuracy near events",
-        ),
-        Symbol(
-            "recording_accuracy",
-            "f_T",
-            "",
-            "[0, 1]",
-            (0, 1),
-            "share of a recording that is labelled right",
-            "time labelled right",
-        ),
+        Symbol("overlap_accuracy", "f", "", "[0, 1]", (0, 1),
+               "accuracy of the segments that meet an event", "accuracy near events"),
+        Symbol("recording_accuracy", "f_T", "", "[0, 1]", (0, 1),
+               "share of a recording that is labelled right", "time labelled right"),
         Symbol("length_ratio", r"\delta", "", "(0, inf)", (0.05, 20), "segment length over event length"),
         Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording", "recording length"),
         Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording", "events per recording"),
@@ -101,40 +84,18 @@ SYMBOLS = {
         Symbol("overestimation", "s", "", "[1, inf)", (1, 8), "queries asked over queries needed"),
         Symbol("hop", r"\eta", "s", "(0, inf)", (0.1, 10), "time from one window's start to the next"),
         Symbol("event_rate", r"\lambda", "1/s", "[0, inf)", (0, 2), "event starts per second"),
-        Symbol(
-            "precision",
-            "P",
-            "",
-            "[0, 1]",
-            (0, 1),
-            "share of the time labelled present that is event time",
-            "labelled time that is right",
-        ),
-        Symbol(
-            "recall", "R", "", "[0, 1]", (0, 1), "share of event time that is labelled present", "event time labelled"
-        ),
-        Symbol(
-            "event_recall",
-            "R_e",
-            "",
-            "[0, 1]",
-            (0, 1),
-            "share of events noticed in at least one segment",
-            "events found",
-        ),
-        Symbol(
-            "wrong_time",
-            r"\epsilon",
-            "s",
-            "[0, inf)",
-            (0, 100),
-            "seconds with the wrong label",
-            "wrong time per recording",
-        ),
+        Symbol("precision", "P", "", "[0, 1]", (0, 1),
+               "share of the time labelled present that is event time", "labelled time that is right"),
+        Symbol("recall", "R", "", "[0, 1]", (0, 1),
+               "share of event time that is labelled present", "event time labelled"),
+        Symbol("event_recall", "R_e", "", "[0, 1]", (0, 1),
+               "share of events noticed in at least one segment", "events found"),
+        Symbol("wrong_time", r"\epsilon", "s", "[0, inf)", (0, 100),
+               "seconds with the wrong label", "wrong time per recording"),
         Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears", "listening"),
         Symbol("cost", "C", "", "[0, inf)", (0, 1e6), "cost of labeling", "cost"),
     )
-}
+}  # fmt: skip
 
 
 def plain_name(word: str) -> str:
@@ -249,3 +210,35 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(str(value), allowed, n=1)
     guess = f"; did you mean {close[0]!r}?" if close else ""
     raise InvalidInput(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{guess}")
+
+
+_MOST = 100_000  # values in a range: more is a slip, and would fill the memory
+
+
+def numbers(text: str, *, name: str) -> list[float]:
+    """The numbers of a list ``0.1,0.5`` or a range ``lo:hi:n`` (n values, both ends included).
+
+    >>> numbers("1,3", name="x"), numbers("0:1:3", name="x")
+    ([1.0, 3.0], [0.0, 0.5, 1.0])
+    """
+    values: list[float] = []
+    for part in text.split(","):
+        pieces = part.split(":")
+        try:
+            if len(pieces) == 3:
+                low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
+                if count < 1:
+                    raise ValueError
+                if count > _MOST:
+                    break
+                step = (high - low) / (count - 1) if count > 1 else 0.0
+                values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
+            elif len(pieces) == 1:
+                values.append(float(part))
+            else:
+                raise ValueError
+        except ValueError as error:
+            raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
+    else:
+        return values
+    raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")

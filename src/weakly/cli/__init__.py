@@ -72,6 +72,19 @@ def _mend_streams() -> None:
             getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
+def _repeated(arguments: list[str]) -> list[str]:
+    """The files that a shell has made of a pattern behind --strong, --weak or --answers of audit, each with its option.
+
+    >>> _repeated(["audit", "--strong", "a.txt", "b.txt", "--label", "owl"])
+    ['audit', '--strong', 'a.txt', '--strong', 'b.txt', '--label', 'owl']
+    """
+    found: list[str] = []
+    for word in arguments:
+        several = found[-2:-1] and found[-2] in ("--strong", "--weak", "--answers") and not word.startswith("-")
+        found += [found[-2], word] if several and arguments[0] == "audit" else [word]
+    return found
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     _mend_streams()
@@ -80,7 +93,11 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed
     try:
         with inputs_kept():
-            code = app(args=arguments, prog_name="weakly", standalone_mode=False)
+            code = app(
+                args=_repeated(sys.argv[1:] if arguments is None else arguments),
+                prog_name="weakly",
+                standalone_mode=False,
+            )
         if code == 130:  # some releases of typer turn the interruption into this code
             raise KeyboardInterrupt
     except _UsageError as error:
@@ -107,7 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import audit, check, demo, evaluate, infer, label, plan, queries, simulate  # noqa: E402,F401
+from . import audit, check, demo, evaluate, infer, label, plan, queries  # noqa: E402,F401
 
 for _command in app.registered_commands:
     _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import typer
 
-from . import app, selection
-from .common import FORCE, JSON, fresh, print_json, say, wrote
+from .common import Outlet, ReadingOptions, command, failing_if, fresh, option, print_json, say, tell_reading, wrote
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
 
@@ -24,59 +24,49 @@ Examples:
 """
 
 
-_FILES = typer.Argument(..., metavar="FILE...", help="Files, folders, patterns or addresses.")
-_FAIL_ON = typer.Option(None, "--fail-on", help="Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'.")
-_RECORDINGS = typer.Option(None, "--recordings", metavar="DIR", help="Folder with the sounds, to compare names.")
-
-
-@app.command("check", help=_HELP)
+@command("check", _HELP, reading="label recording_length format columns where annotator merge examined", leaving="json")
 def check(
-    files: list[str] = _FILES,
-    format: str = selection.FORMAT,
-    columns: str = selection.COLUMNS,
-    label: str = selection.LABEL,
-    where: list[str] = selection.WHERE,
-    annotator: list[str] = selection.ANNOTATOR,
-    merge: list[str] = selection.MERGE,
-    recording_length: str = selection.RECORDING_LENGTH,
-    examined: str = selection.EXAMINED,
-    recordings: Path = _RECORDINGS,
-    strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is found."),
-    fail_on: list[str] = _FAIL_ON,
-    json: bool = JSON,
+    files: list[str] = typer.Argument(..., metavar="FILE...", help="Files, folders, patterns or addresses."),
+    recordings: Path = option("Folder with the sounds, to compare names.", metavar="DIR"),
+    strict: bool = option("Exit with 1 if anything is found.", False, "--strict"),
+    fail_on: list[str] = option("Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'."),
+    *,
+    reading: ReadingOptions,
+    outlet: Outlet,
 ) -> None:
+    """Look for trouble."""
     from .. import io
     from ..base.results import counted
 
-    how = selection.reading(
-        format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error="skip",
-        recording_length=recording_length,
-    )  # fmt: skip
-    del how["on_error"], how["sample"]
-    result = io.check(
-        files, label=label, examined=examined, recordings=recordings, progress=not json, **how
-    )  # fmt: skip
-    failed = [condition for condition in fail_on or [] if result.holds(condition)]
-    if json:
-        print_json(result)
-    else:
-        n = len(result.findings)
-        verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
-        events, recordings_ = counted(result.n_events, result.what), counted(result.n_recordings, "recording")
-        say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
-        for item in result.findings:
-            at = "" if item.line is None else f":{item.line}"
-            times = "" if item.n == 1 else f" [{item.n} times]"
-            say(f"{item.file}{at}: {item.kind}{times}: {' '.join(item.message.split())}", indent="  ")
-        for file, line in result.readings:
-            say(f"{file}: {line}", indent="  ")
-        sums = result.account
-        told = " + ".join(f"{sums[name]:,} {name}" for name in ("empty", "skipped", "merged"))
-        say(f"{counted(sums['rows'], 'row')} = {sums['events']:,} with {result.what}s + {told}")
-    for condition in failed:
-        typer.echo(f"weakly: {condition} holds", err=True)
+    how = reading.arguments()
+    del how["on_error"]
+    result = io.check(files, recordings=recordings, progress=not outlet.json, **how)
+    with failing_if(result, fail_on):
+        if outlet.json:
+            print_json(result)
+        else:
+            n = len(result.findings)
+            verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
+            events, recordings_ = counted(result.n_events, result.what), counted(result.n_recordings, "recording")
+            say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
+            if result.sample is not None:
+                told = ", ".join(f"{name} {n:,}" for name, n in result.sample.items())
+                say(f"A table this large is checked by a sample of whole recordings: {told}", indent="  ")
+            for finding in result.findings:
+                say(str(finding), indent="  ")
+            alike: dict[str, list[tuple[str, str]]] = {}
+            for file, line in result.readings:
+                alike.setdefault(re.sub(r" \(\d+\)", "", line), []).append((file, line))
+            for line, many in alike.items():
+                first = many[0] if len(many) == 1 else (f"{len(many):,} files, first {many[0][0]}", line)
+                say(": ".join(first), indent="  ")
+            sums = result.account
+            told = " + ".join(f"{sums[name]:,} {name}" for name in ("empty", "skipped", "merged"))
+            why = ", ".join(f"{n:,} {reason}" for reason, n in result.merged.items())
+            told += f" ({why})" if why else ""
+            say(f"{counted(sums['rows'], 'row')} = {sums['events']:,} with {result.what}s + {told}")
     unread = any(item.kind == "unreadable" for item in result.findings)
-    if failed or unread or (strict and not result.clean):
+    if unread or (strict and not result.clean):
         raise typer.Exit(1)
 
 
@@ -93,54 +83,47 @@ Examples:
 """
 
 
-_TARGET = typer.Argument(..., metavar="OUT", callback=fresh, help="File or folder to write.")
-
-
-@app.command("convert", help=_CONVERT_HELP)
+@command(
+    "convert",
+    _CONVERT_HELP,
+    reading="label columns where annotator merge recording_length sample on_error",
+    leaving="json force",
+)
 def convert(
     source: str = typer.Argument(..., metavar="IN", help="File, folder, pattern or address to read."),
-    target: Path = _TARGET,
-    read_as: str = typer.Option(None, "--from", help="Format of IN; left out, it is found by looking into the file."),
-    write_as: str = typer.Option(None, "--to", help="Format of OUT; left out, its name tells it."),
-    label: str = selection.LABEL,
-    columns: str = selection.COLUMNS,
-    where: list[str] = selection.WHERE,
-    annotator: list[str] = selection.ANNOTATOR,
-    merge: list[str] = selection.MERGE,
-    recording_length: str = selection.RECORDING_LENGTH,
-    sample: int = selection.SAMPLE,
-    on_error: str = selection.ON_ERROR,
-    answers: bool = typer.Option(False, "--answers", help="Read answers about segments (present, absent, unsure)."),
-    force: bool = FORCE,
-    json: bool = JSON,
+    target: Path = typer.Argument(..., metavar="OUT", callback=fresh, help="File or folder to write."),
+    read_as: str = option("Format of IN; left out, it is found by looking into the file.", None, "--from"),
+    write_as: str = option("Format of OUT; left out, its name tells it.", None, "--to"),
+    answers: bool = option("Read answers about segments (present, absent, unsure).", False, "--answers"),
+    *,
+    reading: ReadingOptions,
+    outlet: Outlet,
 ) -> None:
+    """Convert."""
     from .. import io
     from ..base.results import counted
 
     read = io.read_answers if answers else io.read
-    how = selection.reading(
-        format=read_as, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
-        recording_length=recording_length, sample=sample,
-    )  # fmt: skip
-    found = selection.say(read(source, label=label, progress=not json, **how), quiet=json)
-    lost = io.write(found, target, write_as)
-    if json:
+    how = reading.arguments() | {"format": read_as, "progress": not outlet.json}
+    rows = tell_reading(read(source, **how), quiet=outlet.json)
+    lost = io.write(rows, target, write_as)
+    if outlet.json:
         document = {
             "read": source,
             "written": str(target),
-            "n_rows": len(found),
-            "n_recordings": len(found.recordings),
-            "skipped": found.skipped,
-            "reading": found.reading,
-            "account": found.account,
-            "notes": list(found.notes),
+            "n_rows": len(rows),
+            "n_recordings": len(rows.recordings),
+            "skipped": rows.skipped,
+            "reading": rows.reading,
+            "account": rows.account,
+            "notes": list(rows.notes),
             "lost": lost,
         }
         print_json(document)
         return
     kind = "answer" if answers else "event"
     say(
-        f"{counted(len(found), kind)}, {counted(len(found.recordings), 'recording')}"
-        + (f", {counted(found.skipped, 'row')} skipped" if found.skipped else "")
+        f"{counted(len(rows), kind)}, {counted(len(rows.recordings), 'recording')}"
+        + (f", {counted(rows.skipped, 'row')} skipped" if rows.skipped else "")
     )
     wrote(target)

@@ -1,15 +1,26 @@
-"""What every command shares: lists and ranges, tables, JSON, reports."""
+"""What commands share: options declared once, how files are read, lists and ranges, tables, and how a result leaves."""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
 from ..base.errors import InvalidInput
+from ..base.symbols import numbers as numbers
+
+if TYPE_CHECKING:
+    from ..base.report import Result
+    from ..model.answers import Answers
+    from ..model.events import Events
+
+    _Rows = TypeVar("_Rows", bound=Events | Answers)
 
 
 def fresh(context: typer.Context, path: Path | None) -> Path | None:
@@ -22,45 +33,278 @@ def fresh(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-JSON = typer.Option(False, "--json", help="Print one JSON document and nothing else.")
-OUT = typer.Option(
-    None, "--out", metavar="DIR", callback=fresh, help="Write figures (PNG and SVG) and tables into this folder."
+def option(help: str, default: Any = None, *names: str, **how: Any) -> Any:
+    """An option of a command; its name is that of the argument unless told."""
+    return typer.Option(default, *names, help=help, **how)
+
+
+def _shared(name: str, help: str, kind: Any = str, default: Any = None, **how: Any) -> tuple[Any, Any]:
+    return kind, option(help, default, name, **how)
+
+
+_COLUMNS = (
+    "Which column is which: onset=start, offset=end (or length=dur), recording=site+night, label=species, joined by "
+    "commas; annotator=@file where each file is an annotator's."
 )
-REPORT = typer.Option(None, "--report", metavar="FILE.html", callback=fresh, help="Write one self-contained HTML file.")
-#: Eager, so that it is known when the places to write to are looked at.
-FORCE = typer.Option(False, "--force", is_eager=True, help="Write over files that are there.")
+_EXAMINED = "What was annotated: a UEM file or a table of recordings, times, annotators."
+_ON_ERROR = "Broken rows: raise, or skip and count; clip cuts events at the recording's end; skip,clip does both."
+_OUT = "Write figures (PNG and SVG) and tables into this folder."
+_SAMPLE = "Only N recordings, whole, chosen by a hash of their names."
+#: The options that several commands have: their type, and how they are declared.
+SHARED: dict[str, tuple[Any, Any]] = {
+    "label": _shared("--label", "Only this class; or the class of files that name none."),
+    "recording_length": _shared("--recording-length", "Seconds, or a file with the columns filename and duration."),
+    "format": _shared("--format", "Format of the files; left out, it is found by looking into each."),
+    "columns": _shared("--columns", _COLUMNS),
+    "where": _shared("--where", "Only rows with this value in a column: split=train; may be repeated.", list[str]),
+    "annotator": _shared(
+        "--annotator",
+        "Only the rows of this annotator; may be repeated. To plan, evaluate, infer: or a card.json.",
+        list[str],
+    ),
+    "merge": _shared("--merge", "Join classes first: 'bird=robin,wren'; may be repeated.", list[str]),
+    "examined": _shared("--examined", _EXAMINED, metavar="FILE"),
+    "point_length": _shared("--point-length", "Points become events of so many seconds around them.", float),
+    "open_end": _shared("--open-end", "An event without an end: 'recording' lets it last as long as its recording."),
+    "absent": _shared("--absent", "Classes that say that nothing was there: silence,SIL; none: they are classes."),
+    "sheet": _shared("--sheet", "The sheet of a workbook (xlsx, ods)."),
+    "tier": _shared("--tier", "The tier of TextGrid and ELAN files; '*' takes all."),
+    "sample": _shared("--sample", _SAMPLE, int, min=1, metavar="N"),
+    "on_error": _shared("--on-error", _ON_ERROR, default="raise"),
+    "json": _shared("--json", "Print one JSON document and nothing else.", bool, False),
+    "out": _shared("--out", _OUT, Path, metavar="DIR", callback=fresh),
+    "report": _shared("--report", "Write one self-contained HTML file.", Path, metavar="FILE.html", callback=fresh),
+    # Eager, so that it is known when the places to write to are looked at.
+    "force": _shared("--force", "Write over files that are there.", bool, False, is_eager=True),
+}
 
 
-_MOST = 100_000  # values in a range: more is a slip, and would fill the memory
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How files of annotations or answers are read: which columns, whose rows, which classes, how long, what examined.
 
-
-def numbers(text: str, *, name: str) -> list[float]:
-    """The numbers of a list ``0.1,0.5`` or a range ``lo:hi:n`` (n values, both ends included).
-
-    >>> numbers("1,3", name="x"), numbers("0:1:3", name="x")
-    ([1.0, 3.0], [0.0, 0.5, 1.0])
+    The fields are arguments of :func:`weakly.read`; those at None are left to it.
     """
-    values: list[float] = []
-    for part in text.split(","):
-        pieces = part.split(":")
+
+    label: str | None = None
+    recording_length: str | float | None = None
+    format: str | None = None
+    columns: dict[str, str] | None = None
+    where: dict[str, str] | None = None
+    annotator: list[str] | None = None
+    merge: dict[str, list[str]] | None = None
+    examined: str | None = None
+    point_length: float | None = None
+    open_end: str | None = None
+    absent: str | None = None
+    sheet: str | None = None
+    tier: str | None = None
+    sample: int | str | None = None
+    on_error: str = "raise"
+
+    @classmethod
+    def of(cls, **given: Any) -> ReadingOptions:
+        """From the options as they were typed."""
+        joined = pairs(given.get("merge"), name="--merge", example="'bird=robin,wren'")
+        columns = pairs(given.get("columns"), name="--columns", example="onset=start,offset=end,label=species")
+        where = pairs(given.get("where"), name="--where", example="split=train")
+        tier = given.pop("tier", None)
+        given |= {
+            "columns": columns or None,
+            "where": where | ({} if tier is None else {"tier": tier}) or None,
+            "annotator": list(given.get("annotator") or ()) or None,
+            "merge": {new: [each.strip() for each in old.split(",")] for new, old in joined.items()} or None,
+        }
+        return cls(**given)
+
+    def arguments(self, *names: str) -> dict[str, Any]:
+        """The arguments for a reader, all that were given or those of these names."""
+        return {name: value for name, value in asdict(self).items() if (name in names if names else value is not None)}
+
+    def card(self) -> tuple[Any, ReadingOptions]:
+        """Who answers, if a value of ``--annotator`` is a card of somebody, and the options without it."""
+        given = self.annotator or []
+        cards = [value for value in given if value.lower().endswith(".json")]
+        if not cards:
+            return None, self
+        if len(cards) > 1:
+            raise InvalidInput(f"--annotator takes one card, got {', '.join(cards)}")
+        from ..apps.label import AnnotatorProfile
+
+        names = [value for value in given if value not in cards]
+        return AnnotatorProfile.read(cards[0]), replace(self, annotator=names or None)
+
+    @property
+    def seconds(self) -> float | None:
+        """The length of recordings, if it was given as a number and not as a file."""
         try:
-            if len(pieces) == 3:
-                low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
-                if count < 1:
-                    raise ValueError
-                if count > _MOST:
-                    break
-                step = (high - low) / (count - 1) if count > 1 else 0.0
-                values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
-            elif len(pieces) == 1:
-                values.append(float(part))
-            else:
-                raise ValueError
-        except ValueError as error:
-            raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
+            return None if self.recording_length is None else float(self.recording_length)
+        except ValueError:
+            return None
+
+    def events(self, files: Sequence[str], *, quiet: bool = False) -> Events:
+        """The events of files; where some was examined, each stretch is a recording of its own."""
+        from ..io.reading import read
+
+        events = tell_reading(read(files, progress=True, **self.arguments()), quiet=quiet)
+        return events.within() if self.examined is not None else events
+
+    def answers(self, files: Sequence[str], *, quiet: bool = False) -> Answers:
+        """The answers of files."""
+        from ..io.reading import read_answers
+
+        return tell_reading(read_answers(files, progress=True, **self.arguments()), quiet=quiet)
+
+    def pilot(self, files: Sequence[str]) -> tuple[Events, float | None]:
+        """The events of a pilot, and the length of recordings to plan for if the option gives seconds.
+
+        Seconds are the plan's; the pilot's own lengths are its own, but where they are unknown and events are to be
+        left out or cut, the seconds count for them too.
+        """
+        from ..io.reading import read
+
+        if self.seconds is None:
+            return self.events(files), None
+        arguments = replace(self, recording_length=None).arguments()
+        events = read(files, **arguments)
+        unknown = events.recordings.index[events.recordings["length"].isna()]
+        if self.on_error != "raise" and (events.extents[unknown] > self.seconds).any():
+            events = read(files, **arguments, recording_length=dict.fromkeys(unknown, self.seconds))
+        tell_reading(events)
+        return events.within() if self.examined is not None else events, self.seconds
+
+
+def pairs(texts: Sequence[str] | str | None, *, name: str, example: str) -> dict[str, str]:
+    """``a=b`` texts (or one text with commas between) as a dictionary.
+
+    >>> pairs("onset=start, label=Species", name="--columns", example="onset=start")
+    {'onset': 'start', 'label': 'Species'}
+    """
+    values = {}
+    for text in texts.split(",") if isinstance(texts, str) else texts or ():
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise InvalidInput(f"{name} must be like {example}, got {text.strip()!r}")
+        values[key.strip()] = value.strip()
+    return values
+
+
+def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:
+    """The rows; on stderr what was taken as what, and what became of them where they did not all become events."""
+    from ..base.results import printable
+
+    if not quiet:
+        for line in rows.reading.splitlines():
+            print(f"weakly: read: {printable(line)}", file=sys.stderr)
+        sums = rows.account
+        if rows.reading and sums["rows"] != sums["events"]:
+            told = ", ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged") if sums[name])
+            told += f" ({sums['absent']} of them say absent)" if sums.get("absent") else ""
+            print(f"weakly: read: {sums['rows']} rows = {told}", file=sys.stderr)
+    return rows
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """Where a result goes: to the terminal or as one JSON document; into a folder; into a report."""
+
+    json: bool = False
+    out: Path | None = None
+    report: Path | None = None
+
+
+def command(
+    name: str, help: str, *, reading: str = "", leaving: str = "json out report force", **own: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command that has shared options as well, by their names in :data:`SHARED`.
+
+    Those of ``reading`` come to the function as one :class:`ReadingOptions`, those of ``leaving`` as an :class:`Outlet`
+    ``own`` declares some of them otherwise.
+    """
+    from . import app
+
+    more = "point_length open_end absent sheet tier" if "columns" in reading.split() else ""
+    names = (*reading.split(), *more.split(), *leaving.split())
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function)
+
+        def run(**given: Any) -> None:
+            shared = {each: given.pop(each) for each in names}
+            shared.pop("force", None)
+            if leaving:
+                given["outlet"] = Outlet(**{each: shared.pop(each) for each in leaving.split() if each in shared})
+            if reading:
+                given["reading"] = ReadingOptions.of(**shared)
+            function(**given)
+
+        parameters = [
+            each.replace(kind=each.KEYWORD_ONLY, annotation=hints[each.name])
+            for each in inspect.signature(function).parameters.values()
+            if each.name not in ("reading", "outlet")
+        ]
+        parameters += [
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=own.get(each, SHARED[each][1]),
+                              annotation=SHARED[each][0])
+            for each in names
+        ]  # fmt: skip
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__name__ = function.__name__
+        app.command(name, help=help)(run)
+        return function
+
+    return register
+
+
+def deliver(
+    result: Result,
+    outlet: Outlet,
+    *,
+    name: str,
+    show: Callable[[Any], None] | None = None,
+    most: int = 40,
+    command: str | None = None,
+) -> None:
+    """Print a result or its JSON, and write what was asked for: figures, tables and JSON, the report.
+
+    ``name`` is that of the JSON in the folder, ``most`` the rows of a table on a terminal; ``show`` replaces these.
+    """
+    if outlet.json:
+        print_json(result)
+    elif show is not None:
+        show(result)
     else:
-        return values
-    raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
+        print_result(result, most=most)
+    if outlet.out is not None:
+        from ..base import plot
+
+        paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
+        save(outlet.out, name, result, result.tables(), paths)
+    if outlet.report is not None:
+        wrote(result.report(outlet.report, command=command or command_line()))
+
+
+def print_result(result: Result, *, most: int) -> None:
+    """What a result says in sentences, then the tables that people read first."""
+    for sentence in result.sentences():
+        say(sentence, indent="  " if sentence.startswith("- ") else "")
+    for title, table in result.shown().items():
+        say()
+        print_table(table.head(most), title=title or None)
+        if len(table) > most:
+            say(f"... {len(table) - most:,} more rows: --json, --out or --report hold them all")
+
+
+@contextmanager
+def failing_if(result: Any, conditions: Sequence[str] | None) -> Iterator[None]:
+    """Ends with exit code 1, after what stands inside, if one of the conditions holds of the result."""
+    failed = [condition for condition in conditions or () if result.holds(condition)]
+    yield
+    for condition in failed:
+        typer.echo(f"weakly: {condition} holds", err=True)
+    if failed:
+        raise typer.Exit(1)
 
 
 def print_json(result: Any) -> None:
@@ -185,7 +429,7 @@ def wrote(*paths: Path) -> None:
         print(f"wrote {printable(path)}", file=sys.stderr)
 
 
-def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: Iterable[Path]) -> None:
+def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: Sequence[Path]) -> None:
     """Write the document as JSON and the tables as CSV, and tell of them and of the figures written before.
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets themselves do.

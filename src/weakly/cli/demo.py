@@ -6,8 +6,19 @@ from pathlib import Path
 
 import typer
 
-from . import app
-from .common import FORCE, JSON, command_line, fresh, print_json, print_rows, print_table, say, wrote
+from .common import (
+    Outlet,
+    command,
+    command_line,
+    deliver,
+    fresh,
+    option,
+    print_json,
+    print_rows,
+    print_table,
+    say,
+    wrote,
+)
 
 _HELP = """Plan the labeling of the bundled example and write its report.
 
@@ -24,29 +35,25 @@ _FOLDER = typer.Option(
 )
 
 
-@app.command("demo", help=_HELP)
-def demo(out: Path = _FOLDER, force: bool = FORCE, json: bool = JSON) -> None:
+@command("demo", _HELP, leaving="json out force", out=_FOLDER)
+def demo(*, outlet: Outlet) -> None:
     """Run the plan on the bundled example; begins with the answer and ends with where the report is."""
     import shlex
     import shutil
 
     from ..model.cost import Cost
-    from ..studies.example import PILOT, pilot
     from ..studies.plan.planner import plan
-    from .plan import deliver
+    from ..studies.simulate import PILOT, pilot
+    from .plan import show
 
+    out = outlet.out or Path("demo")
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(PILOT, out / "pilot.tsv")
-    made = plan(
-        pilot(),
-        presence_criterion=0.4,
-        total_hours=20,
-        cost=Cost(per_second=0.005, per_query=0.02, currency="EUR"),
-    )
-    options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-second 0.005 --per-query 0.02"
-    command = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
-    deliver(made, json=json, out=out, report=out / "plan.html", command=command)
-    if not json:
+    result = plan(pilot(), presence_criterion=0.4, total_hours=20, cost=Cost(per_hour=20))
+    options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-hour 20"
+    typed = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
+    deliver(result, Outlet(outlet.json, out, out / "plan.html"), name="plan", show=show, command=typed)
+    if not outlet.json:
         typer.echo(f"\nThe report: {(out / 'plan.html').resolve()}")
 
 
@@ -64,30 +71,24 @@ Examples:
 _OUT = typer.Option(
     None, "--out", metavar="DIR", callback=fresh, help="Folder for index.html, claims.json and the figures."
 )
-_ONLY = typer.Option(None, "--only", metavar="NAME", help="A figure by name, tables, claims or adaptive; repeatable.")
-_NIGENS = typer.Option(None, "--nigens", metavar="DIR", help="NIGENS corpus, or its event lengths as .npy.")
-_AUDIOSET = typer.Option(None, "--audioset", metavar="PATH", help="AudioSet strong labels: file or folder.")
-_ANNOTATIONS = typer.Option(None, "--annotations", metavar="FILE", help="Strong annotations, for the offsets (A.4).")
-_AUDIO = typer.Option(None, "--audio", metavar="DIR", help="Recordings with annotations, for adaptive; repeatable.")
-_DCASE = typer.Option(None, "--dcase2017", metavar="DIR", help="Weak and strong labels of DCASE 2017 task 4.")
 
 
-@app.command("reproduce", help=_REPRODUCE_HELP)
+@command("reproduce", _REPRODUCE_HELP, leaving="json out force", out=_OUT)
 def reproduce(
-    out: Path = _OUT,
-    only: list[str] = _ONLY,
-    quick: bool = typer.Option(False, "--quick", help="Small simulations: seconds instead of a minute."),
-    seed: int = typer.Option(1, "--seed", min=0, help="Of everything random."),
-    nigens: Path = _NIGENS,
-    audioset: Path = _AUDIOSET,
-    annotations: list[Path] = _ANNOTATIONS,
-    dcase2017: Path = _DCASE,
-    audio: list[Path] = _AUDIO,
-    workers: int = typer.Option(1, "--workers", min=1, help="Processes for the simulations."),
-    verbose: bool = typer.Option(False, "--verbose", help="Every claim, with what was measured."),
-    force: bool = FORCE,
-    json: bool = JSON,
+    only: list[str] = option("A figure by name, tables, claims or adaptive; repeatable.", metavar="NAME"),
+    quick: bool = option("Small simulations: seconds instead of a minute.", False, "--quick"),
+    seed: int = option("Of everything random.", 1, min=0),
+    nigens: Path = option("NIGENS corpus, or its event lengths as .npy.", metavar="DIR"),
+    audioset: Path = option("AudioSet strong labels: file or folder.", metavar="PATH"),
+    annotations: list[Path] = option("Strong annotations, for the offsets (A.4).", metavar="FILE"),
+    dcase2017: Path = option("Weak and strong labels of DCASE 2017 task 4.", metavar="DIR"),
+    audio: list[Path] = option("Recordings with annotations, for adaptive; repeatable.", metavar="DIR"),
+    workers: int = option("Processes for the simulations.", 1, min=1),
+    verbose: bool = option("Every claim, with what was measured.", False, "--verbose"),
+    *,
+    outlet: Outlet,
 ) -> None:
+    """Draw and measure."""
     from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
 
@@ -95,7 +96,7 @@ def reproduce(
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
         found = run(
-            out=out,
+            out=outlet.out,
             only=only or None,
             quick=quick,
             seed=seed,
@@ -105,10 +106,10 @@ def reproduce(
             dcase2017=dcase2017,
             audio=audio or (),
             executor=executor,
-            progress=not json,
+            progress=not outlet.json,
             command=command_line(),
         )
-    if json:
+    if outlet.json:
         print_json(found)
     else:
         if found.claims:
@@ -121,9 +122,9 @@ def reproduce(
             print_table(listed[["name", "verdict", "erratum", *(["measured"] if verbose else [])]])
             say()
         shown = f"{len(found.pictures)} figures, {len(found.tables)} tables in {found.seconds:.1f} s"
-        say(shown if out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
-        if out is not None:
-            wrote(out / "index.html")
+        say(shown if outlet.out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
+        if outlet.out is not None:
+            wrote(outlet.out / "index.html")
     if found.changed:
         names = ", ".join(row.claim.name for row in found.changed)
         typer.echo(f"weakly: verdicts differ from the record: {names}", err=True)
@@ -142,29 +143,28 @@ Examples:
 
   weakly serve --port 9000 --no-open --max-upload-mb 200
 """
-_NAMES = typer.Option(
-    [], "--allow-host", metavar="NAME", help="A further name by which the server may be called; repeat for more."
-)
 
 
-@app.command("serve", help=_SERVE_HELP)
+@command("serve", _SERVE_HELP, leaving="")
 def serve(
-    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; 0.0.0.0 lets other machines in."),
-    port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
-    browser: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
-    names: list[str] = _NAMES,
-    max_upload_mb: float = typer.Option(64.0, "--max-upload-mb", min=0.001, help="Largest file that may be sent."),
-    max_rows: int = typer.Option(2_000_000, "--max-rows", min=1, help="Most rows that a file may have."),
-    max_seconds: float = typer.Option(120.0, "--max-seconds", min=0.1, help="Longest that one question may take."),
-    max_memory_mb: float = typer.Option(1500.0, "--max-memory-mb", min=100, help="Memory of all questions together."),
+    host: str = option("Address to listen on; 0.0.0.0 lets other machines in.", "127.0.0.1"),
+    port: int = option("Port to listen on; 0 takes any free one.", 8765, min=0, max=65535),
+    browser: bool = option("Open the page in a browser.", True, "--open/--no-open"),
+    names: list[str] = option(
+        "A further name by which the server may be called; repeat for more.", [], "--allow-host", metavar="NAME"
+    ),
+    max_upload_mb: float = option("Largest file that may be sent.", 64.0, min=0.001),
+    max_rows: int = option("Most rows that a file may have.", 2_000_000, min=1),
+    max_seconds: float = option("Longest that one question may take.", 120.0, min=0.1),
+    max_memory_mb: float = option("Memory of all questions together.", 1500.0, min=100),
 ) -> None:
     """Run the page until it is interrupted."""
     from ..base.errors import optional
 
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart"):
         optional(module, extra="web")
-    from ..apps.limits import Limits
-    from ..apps.web.server import serve
+    from ..apps.serving import Limits
+    from ..apps.web import serve
 
     limits = Limits(upload_mb=max_upload_mb, rows=max_rows, seconds=max_seconds, memory_mb=max_memory_mb)
     serve(host=host, port=port, open_browser=browser, names=names, limits=limits)

@@ -10,8 +10,7 @@ from typing import Any
 import typer
 
 from ..base.errors import InvalidInput
-from . import app
-from .common import say, wrote
+from .common import command, option, say, wrote
 from .queries import is_given, matching
 
 _HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team; measure how people hear.
@@ -29,6 +28,8 @@ Examples:
 
   weakly label recordings/ --label owl --segment-length 3
 
+  weakly label recordings/ --plan plan/plan.json --choice best
+
   weakly label recordings/ --label owl --segment-length 3 --annotators ana,ben --votes 2 --host 0.0.0.0
 
   weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2
@@ -43,12 +44,6 @@ Examples:
 
   weakly label tasks/ --export
 """
-_RECORDINGS = typer.Argument(
-    None, metavar="[RECORDINGS]...", help="Audio files or folders, after a campaign's folder or without."
-)
-_EVENTS = typer.Option(None, "--events", help="Known events, for --calibrate and --measure; any format weakly reads.")
-_OUT = typer.Option(Path("campaign"), "--out", metavar="DIR", help="The campaign's folder.")
-_NAMES = typer.Option([], "--allow-host", metavar="NAME", help="A further name by which the server may be called.")
 _DATABASE = "Another store, postgresql://...; the folder remembers it but for the password (PGPASSWORD, ~/.pgpass)."
 #: What a campaign remembers, so that its folder alone goes on with it.
 _KEPT: dict[str, Any] = {
@@ -58,61 +53,52 @@ _KEPT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@app.command("label", help=_HELP)
+@command("label", _HELP, leaving="")
 def label(
     context: typer.Context,
-    recordings: list[Path] = _RECORDINGS,
-    name: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
-    method: str = typer.Option(
-        None,
-        "--method",
-        help="information (asks what tells most; the default without --segment-length), fixed, windows (overlapping), "
-        "change-point, bisection or boundary.",
+    recordings: list[Path] = typer.Argument(
+        None, metavar="[RECORDINGS]...", help="Audio files or folders, after a campaign's folder or without."
     ),
-    segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
-    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
-    queries_per_recording: int = typer.Option(None, "--queries-per-recording", help="Segments of each recording."),
-    shortest: float = typer.Option(
-        None,
-        "--shortest",
-        help="Seconds; information (else 0.1), change points and boundary (else 0.3) ask no shorter.",
+    name: str = option("The class that is asked for; several: dog,cat.", "event", "--label"),
+    method: str = option(
+        "information (asks what tells most; the default without --segment-length), fixed, windows (overlapping), "
+        "change-point or bisection."
     ),
-    tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
-    sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
-    events: Path = _EVENTS,
-    calibrate: int = typer.Option(0, "--calibrate", metavar="N", min=0, help="Mix in N pieces of known events."),
-    in_order: bool = typer.Option(False, "--in-order", help="Ask in the order of time, not shuffled."),
-    seed: int = typer.Option(0, "--seed", min=0, help="For the calibration items."),
-    measure: bool = typer.Option(False, "--measure", help="Measure how you hear, and nothing else: five minutes."),
-    items: int = typer.Option(50, "--items", min=10, max=500, help="How many segments --measure asks about."),
-    annotator: str = typer.Option("annotator", "--annotator", help="Your name, where you work alone."),
-    annotators: str = typer.Option(None, "--annotators", help="A team: ana,ben. Each gets a link with a token."),
-    votes: int = typer.Option(1, "--votes", min=1, help="How many of the team answer each segment."),
-    event_length: str = typer.Option(
-        None, "--event-length", help="Seconds, or a law (lognorm:s=0.5,scale=1): shows how good the labels are."
+    plan: Path = option("plan.json of weakly plan --out: its method, lengths and label.", metavar="FILE"),
+    choice: str = option("Of the plan: plain, best or yours; else the recommended one."),
+    segment_length: float = option("Seconds."),
+    hop: float = option("Seconds from window to window (windows)."),
+    queries_per_recording: int = option("Segments of each recording."),
+    shortest: float = option("Seconds; information (else 0.1) and change points (else 0.3) ask no shorter."),
+    sample_rate: float = option("Of signals in npy or CSV files."),
+    events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
+    calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
+    in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
+    seed: int = option("For the calibration items.", 0, min=0),
+    measure: bool = option("Measure how you hear, and nothing else: five minutes.", False, "--measure"),
+    items: int = option("How many segments --measure asks about.", 50, min=10, max=500),
+    annotator: str = option("Your name, where you work alone.", "annotator"),
+    annotators: str = option("A team: ana,ben. Each gets a link with a token."),
+    votes: int = option("How many of the team answer each segment.", 1, min=1),
+    event_length: str = option("Seconds, or a law (lognorm:s=0.5,scale=1): shows how good the labels are."),
+    event_rate: float = option("Events per second; left out, the answers tell."),
+    presence_criterion: float = option("Share of an event that you need to notice it, where you know; else 0.5."),
+    target: str = option(
+        "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
+        "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50."
     ),
-    event_rate: float = typer.Option(None, "--event-rate", help="Events per second; left out, the answers tell."),
-    presence_criterion: float = typer.Option(
-        None, "--presence-criterion", help="Share of an event that you need to notice it, where you know; else 0.5."
-    ),
-    target: str = typer.Option(
-        None,
-        "--target",
-        help="When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
-        "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50.",
-    ),
-    per_second: float = typer.Option(None, "--per-second", help="Price of a second heard."),
-    per_query: float = typer.Option(None, "--per-query", help="Price of an answer."),
-    currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
-    out: Path = _OUT,
-    database: str = typer.Option(None, "--database", metavar="URL", help=_DATABASE),
-    export: bool = typer.Option(False, "--export", help="Write labels, answers and cards, and end."),
-    new_tokens: bool = typer.Option(False, "--new-tokens", help="Give everybody a new link; the old ones end."),
-    withdraw: str = typer.Option(None, "--withdraw", metavar="NAME", help="End this annotator's link, at once."),
-    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; others need --annotators."),
-    port: int = typer.Option(8765, "--port", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
-    browser: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
-    names: list[str] = _NAMES,
+    per_second: float = option("Price of a second heard."),
+    per_query: float = option("Price of an answer."),
+    currency: str = option("Of these prices; s for seconds of work.", "EUR"),
+    out: Path = option("The campaign's folder.", Path("campaign"), metavar="DIR"),
+    database: str = option(_DATABASE, metavar="URL"),
+    export: bool = option("Write labels, answers and cards, and end.", False, "--export"),
+    new_tokens: bool = option("Give everybody a new link; the old ones end.", False, "--new-tokens"),
+    withdraw: str = option("End this annotator's link, at once.", metavar="NAME"),
+    host: str = option("Address to listen on; others need --annotators.", "127.0.0.1"),
+    port: int = option("Port to listen on; 0 takes any free one.", 8765, min=0, max=65535),
+    browser: bool = option("Open the page in a browser.", True, "--open/--no-open"),
+    names: list[str] = option("A further name by which the server may be called.", [], "--allow-host", metavar="NAME"),
 ) -> None:
     """Parse, call, serve."""
     from ..base.errors import optional
@@ -162,7 +148,7 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
 
     campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
-    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "tolerance", "sample_rate")
+    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "sample_rate")
     campaign.check({word: said[word] for word in settings if word in said} | (
         {"label": _labels(said["name"])} if "name" in said else {}
     ))  # fmt: skip
@@ -180,12 +166,13 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
 def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) -> Any:
     """The campaign; without a length or a method, what tells most is asked."""
     from ..apps.label.launch import open_campaign
-    from ..apps.label.live import Goal
+    from ..apps.label.live import targets
+    from ..methods import METHODS
     from ..model.annotator import Annotator
     from ..model.cost import Cost
     from ..model.lengths import Lengths
 
-    goals = Goal.parse(told.target)
+    goals = targets(told.target)
     plain = "windows" if told.hop is not None else "fixed"
     lengthless = told.segment_length is None and told.queries_per_recording is None
     method = told.method or ("information" if lengthless else plain)
@@ -193,12 +180,25 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "method": method, "segment_length": told.segment_length, "hop": told.hop,
         "queries_per_recording": told.queries_per_recording,
         "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
-        "tolerance": told.tolerance, "sample_rate": told.sample_rate,
+        "sample_rate": told.sample_rate,
     }  # fmt: skip
     if method == "information":
         known = {"event_length": told.event_length, "event_rate": told.event_rate,
                  "presence_criterion": told.presence_criterion}  # fmt: skip
         how |= {word: value for word, value in known.items() if value is not None}
+    if told.plan is not None:
+        from ..studies.queries.query_set import from_plan
+
+        chosen = from_plan(told.plan, told.choice)
+        if METHODS[chosen["method"]].is_strong:
+            raise InvalidInput(
+                f"choice {chosen['role']!r} of the plan is {chosen['name']}, in Audacity, Raven or Label Studio; here "
+                "--choice plain or best"
+            )
+        if told.method is not None or not lengthless:
+            raise InvalidInput("the plan says the method and its lengths: give --plan or these, not both")
+        how = {"plan": told.plan, "choice": told.choice, "sample_rate": told.sample_rate}
+        told.name = told.name if told.name != "event" else chosen["label"] or "event"
     hears = 0.5 if told.presence_criterion is None else told.presence_criterion
     priced = told.per_second is not None or told.per_query is not None
     cost = Cost(per_second=told.per_second, per_query=told.per_query, currency=told.currency) if priced else None
@@ -207,7 +207,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "event_rate": told.event_rate, "goals": goals, "cost": cost,
         "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
     }  # fmt: skip
-    return open_campaign(given, label=_labels(told.name), votes=told.votes, calibrate=told.calibrate or None,
+    label = _labels(told.name) if isinstance(told.name, str) else told.name
+    return open_campaign(given, label=label, votes=told.votes, calibrate=told.calibrate or None,
                          seed=told.seed, live=live, in_order=told.in_order, **common, **how)  # fmt: skip
 
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import typer
 
-from . import app, selection
-from .common import (
-    FORCE,
-    JSON,
-    OUT,
-    REPORT,
-    columns,
-    command_line,
-    numbers,
-    print_json,
-    print_table,
-    save,
-    wrapped,
-    wrote,
-)
+from .common import Outlet, ReadingOptions, columns, command, deliver, numbers, option, print_table, wrapped
 
-_HELP = """Plan labeling: segment length, wrong time, events found, queries, cost; fixed segments and better ways.
+_HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
+
+A verdict and the recommended choice come first, then plain segments, marking by hand and what beats both. Work is hours
+of hearing, answering and marking; --per-hour makes money of it. With --out DIR, DIR/plan.json serves weakly queries
+--plan and weakly label --plan.
 
 Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads. Of tables (Parquet,
 CSV; files or addresses) with more than 5 million rows a sample of recordings is read; the work is that of all.
@@ -32,95 +23,85 @@ Examples:
 
   weakly plan --event-length 1 --presence-criterion 0.5 --recording-length 100 --events 1
 
-  weakly plan --event-length 0.5,1,4 --recording-length 600 --budget 900 --report plan.html
+  weakly plan --event-length 2-20 --recording-length 60 --total-hours 200 --per-hour 20 --segment-length 10
 
-  weakly plan --event-length 30 --rule seconds:1 --recording-length 600
+  weakly plan pilot.tsv --label Dog --per-hour 20 --report plan.html --out plan/
+
+  weakly plan --event-length 30-120 --recording-length 86400 --events 3 --speed 8
 
   weakly plan s3://bucket/detections/ --recording-length 3600 --sample 500
 """
-_ANNOTATOR = typer.Option(
-    None, "--annotator", help="card.json of weakly label --measure: how somebody hears. A name: only their pilot rows."
+
+
+@command(
+    "plan",
+    _HELP,
+    reading="recording_length label format columns where annotator merge examined sample on_error",
+    label=typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
 )
-_PILOT = typer.Argument(None, metavar="[PILOT]...", help="Pilot annotations: files, folders, patterns or addresses.")
-
-
-@app.command("plan", help=_HELP)
 def plan(
-    pilot: list[str] = _PILOT,
-    event_length: str = typer.Option(
-        None, "--event-length", help="Seconds; several (0.5,1,4); or a law (gamma:0.8,loc=0.5)."
+    pilot: list[str] = typer.Argument(
+        None, metavar="[PILOT]...", help="Pilot annotations: files, folders, patterns or addresses."
     ),
-    presence_criterion: str = typer.Option(
-        None,
-        "--presence-criterion",
-        help="Share of an event that is noticed: 0.5; several 0.3,0.5; a law beta:2,3. Left out: 0.3, 0.5 and 0.7.",
+    event_length: str = option("Seconds; several (0.5,1,4); 2-20; 3±1; about 3; or a law (gamma:0.8,loc=0.5)."),
+    presence_criterion: str = option(
+        "Share of an event that is noticed: 0.5; several 0.3,0.5; a law beta:2,3. Left out: half of it, or a second."
     ),
-    rule: str = typer.Option(None, "--rule", help="A presence rule instead: seconds:1, coverage:0.5, any, birdnet."),
-    recording_length: str = selection.RECORDING_LENGTH,
-    events: float = typer.Option(None, "--events", help="Events per recording (1 unless told)."),
-    event_rate: float = typer.Option(None, "--event-rate", help="Events per second, instead of --events."),
-    total_hours: float = typer.Option(None, "--total-hours", help="All recordings together, hours."),
-    label: str = typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
-    format: str = selection.FORMAT,
-    columns: str = selection.COLUMNS,
-    where: list[str] = selection.WHERE,
-    annotator: list[str] = _ANNOTATOR,
-    merge: list[str] = selection.MERGE,
-    examined: str = selection.EXAMINED,
-    sample: int = selection.SAMPLE,
-    on_error: str = selection.ON_ERROR,
-    family: str = typer.Option(
-        None, "--family", help="Fit this law to the pilot's event lengths (lognorm, gamma, best)."
-    ),
-    budget: float = typer.Option(None, "--budget", help="The most that the whole work may cost."),
-    target: str = typer.Option(None, "--target", help="Such as event_recall>=0.9; several with commas."),
-    objective: str = typer.Option(
+    rule: str = option("A presence rule instead: seconds:1, seconds:1|fraction:0.5, coverage:0.5, any, birdnet."),
+    segment_length: str = option("Your own segments, in seconds: a row of their own; several 3,10."),
+    tools: str = option("Recommend what these can do: audacity, raven, labelstudio, birdnet, any."),
+    events: float = option("Events per recording (1 unless told)."),
+    event_rate: float = option("Events per second, instead of --events."),
+    total_hours: float = option("All recordings together, hours."),
+    family: str = option("Fit this law to the pilot's event lengths (lognorm, gamma, best)."),
+    budget: float = option("The most that the whole work may cost."),
+    target: str = option("Such as event_recall>=0.9; several with commas."),
+    objective: str = option(
+        "wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
         "wrong_time",
-        "--objective",
-        help="wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2), recording.",
     ),
-    methods: str = typer.Option(None, "--methods", help="Some of fixed, windows, bisection, boundary, passes, oracle."),
-    query_cost_share: float = typer.Option(
-        None, "--query-cost-share", help="The paper's r: a query costs r, a second 1-r."
+    methods: str = option("Some of fixed, windows, bisection, by_hand, screening, information, passes, oracle."),
+    per_hour: float = option("Wage of an hour of work."),
+    per_hour_marking: float = option("Wage of those who mark by hand, if another."),
+    seconds_per_answer: float = option("Besides listening.", 3.0),
+    seconds_per_tick: float = option("For each class ticked, where several are asked for at once.", 1.0),
+    seconds_per_event: float = option("For marking one event by hand.", 15.0),
+    speed: float = option("Seconds of a recording heard or viewed per second: 1 for sound, about 8 for EEG.", 1.0),
+    speed_marking: float = option("Of those who mark by hand, if another."),
+    query_cost_share: float = option("Instead, the paper's r: a query costs r, a second 1-r."),
+    per_second: float = option("Instead, the price of a second heard."),
+    per_query: float = option("Instead, the price of a query."),
+    currency: str = option("Of wages and prices (EUR); s for seconds of work."),
+    annotators: int = option("People who label every segment.", 1),
+    posterior: bool = option(
+        "Also what weakly infer makes of the same answers, beside painted labels.", False, "--posterior"
     ),
-    per_second: float = typer.Option(None, "--per-second", help="Price of a second heard, instead."),
-    per_query: float = typer.Option(None, "--per-query", help="Price of a query, instead."),
-    currency: str = typer.Option("EUR", "--currency", help="Of these prices; s for seconds of work."),
-    annotators: int = typer.Option(1, "--annotators", help="People who label every segment."),
-    posterior: bool = typer.Option(
-        False, "--posterior", help="Also what weakly infer makes of the same answers, beside painted labels."
-    ),
-    seed: int = typer.Option(0, "--seed", min=0, help="Kept for old scripts: the answer does not depend on it."),
-    verbose: bool = typer.Option(False, "--verbose", help="Every row, every note, what it rests on, break-evens."),
-    json: bool = JSON,
-    out: Path = OUT,
-    report: Path = REPORT,
-    force: bool = FORCE,
+    verbose: bool = option("Every row, every note, what it rests on, break-evens.", False, "--verbose"),
+    *,
+    reading: ReadingOptions,
+    outlet: Outlet,
 ) -> None:
-    """Make a plan and print it."""
+    """Plan."""
     from ..base.errors import InvalidInput
-    from ..io.dataset import hours_of_all
     from ..model.cost import Cost
     from ..studies.plan.planner import plan as make
 
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
-    if sample is not None and not pilot:
+    if reading.sample is not None and not pilot:
         raise InvalidInput("--sample needs pilot annotations")
-    card, annotator = _card(annotator or [])
+    card, reading = reading.card()
+    length, label = reading.recording_length, reading.label
     given: Any = event_length
-    seconds = numbers(recording_length, name="--recording-length")[0] if recording_length and not pilot else None
+    seconds = numbers(str(length), name="--recording-length")[0] if length and not pilot else None
     if pilot:
-        how = selection.reading(
-            format=format, columns=columns, where=where, annotator=annotator, merge=merge, on_error=on_error,
-            recording_length=recording_length, sample=sample or "auto",
-        )  # fmt: skip
-        given, seconds = selection.pilot(pilot, how, examined=examined)
+        how = replace(reading, label=None, sample=reading.sample or "auto")
+        given, seconds = how.pilot(pilot)
         described = total_hours is not None or any(each is not None for each in (events, event_rate, family))
-        total_hours = total_hours if described else hours_of_all(given, seconds)  # type: ignore[assignment]
-    made = make(
+        total_hours = total_hours if described else given.hours_of_all(seconds)
+    result = make(
         given,
-        presence_criterion=None if presence_criterion is None else _criterion(presence_criterion),
+        presence_criterion=presence_criterion,
         rule=rule,
         annotator=card,
         recording_length=seconds,
@@ -128,12 +109,21 @@ def plan(
         event_rate=event_rate,
         total_hours=total_hours,
         cost=Cost(
+            per_hour=per_hour,
+            per_hour_marking=per_hour_marking,
+            seconds_per_answer=seconds_per_answer,
+            seconds_per_tick=seconds_per_tick,
+            seconds_per_event=seconds_per_event,
+            speed=speed,
+            speed_marking=speed_marking,
             query_cost_share=query_cost_share,
             per_second=per_second,
             per_query=per_query,
             currency=currency,
             annotators=annotators,
         ),
+        segment_length=None if segment_length is None else numbers(segment_length, name="--segment-length"),
+        tools=tools,
         budget=budget,
         target=target,
         methods=methods,
@@ -141,17 +131,17 @@ def plan(
         label=label,
         family=family,
         posterior=posterior,
-        rng=seed,
     )
     if pilot and given.source.sample is not None:
-        made = _of_sample(made, given.source.sample, scaled=not described and total_hours is not None)
-    deliver(made, json=json, out=out, report=report, command=command_line(), verbose=verbose)
+        result = _of_sample(result, given.source.sample, scaled=not described and total_hours is not None)
+    deliver(result, outlet, name="plan", show=partial(show, verbose=verbose))
+
+
+_VERDICTS = {"good": "bold green", "fair": "bold yellow", "poor": "bold red", "worse than nothing": "bold red"}
 
 
 def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
     """The plan, which says what it rests on."""
-    from dataclasses import replace
-
     from ..io.dataset import worded
 
     whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
@@ -161,50 +151,20 @@ def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
     )
 
 
-def _card(given: list[str]) -> tuple[Any, list[str]]:
-    """Who is planned for, if one of these is a card, and the names."""
-    cards = [value for value in given if value.lower().endswith(".json")]
-    if not cards:
-        return None, given
-    from ..apps.label.profile import AnnotatorProfile
-
-    return AnnotatorProfile.read(cards[0]).as_annotator(), [value for value in given if value not in cards]
-
-
-def _criterion(text: str) -> Any:
-    law, colon, _ = text.strip().partition(":")
-    if colon and law.isidentifier():
-        from ..methods.criteria import Criteria
-
-        return Criteria.parse(text)
-    return numbers(text, name="--presence-criterion")
-
-
-def deliver(
-    made: Any, *, json: bool, out: Path | None, report: Path | None, command: str, verbose: bool = False
-) -> None:
-    """Print the plan, or its JSON, and write what was asked for."""
-    if json:
-        print_json(made)
-    else:
-        show(made, verbose=verbose)
-    if out is not None:
-        from ..base import plot
-
-        paths = [path for name, figure in made.figures().items() for path in plot.save(figure, out / name)]
-        save(out, "plan", made, {"methods": made.to_frame(), "frontier": made.frontier()}, paths)
-    if report is not None:
-        wrote(made.report(report, command=command))
-
-
 def show(made: Any, *, verbose: bool = False) -> None:
-    """The plan as text: the answer, the rows that matter with the pick in bold, and with ``verbose`` all the rest."""
+    """The plan as text: its lines, what was assumed, the rows that matter with the pick in bold; with ``verbose`` all
+    the rest."""
     from rich.console import Console
     from rich.text import Text
 
     width = columns() or 10_000
     screen = Console(highlight=False, width=width)
-    screen.print(Text(wrapped(made.answer, width)), soft_wrap=True)
+    for k, line in enumerate(made.answer.splitlines()):
+        text = Text(wrapped(line, width, "  "))
+        if k == 0:
+            text.stylize(_VERDICTS[made.verdict], 0, len(line.partition(".")[0]))
+        screen.print(text, soft_wrap=True)
+    screen.print(Text("\n" + wrapped(made.assumed, width)), soft_wrap=True)
     screen.print()
     rows = list(made.rows) if verbose else _few(made)
     screen.print(_table(made, rows, width))
@@ -213,9 +173,9 @@ def show(made: Any, *, verbose: bool = False) -> None:
     for labels, own in made.recommended.passes:
         screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
     if made.posterior:
-        from ..studies.plan.inverse import table
+        from ..studies.plan.plan_result import posterior_table
 
-        print_table(table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
+        print_table(posterior_table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
     if not verbose:
         for line in made.warnings:
             screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
@@ -225,6 +185,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
     from ..studies.plan.summary import notes
 
     for heading, lines in (
+        ("The recommendation in detail", [made.details]),
         ("Mind", made.warnings),
         ("Where a way stops making sense", notes(made.rows)),
         ("Following the events instead", break_even_words(made)),
@@ -241,6 +202,7 @@ def _few(made: Any) -> list[Any]:
     rows = [made.recommended]
     for row in made.rows:
         fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note
+        fresh = fresh or row in {choice.row for choice in made.choices}
         if fresh and row.design not in {each.design for each in rows} and row.method not in ("oracle", "everything"):
             rows.append(row)
     return sorted(rows, key=lambda row: row.wrong_time)
@@ -258,16 +220,19 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
         "wrong_time": "wrong time\n(s per rec.)",
         "event_recall": "events\nfound",
         "overlap_accuracy": "accuracy\nnear events",
-        "n_queries": "queries",
-        "cost": f"cost\n({made.task.cost.currency or 'units'})",
+        "n_queries": "answers",
+        "hours": "work\n(hours)",
     }
+    priced = made.task.cost.currency != "h"
+    if priced:
+        heads["cost"] = f"cost\n({made.task.cost.currency or 'units'})"
     cells = [
         [
             digits(row.wrong_time),
             percent(row.event_recall),
             percent(row.overlap_accuracy),
             f"{row.n_queries:,.0f}",
-            f"{row.cost:,.0f}" if row.cost >= 100 else digits(row.cost),
+            *(f"{value:,.0f}" if value >= 100 else digits(value) for value in (row.hours, row.cost)[: 1 + priced]),
         ]
         for row in rows
     ]

@@ -8,8 +8,7 @@ from typing import Any
 import typer
 
 from ..base.errors import InvalidInput
-from . import app
-from .common import JSON, numbers, print_json, print_table, say, wrote
+from .common import Outlet, command, numbers, option, print_json, print_table, say, wrote
 
 _ANSWERS_HELP = """Read answers from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
 
@@ -23,21 +22,18 @@ Examples:
 
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
-_EXPORTS = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported.")
-_QUERIES = typer.Option(..., "--queries", help="The campaign: its folder, or queries.csv in it.")
-_STRONG = typer.Option(None, "--strong", help="Strong labels of the same recordings: the criterion from them.")
 _ANSWERS_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
 
 
-@app.command("answers", help=_ANSWERS_HELP)
+@command("answers", _ANSWERS_HELP, leaving="json out", out=_ANSWERS_OUT)
 def answers(
-    exports: list[Path] = _EXPORTS,
-    queries: Path = _QUERIES,
-    strong: Path = _STRONG,
-    out: Path = _ANSWERS_OUT,
-    json: bool = JSON,
+    exports: list[Path] = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported."),
+    queries: Path = option("The campaign: its folder, or queries.csv in it.", ...),
+    strong: Path = option("Strong labels of the same recordings: the criterion from them."),
+    *,
+    outlet: Outlet,
 ) -> None:
-    """Parse, call, print."""
+    """Take the answers and make labels of them."""
     from ..studies.queries.campaign import Campaign
 
     campaign = Campaign.open(queries)
@@ -47,12 +43,9 @@ def answers(
     result["n_next"] = following
     events = campaign.labels(found)
     result["n_events"] = len(events)
-    if out is not None:
-        wrote(*campaign.write_labels(events, found, out))
-    if json:
-        print_json(result)
-        return
-    _say_answers(result)
+    if outlet.out is not None:
+        wrote(*campaign.write_labels(events, found, outlet.out))
+    (print_json if outlet.json else _say_answers)(result)
 
 
 def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:
@@ -131,109 +124,87 @@ Examples:
 
   weakly queries recordings/ --segment-length 3 --label dog --events known.tsv --calibrate 20 --out tasks/
 
+  weakly queries recordings/ --plan plan/plan.json --choice plain --to audacity --out tasks/
+
   weakly queries --resume tasks/
 """
-_RECORDINGS = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns.")
-_EVENTS = typer.Option(None, "--events", help="Strong labels, for the oracle and --calibrate; any format weakly reads.")
-_FEATURES = typer.Option(None, "--features", help="Folder with embeddings: one npy, npz or parquet each.")
-_RESUME = typer.Option(None, "--resume", metavar="DIR", help="The next round of the campaign in DIR.")
 _OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
 #: Options of the command that are options of the campaign, and what they are called there.
 _SETTINGS = {
     "method": "method", "label": "label", "segment_length": "segment_length", "hop": "hop", "votes": "votes",
+    "start_length": "start_length",
     "queries_per_recording": "queries_per_recording", "budget": "budget", "batch": "batch", "windows": "windows",
-    "search": "search", "threshold": "threshold", "shortest": "shortest", "children": "children",
-    "events_per_recording": "n_events", "query_cost_share": "query_cost_share", "tolerance": "tolerance",
+    "search": "search", "threshold": "threshold", "shortest": "shortest",
+    "events_per_recording": "n_events", "query_cost_share": "query_cost_share",
     "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "feature_hop": "feature_hop",
     "sample_rate": "sample_rate", "wrong_time": "wrong_time", "event_length": "event_length",
     "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal",
 }  # fmt: skip
 
 
-@app.command("queries", help=_HELP)
+@command("queries", _HELP, leaving="json out", out=_OUT)
 def queries(
     context: typer.Context,
-    recordings: list[Path] = _RECORDINGS,
-    method: str = typer.Option(
-        "fixed", "--method", help="fixed, oracle, windows, change-point, bisection, boundary or information."
+    recordings: list[Path] = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns."),
+    method: str = option("fixed (default), windows, bisection, by_hand, screening, change-point, information, oracle."),
+    label: str = option("The class that is asked for (event); several: dog,cat."),
+    plan: Path = option("plan.json of weakly plan --out: its method and lengths.", metavar="FILE"),
+    choice: str = option("Of the plan: plain, by_hand, best or yours; else the recommended one."),
+    segment_length: float = option("Seconds."),
+    start_length: float = option("Seconds of bisection's first segments."),
+    hop: float = option("Seconds from window to window (windows)."),
+    votes: int = option("Windows that must be present for a cell (windows)."),
+    queries_per_recording: int = option("Segments of each recording; information: in each round."),
+    budget: int = option("Segments of all recordings together."),
+    batch: int = option("Change points: recordings per round, learning in between."),
+    events: Path = option("Strong labels, for the oracle and --calibrate; any format weakly reads."),
+    features: Path = option("Folder with embeddings: one npy, npz or parquet each."),
+    feature_hop: float = option("Seconds per row, where the files hold no times."),
+    windows: str = option(
+        "Change points: seconds on either side of a change; longer for long events.", "0.1,0.2,0.4,0.8"
     ),
-    label: str = typer.Option("event", "--label", help="The class that is asked for; several: dog,cat."),
-    segment_length: float = typer.Option(None, "--segment-length", help="Seconds."),
-    hop: float = typer.Option(None, "--hop", help="Seconds from window to window (windows)."),
-    votes: int = typer.Option(None, "--votes", help="Windows that must be present for a cell (windows)."),
-    queries_per_recording: int = typer.Option(
-        None, "--queries-per-recording", help="Segments of each recording; information: in each round."
+    search: str = option("Change points: peaks, kernel or pelt.", "peaks"),
+    threshold: float = option("Change points: least prominence of a peak."),
+    shortest: float = option("Seconds; change points and information ask nothing shorter.", 0.3),
+    events_per_recording: float = option("Expected; bisection's start.", 1.0),
+    query_cost_share: float = option("The paper's r; bisection's start.", 0.5),
+    guess_rate: float = option("How often a present is wrong: bisection then asks again.", 0.0),
+    lapse_rate: float = option("How often an absent is wrong; information learns both.", 0.0),
+    wrong_time: float = option("Information stops here: expected wrong seconds per recording; else a tenth of events."),
+    event_length: str = option("Information: seconds or a law to begin with; else learned."),
+    event_rate: float = option("Information: events per second; else learned."),
+    presence_criterion: float = option("Information: else learned."),
+    signal: bool = option("Information: take hints from the audio.", True, "--signal/--no-signal"),
+    sample_rate: float = option("Of signals in npy or CSV files."),
+    calibrate: int = option(
+        "Mix in N pieces of the events of --events, to measure the criterion.", 0, metavar="N", min=0
     ),
-    budget: int = typer.Option(None, "--budget", help="Segments of all recordings together."),
-    batch: int = typer.Option(None, "--batch", help="Change points: recordings per round, learning in between."),
-    events: Path = _EVENTS,
-    features: Path = _FEATURES,
-    feature_hop: float = typer.Option(None, "--feature-hop", help="Seconds per row, where the files hold no times."),
-    windows: str = typer.Option(
-        "0.1,0.2,0.4,0.8",
-        "--windows",
-        help="Change points: seconds on either side of a change; longer for long events.",
-    ),
-    search: str = typer.Option("peaks", "--search", help="Change points: peaks, kernel or pelt."),
-    threshold: float = typer.Option(None, "--threshold", help="Change points: least prominence of a peak."),
-    shortest: float = typer.Option(0.3, "--shortest", help="Seconds; change points and boundary ask nothing shorter."),
-    children: str = typer.Option("halves", "--children", help="Bisection: halves, overlapping or rescue."),
-    events_per_recording: float = typer.Option(1.0, "--events-per-recording", help="Expected; bisection's start."),
-    query_cost_share: float = typer.Option(0.5, "--query-cost-share", help="The paper's r; bisection's start."),
-    tolerance: float = typer.Option(0.05, "--tolerance", help="Seconds; boundary search."),
-    guess_rate: float = typer.Option(
-        0.0, "--guess-rate", help="How often a present is wrong: bisection and boundary then ask again."
-    ),
-    lapse_rate: float = typer.Option(
-        0.0, "--lapse-rate", help="How often an absent is wrong; information learns both."
-    ),
-    wrong_time: float = typer.Option(
-        None,
-        "--wrong-time",
-        help="Information stops here: expected wrong seconds per recording; else a tenth of events.",
-    ),
-    event_length: str = typer.Option(
-        None, "--event-length", help="Information: seconds or a law to begin with; else learned."
-    ),
-    event_rate: float = typer.Option(None, "--event-rate", help="Information: events per second; else learned."),
-    presence_criterion: float = typer.Option(None, "--presence-criterion", help="Information: else learned."),
-    signal: bool = typer.Option(True, "--signal/--no-signal", help="Information: take hints from the audio."),
-    sample_rate: float = typer.Option(None, "--sample-rate", help="Of signals in npy or CSV files."),
-    calibrate: int = typer.Option(
-        0,
-        "--calibrate",
-        metavar="N",
-        min=0,
-        help="Mix in N pieces of the events of --events, to measure the criterion.",
-    ),
-    seed: int = typer.Option(0, "--seed", min=0, help="For the calibration items."),
-    to: str = typer.Option("csv", "--to", help="labelstudio, raven, audacity, csv or clips."),
-    url_prefix: str = typer.Option(
-        "/data/local-files/?d=", "--url-prefix", help="Before a recording's path in Label Studio."
-    ),
-    cut: bool = typer.Option(False, "--cut", help="Label Studio: cut clips, so that each task plays only its own."),
-    seconds_per_answer: float = typer.Option(3.0, "--seconds-per-answer", help="Besides listening, for the estimate."),
-    resume: Path = _RESUME,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan and write nothing."),
-    out: Path = _OUT,
-    json: bool = JSON,
+    seed: int = option("For the calibration items.", 0, min=0),
+    to: str = option("labelstudio, raven, audacity, csv or clips.", "csv"),
+    url_prefix: str = option("Before a recording's path in Label Studio.", "/data/local-files/?d="),
+    cut: bool = option("Label Studio: cut clips, so that each task plays only its own.", False, "--cut"),
+    seconds_per_answer: float = option("Besides listening, for the estimate.", 3.0),
+    resume: Path = option("The next round of the campaign in DIR.", metavar="DIR"),
+    dry_run: bool = option("Print the plan and write nothing.", False, "--dry-run"),
+    *,
+    outlet: Outlet,
 ) -> None:
-    """Parse, call, print."""
+    """Make the segments to ask next."""
     from ..io.reading import read
     from ..studies.queries.query_set import queries as make
 
     told = {_SETTINGS[name]: value for name, value in locals().items() if name in _SETTINGS}
-    told["label"] = [word.strip() for word in label.split(",")] if "," in label else label
+    told["label"] = [word.strip() for word in label.split(",")] if label and "," in label else label
     told["windows"] = numbers(windows, name="--windows")
-    tool: dict[str, Any] = {"to": to, "url_prefix": url_prefix, "cut": cut}
+    out, tool = outlet.out, {"to": to, "url_prefix": url_prefix, "cut": cut}
     if resume is not None:
         from ..studies.queries.campaign import Campaign
 
         given = {name for name in (*_SETTINGS, *tool) if is_given(context, name)}
         if recordings or calibrate or events is not None:
             raise InvalidInput("--resume goes on with the campaign's own recordings; give --resume DIR alone")
-        if out is not None and out.resolve() != resume.resolve():
-            raise InvalidInput(f"--resume {resume} goes on in its own folder, got --out {out}")
+        if outlet.out is not None and outlet.out.resolve() != resume.resolve():
+            raise InvalidInput(f"--resume {resume} goes on in its own folder, got --out {outlet.out}")
         campaign, out = Campaign.open(resume), resume
         campaign.check({_SETTINGS[name]: told[_SETTINGS[name]] for name in _SETTINGS if name in given})
         tool = {**tool, **campaign.tool, **{name: tool[name] for name in tool if name in given}}
@@ -242,12 +213,14 @@ def queries(
         raise InvalidInput("give recordings: audio files or folders, or --resume DIR")
     else:
         strong = None if events is None else read(events)
-        found = make(matching(recordings), **told, events=strong, calibrate=calibrate or None, rng=seed)
-    if not json:
+        found = make(
+            matching(recordings), **told, plan=plan, choice=choice, events=strong, calibrate=calibrate or None, rng=seed
+        )
+    if not outlet.json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
         wrote(*_first(found.write(out, **tool)))
-    if json:
+    if outlet.json:
         print_json({**found.to_dict(), "seconds_estimate": found.estimate(seconds_per_answer=seconds_per_answer)})
 
 

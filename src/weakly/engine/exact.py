@@ -2,9 +2,9 @@ r"""Events -> expected accuracy over a uniformly random phase of the grid, witho
 
 For a grid with uniform phase the expected sum of X over segments is :math:`\frac{1}{d_q} \int X(s) ds` over window
 starts s, and every X is linear between a few events' ends, so sums replace integrals and the result is exact; a law of
-criteria is integrated on its panels (:class:`~weakly.model.annotator.LawTable`), to about 1e-12. The number of segments
-and the seconds heard are the expectations of the same random phase (:mod:`~weakly.model.placement`, which also names
-the edge rules).
+criteria is integrated on its panels (:class:`~weakly.model.criterion_law.LawTable`), to about 1e-12. The number of
+segments and the seconds heard are the expectations of the same random phase (:mod:`~weakly.model.placement`, which
+also names the edge rules).
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.event_arrays import EventArrays
+from ..model.detection import detection_at_random
+from ..model.intervals import EventArrays
 from ..model.placement import Edge, Placement
 from . import means as folding
 from . import sweep
-from . import tally as t
+from . import tally as col
 
 Array = NDArray[np.float64]
 
 
 def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
-    """The expected measures of every recording (R, columns, RAW) and (R, BASE) over a random phase.
+    """The expected measures of every recording (R, columns, SCORES) and (R, EXPOSURE) over a random phase.
 
     ``how.means``: also the mean accuracy per recording and per segment, which costs more than all else together; else
     these are NaN.
@@ -34,7 +35,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     n, w, mode = len(timelines), float(segment_length), int(how.edge)
     if mode == Edge.CIRCULAR:
         check_circles(timelines, w)
-    raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
+    raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     criteria, place = who.sorted
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, w, mode)
     kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
@@ -49,7 +50,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     for c, one in enumerate(who):
         _column(raw[:, c], base, timelines, one, (w, mode, rows, first, mean))
     if mean is None:
-        raw[..., [t.MEAN, t.FIT]] = np.nan
+        raw[..., [col.MEAN, col.FIT]] = np.nan
     return raw, base
 
 
@@ -81,26 +82,27 @@ def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, a
             mean.fill(raw, spans)
         low, rise = who.low, who.high - who.low
         if (low, rise) != (0.0, 1.0):  # a guess answers anywhere, the criterion decides the rest
-            cover, overlap = base[:, t.COVER_TIME], base[:, t.OVERLAP_TIME]
-            raw[:, t.TP] = low * cover + rise * raw[:, t.TP]
-            raw[:, t.FP] = low * (overlap - cover) + rise * raw[:, t.FP]
-            raw[:, t.N_PRESENT] = low * base[:, t.N_OVERLAPPING] + rise * raw[:, t.N_PRESENT]
+            cover, overlap = base[:, col.EVENT_TIME_SEEN], base[:, col.OVERLAP_TIME]
+            raw[:, col.TP] = low * cover + rise * raw[:, col.TP]
+            raw[:, col.FP] = low * (overlap - cover) + rise * raw[:, col.FP]
+            raw[:, col.N_PRESENT] = low * base[:, col.N_OVERLAPPING] + rise * raw[:, col.N_PRESENT]
             if mean is not None:
                 mean.mix(raw, low, rise)
-    raw[:, t.FP_ELSEWHERE] = low * (base[:, t.LISTENED] - base[:, t.OVERLAP_TIME])
-    raw[:, t.N_PRESENT] += low * (base[:, t.N_SEGMENTS] - base[:, t.N_OVERLAPPING])
+    raw[:, col.FP_OUTSIDE] = low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
+    raw[:, col.N_PRESENT] += low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
     a, owner = timelines.bounds[:, 0], timelines.owner
     starts = (0.0, timelines.lengths[owner] - w) if mode == Edge.INSIDE else None
     circle = timelines.lengths[owner] if mode == Edge.CIRCULAR else 0.0
     largest = (np.ascontiguousarray(rows[:, [sweep.START, sweep.SPAN, sweep.FRACTION0, sweep.FRACTION1]]), first)
-    found = who.found_at_random(
+    found = detection_at_random(
+        who,
         event_length=timelines.bounds[:, 1] - a,
         segment_length=w,
         onset=a,
         starts=starts,
         largest=(*largest, owner, circle),
     )
-    raw[:, t.N_FOUND] = np.bincount(owner, weights=found, minlength=len(base))
+    raw[:, col.N_FOUND] = np.bincount(owner, weights=found, minlength=len(base))
 
 
 class Means:
@@ -110,12 +112,12 @@ class Means:
         self.w, self.rows, self.first = w, rows, first
         n = len(base)
         flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1), np.zeros(2 * n, np.int64), 2 * np.arange(n + 1)
-        self.weights = {t.MEAN: folding.folded(rows, first, w), t.FIT: flat}  # flat: every segment weighs 1
+        self.weights = {col.MEAN: folding.folded(rows, first, w), col.FIT: flat}  # flat: every segment weighs 1
         self.ground, self.before = {}, {}
         for field, weights in self.weights.items():
             self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros(len(rows))
             folding.grounds(rows, first, w, weights, self.ground[field], self.before[field])
-        base[:, t.N_MEETING] = self.ground[t.MEAN][:, 2]
+        base[:, col.N_MEETING] = self.ground[col.MEAN][:, 2]
 
     def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:
         """Both means where windows that start within the spans are present."""

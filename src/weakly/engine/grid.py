@@ -16,30 +16,11 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.event_arrays import EventArrays
+from ..model.detection import detection_on_grid
+from ..model.intervals import EventArrays
 from ..model.placement import NEAR, Edge, Placement, first_start
-from . import tally as t
+from . import tally as col
 from .sweep import satisfied
-from .tally import (
-    BOUND_TIME,
-    COVER_TIME,
-    EVENT_TIME,
-    FIT,
-    FP,
-    FP_ELSEWHERE,
-    LISTENED,
-    MEAN,
-    N_EVENTS,
-    N_FOUND,
-    N_MEETING,
-    N_OVERLAPPING,
-    N_PRESENT,
-    N_RECORDINGS,
-    N_SEGMENTS,
-    OVERLAP_TIME,
-    TIME,
-    TP,
-)
 
 Array = NDArray[np.float64]
 INFINITE, TRUNCATE, INSIDE = int(Edge.INFINITE), int(Edge.TRUNCATE), int(Edge.INSIDE)
@@ -49,10 +30,10 @@ RECORDING, ALIKE, SCORE, COVERED, COUNTED = range(5)  # of a group of segments: 
 
 
 def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
-    """The measures of every recording (R, columns, RAW) and (R, BASE) on the grid that starts at ``how.phase``."""
+    """The measures of every recording (R, columns, SCORES) and (R, EXPOSURE) on the grid from ``how.phase`` on."""
     assert how.phase is not None
     n, w = len(timelines), float(segment_length)
-    raw, base = np.empty((n, len(who), len(t.RAW))), np.empty((n, len(t.BASE)))
+    raw, base = np.empty((n, len(who), len(col.SCORES))), np.empty((n, len(col.EXPOSURE)))
     where = (timelines.bounds, timelines.starts, timelines.lengths, w, first_start(how.phase, w), int(how.edge))
     if who.criteria is not None:
         among, place = who.sorted
@@ -70,25 +51,26 @@ def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: AnswerModel)
     groups, events = collect(*where, need, base)
     rec = groups[:, RECORDING].astype(np.int64)
     count, cover, width = groups[:, ALIKE], groups[:, COVERED], groups[:, COUNTED]
-    p, share = (groups[:, SCORE] if who.rule is not None else who.probability(groups[:, SCORE])), cover / width
+    score, share = groups[:, SCORE], cover / width
+    p = who.probability(score) if who.rule is None else who.low + (who.high - who.low) * score
 
     def per_recording(values: Array) -> Array:
         return np.asarray(np.bincount(rec, weights=count * values, minlength=len(base)), dtype=np.float64)
 
     tp = per_recording(p * cover)
-    raw[:, TP], raw[:, FP] = tp, per_recording(p * width) - tp
-    raw[:, FP_ELSEWHERE] = who.low * (base[:, LISTENED] - base[:, OVERLAP_TIME])
-    raw[:, N_PRESENT] = per_recording(p) + who.low * (base[:, N_SEGMENTS] - base[:, N_OVERLAPPING])
+    raw[:, col.TP], raw[:, col.FP] = tp, per_recording(p * width) - tp
+    raw[:, col.FP_OUTSIDE] = who.low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
+    raw[:, col.N_PRESENT] = per_recording(p) + who.low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
     own, alike = events[:, :, 0], events[:, :, 1]  # (events, first, last and between)
-    found = ((own > 0) & (alike > 0)).any(axis=1).astype(np.float64)
+    found = 1 - (1 - who.high) ** ((own > 0) * alike).sum(axis=1)
     if who.rule is None and len(groups):
         best = np.where(alike > 0, groups[np.minimum(events[:, :, 2].astype(np.int64), len(groups) - 1), SCORE], own)
-        found = who.found_on_grid(own, np.maximum(own, best), alike)
+        found = detection_on_grid(who, own, np.maximum(own, best), alike)
     recording = np.repeat(np.arange(len(base)), np.diff(where[1]))
-    raw[:, N_FOUND] = np.bincount(recording, weights=found, minlength=len(base))
-    raw[:, FIT] = per_recording(p * share + (1 - p) * (1 - share))
-    overlapping = base[:, N_OVERLAPPING]
-    raw[:, MEAN] = np.divide(raw[:, FIT], overlapping, out=np.zeros(len(base)), where=overlapping > 0)
+    raw[:, col.N_FOUND] = np.bincount(recording, weights=found, minlength=len(base))
+    raw[:, col.FIT] = per_recording(p * share + (1 - p) * (1 - share))
+    overlapping = base[:, col.N_OVERLAPPING]
+    raw[:, col.MEAN] = np.divide(raw[:, col.FIT], overlapping, out=np.zeros(len(base)), where=overlapping > 0)
 
 
 @kernel
@@ -111,15 +93,15 @@ def _width(k: int, n: int, length: float, w: float, start: float, mode: int) -> 
 
 
 @kernel
-def _ground(r: int, length: float, w: float, start: float, mode: int, n: int, base: Any) -> tuple[float, float]:
+def _exposure(r: int, length: float, w: float, start: float, mode: int, n: int, base: Any) -> tuple[float, float]:
     """What is known of a recording before its events are seen; back come the widths of its first and last segment."""
     base[r, :] = 0.0
-    base[r, N_RECORDINGS] = 1.0
+    base[r, col.N_RECORDINGS] = 1.0
     first, last = _width(0, n, length, w, start, mode), _width(n - 1, n, length, w, start, mode)
     inner = max(0, n - 2)
-    base[r, N_SEGMENTS] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
-    base[r, LISTENED] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
-    base[r, TIME] = base[r, LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
+    base[r, col.N_SEGMENTS] = inner + (1 if first > 0 else 0) + (1 if last > 0 and n > 1 else 0)
+    base[r, col.LISTENED] = length if mode == TRUNCATE else inner * w + first + (last if n > 1 else 0.0)
+    base[r, col.TIME] = base[r, col.LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
     return first, last
 
 
@@ -154,7 +136,7 @@ def criteria(
     for r in range(lengths.shape[0]):
         length = lengths[r]
         n = _segment_count(length, w, start)
-        first, last = _ground(r, length, w, start, mode, n, base)
+        first, last = _exposure(r, length, w, start, mode, n, base)
         low, high = 0 if first > 0.0 else 1, n - 1 if last > 0.0 else n - 2  # the segments that count
         open_k, open_h, open_c = -1, 0.0, 0.0
         event_time, bound = 0.0, 0.0
@@ -207,7 +189,11 @@ def criteria(
             elif open_k == n - 1:
                 bound -= _trim(cut, j, open_c, last, w)
         bound -= _trim(cut, first_j, first_c, first, w)
-        base[r, EVENT_TIME], base[r, N_EVENTS], base[r, BOUND_TIME] = event_time, starts[r + 1] - starts[r], bound
+        base[r, col.EVENT_TIME], base[r, col.N_EVENTS], base[r, col.BOUND_TIME] = (
+            event_time,
+            starts[r + 1] - starts[r],
+            bound,
+        )
         _sum_up(bucket, cut, w, raw[r], base[r])
 
 
@@ -222,8 +208,8 @@ def _sum_up(bucket: Any, cut: Any, w: float, raw: Any, base: Any) -> None:
         cover += bucket[j, COVER]
         missing += cut[j, MISSING]
         more += cut[j, MORE]
-    base[OVERLAP_TIME], base[COVER_TIME] = count * w - missing, cover
-    base[N_OVERLAPPING], base[N_MEETING] = count, 1.0 if count > 0 else 0.0
+    base[col.OVERLAP_TIME], base[col.EVENT_TIME_SEEN] = count * w - missing, cover
+    base[col.N_OVERLAPPING], base[col.N_MEETING] = count, 1.0 if count > 0 else 0.0
     per_w = 1.0 / w
     absent = count - cover * per_w - more
     per_count = 1.0 / count if count > 0 else 0.0
@@ -235,13 +221,13 @@ def _sum_up(bucket: Any, cut: Any, w: float, raw: Any, base: Any) -> None:
         more += cut[i + 1, MORE]
         found += bucket[i + 1, FOUND]
         fit = absent + 2 * (cover * per_w + more) - count
-        raw[i, TP] = cover
-        raw[i, FP] = count * w - missing - cover
-        raw[i, FP_ELSEWHERE] = 0.0
-        raw[i, N_PRESENT] = count
-        raw[i, N_FOUND] = found
-        raw[i, MEAN] = fit * per_count
-        raw[i, FIT] = fit
+        raw[i, col.TP] = cover
+        raw[i, col.FP] = count * w - missing - cover
+        raw[i, col.FP_OUTSIDE] = 0.0
+        raw[i, col.N_PRESENT] = count
+        raw[i, col.N_FOUND] = found
+        raw[i, col.MEAN] = fit * per_count
+        raw[i, col.FIT] = fit
     bucket[:, :] = 0.0
     cut[:, :] = 0.0
 
@@ -262,12 +248,12 @@ def collect(
     for r in range(lengths.shape[0]):
         length = lengths[r]
         n = _segment_count(length, w, start)
-        _ground(r, length, w, start, mode, n, base)
+        _exposure(r, length, w, start, mode, n, base)
         g0, open_k = g, -1
         for e in range(starts[r], starts[r + 1]):
             a, b = bounds[e, 0], bounds[e, 1]
             d = b - a
-            base[r, EVENT_TIME] += d
+            base[r, col.EVENT_TIME] += d
             k1 = min(int(np.floor((a - start) / w + NEAR)), n - 1)
             k2 = max(k1, min(int(np.ceil((b - start) / w - NEAR)) - 1, n - 1))
             for k in (k1, k2):
@@ -298,14 +284,14 @@ def collect(
                         g = _group(groups, g, r, some, score, w, w)
                     if total > some:
                         g = _group(groups, g, r, total - some, 0.0, w, w)
-        base[r, N_EVENTS] = starts[r + 1] - starts[r]
+        base[r, col.N_EVENTS] = starts[r + 1] - starts[r]
         for i in range(g0, g):
             m, c, width = groups[i, ALIKE], groups[i, COVERED], groups[i, COUNTED]
-            base[r, OVERLAP_TIME] += m * width
-            base[r, COVER_TIME] += m * c
-            base[r, N_OVERLAPPING] += m
-            base[r, BOUND_TIME] += m * max(c, width - c)
-        base[r, N_MEETING] = 1.0 if base[r, N_OVERLAPPING] > 0 else 0.0
+            base[r, col.OVERLAP_TIME] += m * width
+            base[r, col.EVENT_TIME_SEEN] += m * c
+            base[r, col.N_OVERLAPPING] += m
+            base[r, col.BOUND_TIME] += m * max(c, width - c)
+        base[r, col.N_MEETING] = 1.0 if base[r, col.N_OVERLAPPING] > 0 else 0.0
     return groups[:g], events
 
 

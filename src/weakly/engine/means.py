@@ -6,14 +6,15 @@ steps per stretch of overlap, and :math:`\int F(s)\, v(s \bmod d_q)\, ds / d_q` 
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import numpy as np
 
-from ..base.compiled import kernel, sort_together
+from ..base.compiled import count_up_to, kernel, sort_together
 from ..model.crowd import value as chance_at
+from . import tally as col
 from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, panel_end, satisfied
-from .tally import FIT, MEAN, N_MEETING
 
 
 @kernel
@@ -85,13 +86,7 @@ def _step(steps: Any, places: Any, w: float, phase: float) -> Any:
     parts = places.shape[0] - 1
     part = min(int(phase / w * parts), parts - 1)
     low, high = places[part], places[part + 1] + 1
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if steps[middle, 0] <= phase:
-            low = middle
-        else:
-            high = middle
-    return low
+    return low + max(count_up_to(steps[low:high, 0], phase) - 1, 0)
 
 
 @kernel
@@ -159,7 +154,7 @@ def _ratio(row: Any, u0: float, u1: float) -> Any:
     rest = c0 - slope * w0
     if w0 <= 0.0 or end <= 0.0 or abs(rest) <= 1e-15 * c0:  # an event from the recording's very end: a constant share
         return slope * way
-    return slope * way + rest / w1 * np.log(end / w0)
+    return slope * way + rest / w1 * log(end / w0)
 
 
 @kernel
@@ -249,13 +244,13 @@ def at_criteria(rows: Any, first: Any, w: float, weights: Any, criteria: Any, ra
                     part, flat_part = 2 * share - v, 2 * ratio - u
                 parts[k, 0] += gain - part if up else part
                 parts[k, 1] += flat - flat_part if up else flat_part
-        base[r, N_MEETING] = _meeting(steps, w) if first[r + 1] > first[r] else 0.0
+        base[r, col.N_MEETING] = _meeting(steps, w) if first[r + 1] > first[r] else 0.0
         gain, flat = 0.0, 0.0
         for k in range(n_criteria - 1, -1, -1):
             gain += wholes[k + 1, 0]
             flat += wholes[k + 1, 1]
-            raw[r, k, MEAN] = (absent + gain + parts[k, 0]) / w
-            raw[r, k, FIT] = (absent_flat + flat + parts[k, 1]) / w
+            raw[r, k, col.MEAN] = (absent + gain + parts[k, 0]) / w
+            raw[r, k, col.FIT] = (absent_flat + flat + parts[k, 1]) / w
         wholes[:, :] = 0.0
         parts[:, :] = 0.0
 
@@ -328,6 +323,7 @@ def law_gains(rows: Any, first: Any, w: float, weights: Any, law: Any, out: Any)
                     cover = row[COVER0] + t * (row[COVER1] - row[COVER0])
                     width = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
                     chance = chance_at(h0 + t * (h1 - h0), edges, table)
-                    total += (y - x) * masses[q] * steps[k, 1] * chance * (2 * cover / width - 1)
+                    if width > 0.0:  # a piece may end with the recording: its last phases round to no width at all
+                        total += (y - x) * masses[q] * steps[k, 1] * chance * (2 * cover / width - 1)
                 x = y
         out[r] = total / w

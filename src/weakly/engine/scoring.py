@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.answer_model import AnswerModels
-from ..model.event_arrays import EventArrays
 from ..model.events import Events
+from ..model.intervals import EventArrays
 from ..model.placement import Edge, Placement, first_start
 from . import exact, grid, means, sweep, voting
-from . import tally as t
-from .tally import Tally, fold
+from . import tally as col
+from .tally import Tally, accumulate
 
 Ints = NDArray[np.int64]
 #: What classes of one recording have in common; the rest adds up.
-SHARED = [t.N_RECORDINGS, t.TIME, t.N_SEGMENTS, t.LISTENED]
-_ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(t.BASE))])
+SHARED = [col.N_RECORDINGS, col.TIME, col.N_SEGMENTS, col.LISTENED]
+_ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(col.EXPOSURE))])
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
             exact.check_circles(units.lines, float(widths.max()))
         among, place = who.sorted
         most, events = (int(np.diff(x).max(initial=0)) for x in (blocks, units.lines.starts[blocks]))
-        room = np.empty((most, len(who), len(t.RAW))), np.empty((most, len(t.BASE)))
+        room = np.empty((most, len(who), len(col.SCORES))), np.empty((most, len(col.EXPOSURE)))
         if how.phase is None:
             rows = np.empty((sweep.most_pieces(events, most, int(how.edge)) if how.means else 0, 8))
             _at_random(where, blocks, widths, rows, int(how.edge), among, group, units.owner, *room, *sums)
@@ -177,7 +177,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
             block = units.lines.part(first, last)
             for k, width in enumerate(widths.tolist()):
                 raw, base = measure(block, width, who, how)
-                _fold(raw, base, group[first:last], units.owner[first:last], k, *sums)
+                _accumulate(raw, base, group[first:last], units.owner[first:last], k, *sums)
     tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
     pooled = replace(tallies[-1], n_classes=len(units.labels))
     return ClassTallies(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
@@ -197,19 +197,21 @@ def measure(part: EventArrays, width: float, who: AnswerModels, how: Placement) 
 
 
 @kernel
-def _fold(
+def _accumulate(
     raw: Any, base: Any, group: Any, owner: Any, k: int, sums: Any, products: Any, base_sums: Any, base_products: Any
 ) -> None:
     """Add the measures of units to the sums of their classes, those of a recording's classes together to the last."""
     last = sums.shape[0] - 1
     if last == 0:  # one class
-        fold(raw, base, sums[0, k], products[0, k], base_sums[0, k], base_products[0, k])
+        accumulate(raw, base, sums[0, k], products[0, k], base_sums[0, k], base_products[0, k])
         return
     all_raw, all_base = np.zeros((1, raw.shape[1], raw.shape[2])), np.zeros((1, base.shape[1]))
     for u in range(group.shape[0]):
         i = group[u]
         if i >= 0:
-            fold(raw[u : u + 1], base[u : u + 1], sums[i, k], products[i, k], base_sums[i, k], base_products[i, k])
+            accumulate(
+                raw[u : u + 1], base[u : u + 1], sums[i, k], products[i, k], base_sums[i, k], base_products[i, k]
+            )
         if u == 0 or owner[u] != owner[u - 1]:
             for c in range(raw.shape[1]):  # copies of slices may raise, and carry code that is not ours
                 for q in range(raw.shape[2]):
@@ -223,7 +225,7 @@ def _fold(
             for q in range(base.shape[1]):
                 all_base[0, q] += _ADDED[q] * base[u, q]
         if u == group.shape[0] - 1 or owner[u + 1] != owner[u]:
-            fold(all_raw, all_base, sums[last, k], products[last, k], base_sums[last, k], base_products[last, k])
+            accumulate(all_raw, all_base, sums[last, k], products[last, k], base_sums[last, k], base_products[last, k])
 
 
 @kernel
@@ -238,7 +240,7 @@ def _on_grid(
         for k in range(widths.shape[0]):
             some, ground = raw[: j - i], base[: j - i]
             grid.criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], phases[k], mode, among, some, ground)
-            _fold(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
+            _accumulate(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
 
 
 @kernel
@@ -256,4 +258,4 @@ def _at_random(
             if rows.shape[0] > 0:
                 pieces = rows[: first[-1]]
                 means.at_criteria(pieces, first, w, means.folded(pieces, first, w), among, some, ground)
-            _fold(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
+            _accumulate(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)

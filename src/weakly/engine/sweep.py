@@ -15,28 +15,9 @@ from numpy.typing import NDArray
 from ..base.compiled import count_up_to, kernel
 from ..model.answer_model import AnswerModel
 from ..model.crowd import value
-from ..model.event_arrays import EventArrays
+from ..model.intervals import EventArrays
 from ..model.placement import Edge
-from .tally import (
-    BOUND_TIME,
-    COVER_TIME,
-    EVENT_TIME,
-    FIT,
-    FP,
-    FP_ELSEWHERE,
-    LISTENED,
-    MEAN,
-    N_EVENTS,
-    N_FOUND,
-    N_MEETING,
-    N_OVERLAPPING,
-    N_PRESENT,
-    N_RECORDINGS,
-    N_SEGMENTS,
-    OVERLAP_TIME,
-    TIME,
-    TP,
-)
+from . import tally as col
 
 Array = NDArray[np.float64]
 INFINITE, TRUNCATE, INSIDE, CIRCULAR = (int(edge) for edge in Edge)
@@ -47,7 +28,7 @@ START, SPAN, COVER0, COVER1, WIDTH0, WIDTH1, FRACTION0, FRACTION1 = range(8)
 
 @kernel
 def satisfied(h: float, limits: Any, table: Any) -> Any:
-    """How many of the sorted criteria the event fraction h satisfies; arguments as from ``Observers.sorted``."""
+    """How many of the sorted criteria the event fraction h satisfies; arguments as from ``AnswerModels.sorted``."""
     j = table[min(int(h * 1024), 1024)]
     while j < limits.shape[0] and limits[j] <= h:
         j += 1
@@ -74,19 +55,19 @@ def _ends(bounds: Any, length: float, mode: int) -> Any:
 
 
 @kernel
-def _ground(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
+def _exposure(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
     """What is known of a recording before the sweep: segments and seconds heard are those of the random phase, as
     :func:`weakly.model.placement.window_counts` has them."""
     base[:] = 0.0
-    base[N_RECORDINGS], base[N_EVENTS] = 1.0, bounds.shape[0]
+    base[col.N_RECORDINGS], base[col.N_EVENTS] = 1.0, bounds.shape[0]
     for e in range(bounds.shape[0]):
-        base[EVENT_TIME] += bounds[e, 1] - bounds[e, 0]
+        base[col.EVENT_TIME] += bounds[e, 1] - bounds[e, 0]
     if mode == INSIDE:
-        base[N_SEGMENTS] = max(0.0, length - w) / w
+        base[col.N_SEGMENTS] = max(0.0, length - w) / w
     else:
-        base[N_SEGMENTS] = length / w if mode == CIRCULAR else length / w + 1.0
-    base[LISTENED] = base[N_SEGMENTS] * w if mode in (INSIDE, INFINITE) else length
-    base[TIME] = base[LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
+        base[col.N_SEGMENTS] = length / w if mode == CIRCULAR else length / w + 1.0
+    base[col.LISTENED] = base[col.N_SEGMENTS] * w if mode in (INSIDE, INFINITE) else length
+    base[col.TIME] = base[col.LISTENED] if mode == INFINITE else length  # labels beyond the ends are counted
 
 
 @kernel
@@ -116,7 +97,7 @@ def sweep(
     g = 0
     for r in range(lengths.shape[0]):
         length, own = lengths[r], bounds[starts[r] : starts[r + 1]]
-        _ground(own, length, w, mode, base[r])
+        _exposure(own, length, w, mode, base[r])
         x = _ends(own, length, mode)
         low, high, cut0, cut1 = -np.inf, np.inf, np.inf, np.inf
         if mode == TRUNCATE:
@@ -254,10 +235,10 @@ def sweep(
                 j += 1
             s, cover = t, cover1
         first[r + 1] = g
-        base[r, OVERLAP_TIME], base[r, COVER_TIME] = total - total_missing / w, total_cover / w
-        base[r, N_OVERLAPPING] = total / w
-        base[r, BOUND_TIME] = (total - total_missing / w + bound / w) / 2
-        base[r, N_MEETING] = np.nan
+        base[r, col.OVERLAP_TIME], base[r, col.EVENT_TIME_SEEN] = total - total_missing / w, total_cover / w
+        base[r, col.N_OVERLAPPING] = total / w
+        base[r, col.BOUND_TIME] = (total - total_missing / w + bound / w) / 2
+        base[r, col.N_MEETING] = np.nan
         _noticed(own, length, w, mode, criteria, noticed, raw[r])
         b0, b1, b2, b3, b4, b5, b6, b7 = full, 0.0, full_cover, 0.0, 0.0, full_missing, 0.0, 0.0
         for k in range(n_criteria - 1, -1, -1):
@@ -273,12 +254,12 @@ def sweep(
             present = b0 + y * b1 + points[k, 0]
             tp = b2 + y * (b3 + y * b4) + points[k, 1]
             lack = b5 + y * (b6 + y * b7) + points[k, 2]
-            raw[r, k, TP] = tp / w
-            raw[r, k, FP] = present - (lack + tp) / w
-            raw[r, k, FP_ELSEWHERE] = 0.0
-            raw[r, k, N_PRESENT] = present / w
-            raw[r, k, MEAN] = np.nan
-            raw[r, k, FIT] = np.nan
+            raw[r, k, col.TP] = tp / w
+            raw[r, k, col.FP] = present - (lack + tp) / w
+            raw[r, k, col.FP_OUTSIDE] = 0.0
+            raw[r, k, col.N_PRESENT] = present / w
+            raw[r, k, col.MEAN] = np.nan
+            raw[r, k, col.FIT] = np.nan
         curves[:, :] = 0.0
         points[:, :] = 0.0
     return first
@@ -294,14 +275,14 @@ def _noticed(own: Any, length: float, w: float, mode: int, criteria: Any, notice
     limits, table, gammas = criteria
     n_criteria = limits.shape[0]
     if mode == INSIDE:
-        raw[:, N_FOUND] = 0.0
+        raw[:, col.N_FOUND] = 0.0
         for e in range(own.shape[0]):
             a, b = own[e, 0], own[e, 1]
             most = n_criteria if b - a <= w else satisfied(w / (b - a), limits, table)
             for k in range(most):
                 y = gammas[k] * (b - a)
                 span = min(b - y, length - w) - max(a - w + y, 0.0)
-                raw[k, N_FOUND] += min(1.0, max(0.0, span) / w)
+                raw[k, col.N_FOUND] += min(1.0, max(0.0, span) / w)
         return
     count, seconds = 0.0, 0.0
     for e in range(own.shape[0]):
@@ -316,7 +297,7 @@ def _noticed(own: Any, length: float, w: float, mode: int, criteria: Any, notice
     for k in range(n_criteria - 1, -1, -1):
         count += noticed[k + 1, 0]
         seconds += noticed[k + 1, 1]
-        raw[k, N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
+        raw[k, col.N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
     noticed[:, :] = 0.0
 
 
@@ -346,10 +327,10 @@ def over_intervals(rows: Any, first: Any, w: float, spans: Any, at: Any, raw: An
                     cover += (v - u) * (c0 + middle * (c1 - c0))
                     width += (v - u) * (w0 + middle * (w1 - w0))
                 m += 1
-        raw[r, TP] = cover / w
-        raw[r, FP] = (width - cover) / w
-        raw[r, FP_ELSEWHERE] = 0.0
-        raw[r, N_PRESENT] = length / w
+        raw[r, col.TP] = cover / w
+        raw[r, col.FP] = (width - cover) / w
+        raw[r, col.FP_OUTSIDE] = 0.0
+        raw[r, col.N_PRESENT] = length / w
 
 
 @kernel
@@ -374,9 +355,9 @@ def with_law(rows: Any, first: Any, w: float, law: Any, raw: Any) -> None:
             length += span * p
             cover += span * (p * c0 + q * (c1 - c0))
             width += span * (p * w0 + q * (w1 - w0))
-        raw[r, TP] = cover / w
-        raw[r, FP] = (width - cover) / w
-        raw[r, N_PRESENT] = length / w
+        raw[r, col.TP] = cover / w
+        raw[r, col.FP] = (width - cover) / w
+        raw[r, col.N_PRESENT] = length / w
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The mergeable result of scoring any recordings: sums from which every accuracy and its standard error follow.
 
-Each recording is measured once per segment length and criterion (:data:`RAW`, :data:`BASE`); a tally keeps the sums of
-these measures and of the products that standard errors need. Adding two tallies is all that parallel work needs.
+Each recording is measured once per segment length and criterion (:data:`SCORES`, :data:`EXPOSURE`); a tally keeps the
+sums of these and of the products that standard errors need. Adding two tallies is all that parallel work needs.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel
 from ..base.errors import InvalidInput
 from ..model.annotator import TIE, PresenceRule
-from ..model.event_arrays import EventArrays
-from ..model.intervals import as_intervals, covered
+from ..model.intervals import EventArrays, as_intervals, covered
 
 Array = NDArray[np.float64]
 
 #: What is measured per recording, segment length and criterion. Times in seconds; expectations where there is chance.
-#: tp, fp: event time and other time in overlapping segments that are labelled present; fp_elsewhere: time of present
+#: tp, fp: event time and other time in overlapping segments that are labelled present; fp_outside: time of present
 #: labels in segments that meet no event; n_found: events noticed; mean, fit: mean and sum of the segments' accuracies.
-RAW = ("tp", "fp", "fp_elsewhere", "n_present", "n_found", "mean", "fit")
+SCORES = ("tp", "fp", "fp_outside", "n_present", "n_found", "mean", "fit")
 #: What is measured per recording and segment length. meeting: whether any segment meets an event; cover: event time in
 #: overlapping segments; bound: time that the best labels could get right in overlapping segments.
-BASE = (
+EXPOSURE = (
     "n_recordings",
     "time",
     "event_time",
     "n_events",
     "overlap_time",
-    "cover_time",
+    "event_time_seen",
     "n_overlapping",
     "n_segments",
     "listened",
@@ -41,9 +40,9 @@ BASE = (
     "bound_time",
 )
 # The same as positions, for compiled code.
-TP, FP, FP_ELSEWHERE, N_PRESENT, N_FOUND, MEAN, FIT = range(len(RAW))
-N_RECORDINGS, TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, COVER_TIME, N_OVERLAPPING = range(7)
-N_SEGMENTS, LISTENED, N_MEETING, BOUND_TIME = range(7, len(BASE))
+TP, FP, FP_OUTSIDE, N_PRESENT, N_FOUND, MEAN, FIT = range(len(SCORES))
+N_RECORDINGS, TIME, EVENT_TIME, N_EVENTS, OVERLAP_TIME, EVENT_TIME_SEEN, N_OVERLAPPING = range(7)
+N_SEGMENTS, LISTENED, N_MEETING, BOUND_TIME = range(7, len(EXPOSURE))
 _PRODUCTS = (
     *("mean2", "mean_meeting", "right2", "right_overlap", "wrong2", "wrong_time", "tp2", "said2", "tp_said"),
     *("tp_event", "found2", "found_events"),
@@ -52,7 +51,7 @@ _BASE_PRODUCTS = ("time2", "event_time2", "n_events2", "overlap2", "meeting2")
 
 
 @kernel
-def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
+def accumulate(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any) -> None:
     """Add the measures of recordings, in order, to the sums of one segment length."""
     for r in range(raw.shape[0]):
         for k in range(base.shape[1]):
@@ -62,9 +61,9 @@ def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_pro
         for k, value in enumerate((time, event_time, n_events, overlap, meeting)):  # in the order of _BASE_PRODUCTS
             base_products[k] += value * value
         for c in range(raw.shape[1]):
-            tp, said = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_ELSEWHERE]
+            tp, said = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_OUTSIDE]
             found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
-            right = tp + overlap - base[r, COVER_TIME] - raw[r, c, FP]
+            right = tp + overlap - base[r, EVENT_TIME_SEEN] - raw[r, c, FP]
             wrong = said + event_time - 2 * tp
             for k in range(raw.shape[2]):
                 sums[c, k] += raw[r, c, k]
@@ -86,16 +85,16 @@ def fold(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, base_pro
 class Tally:
     """Sums over recordings, per (segment length, column); a column is a criterion, a rule or an annotator.
 
-    ``a + b`` is the tally of both sets of recordings. Sums are available as attributes by the names in :data:`RAW`
-    (arrays of shape (segment lengths, columns)) and :data:`BASE` (segment lengths, 1), the words of results from
+    ``a + b`` is the tally of both sets of recordings. Sums are available as attributes by the names in :data:`SCORES`
+    (arrays of shape (segment lengths, columns)) and :data:`EXPOSURE` (segment lengths, 1), the words of results from
     :meth:`metrics`. ``n_classes`` is more than one where each recording's measures are sums over classes.
     """
 
     segment_length: Array  # (S,)
     columns: tuple[Any, ...]  # C labels
-    sums: Array  # (S, C, RAW)
+    sums: Array  # (S, C, SCORES)
     products: Array  # (S, C, products)
-    base_sums: Array  # (S, BASE)
+    base_sums: Array  # (S, EXPOSURE)
     base_products: Array  # (S, base products)
     n_classes: int = 1
 
@@ -106,9 +105,9 @@ class Tally:
         return cls(
             np.asarray(segment_length, dtype=np.float64),
             tuple(columns),
-            np.zeros((s, c, len(RAW))),
+            np.zeros((s, c, len(SCORES))),
             np.zeros((s, c, len(_PRODUCTS))),
-            np.zeros((s, len(BASE))),
+            np.zeros((s, len(EXPOSURE))),
             np.zeros((s, len(_BASE_PRODUCTS))),
             n_classes,
         )
@@ -118,9 +117,9 @@ class Tally:
         """The arrays that add up."""
         return self.sums, self.products, self.base_sums, self.base_products
 
-    def fold(self, index: int, raw: Array, base: Array) -> None:
-        """Take in the measures of recordings for one segment length: raw (R, C, RAW) and base (R, BASE)."""
-        fold(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
+    def accumulate(self, index: int, raw: Array, base: Array) -> None:
+        """Take in the measures of recordings for one segment length: raw (R, C, SCORES) and base (R, EXPOSURE)."""
+        accumulate(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
 
     def __add__(self, other: Tally) -> Tally:
         if self.columns != other.columns or not np.array_equal(
@@ -137,10 +136,10 @@ class Tally:
             mine[at] += theirs
 
     def __getattr__(self, name: str) -> Array:
-        if name in RAW:
-            return self.sums[:, :, RAW.index(name)]
-        if name in BASE:
-            return self.base_sums[:, BASE.index(name), None]
+        if name in SCORES:
+            return self.sums[:, :, SCORES.index(name)]
+        if name in EXPOSURE:
+            return self.base_sums[:, EXPOSURE.index(name), None]
         raise AttributeError(name)
 
     def _product(self, name: str) -> Array:
@@ -151,17 +150,17 @@ class Tally:
     @property
     def right_time(self) -> Array:
         """Seconds with the right label in overlapping segments."""
-        return self.overlap_time - self.cover_time - self.fp + self.tp
+        return self.overlap_time - self.event_time_seen - self.fp + self.tp
 
     @property
-    def said_time(self) -> Array:
+    def positive_time(self) -> Array:
         """Seconds labelled present."""
-        return self.tp + self.fp + self.fp_elsewhere
+        return self.tp + self.fp + self.fp_outside
 
     @property
     def wrong_seconds(self) -> Array:
         """Seconds with the wrong label, all recordings together; what nobody heard counts as absent."""
-        return self.said_time + self.event_time - 2 * self.tp
+        return self.positive_time + self.event_time - 2 * self.tp
 
     def metrics(self) -> dict[str, Array]:
         r"""Every word of ``METRICS`` and its standard error, each of shape (segment lengths, columns).
@@ -182,7 +181,7 @@ class Tally:
                 classes * p("wrong_time"),
                 classes**2 * p("time2"),
             ),
-            "precision": (self.tp, self.said_time, p("tp2"), p("tp_said"), p("said2")),
+            "precision": (self.tp, self.positive_time, p("tp2"), p("tp_said"), p("said2")),
             "recall": (self.tp, self.event_time, p("tp2"), p("tp_event"), p("event_time2")),
             "event_recall": (self.n_found, self.n_events, p("found2"), p("found_events"), p("n_events2")),
             "wrong_time": (wrong, n, p("wrong2"), wrong, n),
@@ -223,11 +222,7 @@ def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array
 
 
 def of_labels(
-    timelines: EventArrays,
-    segments: Sequence[Any],
-    present: Sequence[Any],
-    *,
-    rule: PresenceRule | None = None,
+    timelines: EventArrays, segments: Sequence[Any], present: Sequence[Any], *, rule: PresenceRule | None = None
 ) -> Tally:
     """The tally of any segments with any labels, such as those of an adaptive method.
 
@@ -252,14 +247,14 @@ def of_labels(
             f"for {len(timelines)} recordings"
         )
     tally = Tally.empty(np.array([np.nan]), ("labels",))
-    raw, base = np.zeros((len(timelines), 1, len(RAW))), np.zeros((len(timelines), len(BASE)))
+    raw, base = np.zeros((len(timelines), 1, len(SCORES))), np.zeros((len(timelines), len(EXPOSURE)))
     for r, ((events, length), cuts, labels) in enumerate(zip(timelines, segments, present)):
         pieces = as_intervals(cuts, name=f"segments of recording {r}")
         chance = np.asarray(labels, dtype=np.float64)
         if chance.shape != (len(pieces),):
             raise InvalidInput(f"present of recording {r} must have {len(pieces)} labels, got shape {chance.shape}")
         raw[r, 0], base[r] = _score(events, length, pieces, chance, rule)
-    tally.fold(0, raw, base)
+    tally.accumulate(0, raw, base)
     return tally
 
 

@@ -19,30 +19,12 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..model import crowd
-from ..model.annotator import TIE
+from ..model.annotator import TIE, binomial
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.event_arrays import EventArrays
+from ..model.intervals import EventArrays
 from ..model.placement import NEAR, Edge, Placement, first_start, votes_needed, window_counts
 from . import sweep
-from . import tally as t
-from .tally import (
-    BOUND_TIME,
-    COVER_TIME,
-    EVENT_TIME,
-    FIT,
-    FP,
-    FP_ELSEWHERE,
-    MEAN,
-    N_EVENTS,
-    N_FOUND,
-    N_MEETING,
-    N_OVERLAPPING,
-    N_PRESENT,
-    N_RECORDINGS,
-    OVERLAP_TIME,
-    TIME,
-    TP,
-)
+from . import tally as col
 
 Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
@@ -50,11 +32,11 @@ _NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known c
 
 
 def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
-    """The measures of every recording (R, columns, RAW) and (R, BASE)."""
+    """The measures of every recording (R, columns, SCORES) and (R, EXPOSURE)."""
     assert how.hop is not None
     assert how.votes is not None
     w, n, hop = float(segment_length), len(timelines), how.hop
-    raw, base = np.zeros((n, len(who), len(t.RAW))), np.zeros((n, len(t.BASE)))
+    raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
     start = np.inf if how.phase is None else first_start(how.phase, hop)
     grid = (round(w / hop), hop, int(how.edge), how.votes, start)
@@ -67,12 +49,12 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
             timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base
         )
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
-    base[:, t.N_SEGMENTS], base[:, t.LISTENED] = counted
+    base[:, col.N_SEGMENTS], base[:, col.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest
         best, none = np.zeros_like(base), (np.empty(0), np.zeros(1025, np.int64), np.empty(0))
         where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
         sweep.sweep(*where, none, raw[:, :0], best, np.empty((0, 8)))
-        base[:, BOUND_TIME] = best[:, BOUND_TIME]
+        base[:, col.BOUND_TIME] = best[:, col.BOUND_TIME]
     return raw, base
 
 
@@ -93,14 +75,16 @@ def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, An
 @lru_cache(maxsize=256)
 def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
     """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of who notices."""
+    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
+    if (low, high) == (0.0, 1.0):  # each window that meets the criterion is present, and no other
+        met = np.arange(64 * k + 1.0)
+        return needed, (met[: k + 1] >= needed[:, None]).astype(float), (met >= np.arange(k + 1)[:, None]).astype(float)
     from scipy.stats import binom
 
-    needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
-    table = np.zeros((k + 1, k + 1))
+    table, (yes, no) = np.zeros((k + 1, k + 1)), ([binomial(j, p) for j in range(k + 1)] for p in (high, low))
     for i in range(k + 1):  # windows over the cell, of which j meet the criterion
         for j in range(i + 1):
-            met, unmet = binom.pmf(np.arange(j + 1), j, high), binom.pmf(np.arange(i - j + 1), i - j, low)
-            table[i, j] = np.convolve(met, unmet)[needed[i] :].sum()
+            table[i, j] = np.convolve(yes[j], no[i - j])[needed[i] :].sum()
     tails = np.array([binom.sf(v - 1, np.arange(64 * k + 1), high) for v in range(k + 1)])  # of windows that notice
     return needed, table, tails
 
@@ -325,24 +309,24 @@ def _at(
             elsewhere += p * width
     mean = fit / n_overlap if n_overlap > 0 else 0.0
     for column, value in (
-        (TP, tp),
-        (FP, fp),
-        (FP_ELSEWHERE, elsewhere),
-        (N_PRESENT, present),
-        (N_FOUND, found),
-        (MEAN, mean),
-        (FIT, fit),
+        (col.TP, tp),
+        (col.FP, fp),
+        (col.FP_OUTSIDE, elsewhere),
+        (col.N_PRESENT, present),
+        (col.N_FOUND, found),
+        (col.MEAN, mean),
+        (col.FIT, fit),
     ):
         raw[r, column] += weight * value
     for column, value in (
-        (N_RECORDINGS, 1.0),
-        (TIME, length),
-        (EVENT_TIME, event_time),
-        (N_EVENTS, float(events.shape[0])),
-        (OVERLAP_TIME, overlap),
-        (COVER_TIME, covered),
-        (N_OVERLAPPING, n_overlap),
-        (N_MEETING, 1.0 if n_overlap > 0 else 0.0),
-        (BOUND_TIME, bound),
+        (col.N_RECORDINGS, 1.0),
+        (col.TIME, length),
+        (col.EVENT_TIME, event_time),
+        (col.N_EVENTS, float(events.shape[0])),
+        (col.OVERLAP_TIME, overlap),
+        (col.EVENT_TIME_SEEN, covered),
+        (col.N_OVERLAPPING, n_overlap),
+        (col.N_MEETING, 1.0 if n_overlap > 0 else 0.0),
+        (col.BOUND_TIME, bound),
     ):
         base[r, column] += weight * value

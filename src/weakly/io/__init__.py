@@ -5,32 +5,18 @@
 
 from __future__ import annotations
 
-from . import (
-    audioset,
-    binary,
-    boris,
-    clip_tables,
-    dcase,
-    documents,
-    kaleidoscope,
-    labelstudio,
-    plain,
-    raven,
-    surveys,
-    tiers,
-    tracks,
-    videos,
-)
+from . import binary, clip_tables, dcase, documents, labelstudio, plain, raven, surveys, tracks
 from .durations import read_examined, read_lengths
 from .lint import Check, FileFinding, check
-from .reading import read, read_answers, write
+from .output import write
+from .reading import read, read_answers
 from .registry import FORMATS, Format, detect, register
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _family in (
-    binary.READERS, boris.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, videos.READERS, documents.READERS,
-    audioset.READERS, clip_tables.READERS, dcase.READERS, boris.READERS, kaleidoscope.READERS,
-    plain.TOOLS, raven.READERS, tracks.READERS, surveys.READERS, tiers.READERS, tracks.TRACKS, plain.TABLES,
+    binary.READERS, surveys.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, documents.READERS, dcase.AUDIOSET,
+    clip_tables.READERS, dcase.READERS, surveys.STATES, raven.DETECTIONS, plain.TOOLS, raven.READERS, tracks.READERS,
+    surveys.READERS, binary.TIERS, tracks.TRACKS, surveys.BARE, plain.TABLES,
 ):  # fmt: skip
     register(*_family, last=True)
 

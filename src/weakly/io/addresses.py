@@ -1,11 +1,13 @@
-"""Addresses (s3://..., gs://..., https://...): what lies behind them, and copies of it for as long as they are read."""
+"""What paths stand for: files, folders, patterns, and addresses (s3://..., gs://..., https://...), of which there are
+copies for as long as they are read."""
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,12 +18,19 @@ from urllib.parse import unquote
 
 from ..base.errors import InvalidInput, WeaklyError, optional
 from ..base.parallel import in_order, threads
+from ..base.results import counted
+from .source import GZIP, KINDS, ZIP
 
 #: Bytes behind addresses that are copied to this machine to be read at once.
 MOST_BYTES = 2 * 2**30
 _PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
 #: Files beside annotations that are not worth their bytes.
 _OTHERS = (".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4", ".png", ".jpg", ".pdf", ".zip", ".gz")
+
+_ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+_MUCH_TEXT = 2**26  # bytes: less cannot hold many rows
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def is_address(path: str | os.PathLike[str]) -> bool:
@@ -52,7 +61,7 @@ def address_of(name: str, scheme: str) -> str:
 @lru_cache(maxsize=8)
 def system(scheme: str) -> Any:
     """The file system of a scheme, or a MissingExtra that says how to install it."""
-    fsspec = optional("fsspec", extra="formats")
+    fsspec = optional("fsspec", extra="parquet")
     if scheme in _PACKAGES:
         optional(_PACKAGES[scheme], extra={"s3": "s3", "gs": "gs", "gcs": "gs"}.get(scheme, "http"))
     try:
@@ -108,7 +117,7 @@ class AddressListing:
         found = listed(files, address)
         several = list(found) != [files._strip_protocol(address)]
         hidden = [name for name in found if several and name.rpartition("/")[2].startswith(".")]
-        others = [name for name in found if several and name.lower().endswith(_OTHERS)]
+        others = [name for name in found if several and name.lower().endswith(_OTHERS) and not table_kind(name)]
         names = [name for name in found if name not in {*hidden, *others} and not name.endswith("/")]
         if not names:
             raise InvalidInput(f"{address}: there are no annotation files")
@@ -200,3 +209,109 @@ def _beyond(size: str) -> str:
         f"{size} than the {MOST_BYTES / 2**30:g} GiB that are copied here to be read at once; of tables (Parquet, CSV) "
         "sample=1000 (--sample 1000) reads so many recordings where they lie, and weakly evaluate all of them in chunks"
     )
+
+
+@contextmanager
+def files_of(paths: Paths, *, progress: bool = False) -> Iterator[tuple[dict[Path, str], list[str]]]:
+    """The files that paths, folders, patterns and addresses stand for, each with what messages call it; and notes.
+
+    Of addresses these are copies, which are there as long as the block lasts.
+    """
+    items = listed_paths(paths)
+    found: dict[Path, str] = {}
+    notes: list[str] = []
+    away = listings(items)
+    with fetched(list(away.values()), progress=progress) as copies:
+        behind = dict(zip(away, copies))
+        for item in items:
+            path, address = Path(item), away.get(os.fspath(item))
+            if address is not None and not address.several:
+                found |= behind[os.fspath(item)]
+            elif address is not None or path.is_dir():
+                inside = behind[os.fspath(item)] if address is not None else {each: str(each) for each in _inside(path)}
+                worth = {each: name for each, name in inside.items() if not _is_other(each)}
+                sounds = len(inside) - len(worth) + (address.n_others if address is not None else 0)
+                if sounds:
+                    notes.append(f"{item}: {counted(sounds, 'file')} left out: sound, pictures, archives")
+                if not worth:
+                    raise InvalidInput(f"{item}: the folder holds no annotation files")
+                found |= worth
+            elif path.exists():
+                found[path] = str(path)
+            elif any(sign in str(item) for sign in "*?["):
+                matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
+                if not matches:
+                    raise InvalidInput(f"{item}: no file matches this pattern")
+                found |= {each: str(each) for each in matches if each.is_file()}
+            else:
+                raise InvalidInput(f"{item}: there is no such file")
+        yield found, notes
+
+
+def listed_paths(paths: Paths) -> list[str | os.PathLike[str]]:
+    """The paths, one or many."""
+    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not items:
+        raise InvalidInput("no files were given")
+    return items
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All files of a folder and of those in it, also through links; one that cannot be opened is an error."""
+
+    def refuse(error: OSError) -> None:
+        raise InvalidInput(f"{error.filename}: the folder cannot be opened: {error.strerror}")
+
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
+        real = os.path.realpath(place)
+        if real in seen:  # a link that leads back
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file()]
+    return sorted(found)
+
+
+def _is_other(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+    except OSError:
+        return False
+    if start.startswith((GZIP, ZIP)):  # a packed table is one of the files, an archive is not
+        return not re.search(r"(\.(csv|tsv|txt|json)\.gz|\.xlsx|\.ods)$", path.name, re.IGNORECASE)
+    return any(start.startswith(magic) for magic, _ in KINDS)
+
+
+def table_kind(name: str) -> str:
+    """The kind of table that a file's name tells: parquet, csv, tsv, or "" for none."""
+    name = re.split(r"[?#]", name)[0] if scheme_of(name) else name
+    return _ENDINGS.get(Path(name.removesuffix(".gz")).suffix.lower(), "")
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """The rows of tables; of small text files nobody asks."""
+    tables = {path: path.stat().st_size for path in files if table_kind(path.name)}
+    text = sum(size for path, size in tables.items() if table_kind(path.name) != "parquet") > _MUCH_TEXT
+    total = 0
+    for path, size in tables.items():
+        if text or table_kind(path.name) == "parquet":
+            with open(path, "rb") as file:
+                total += count_rows(file, path.name, size)
+    return total
+
+
+def count_rows(file: Any, name: str, size: int) -> int:
+    """The rows of an open table: as Parquet says, of text about as many as its first MiB tells; 0 of another file."""
+    kind = table_kind(name)
+    if kind == "parquet":
+        pq = optional("pyarrow.parquet", extra="parquet")
+        try:
+            return int(pq.ParquetFile(file).metadata.num_rows)
+        except Exception:  # whatever is wrong with it, its reader says
+            return 0
+    head = file.read(1 << 20) if kind else b""
+    return round(head.count(b"\n") * size / len(head)) if head else 0

@@ -1,8 +1,17 @@
-"""Files that other libraries open: Parquet (pyarrow), EDF+ and BDF+ annotations (edfio), WFDB annotations (wfdb)."""
+"""Files that other libraries open: Parquet (pyarrow), EDF+ and BDF+ annotations (edfio), WFDB annotations (wfdb), and
+tiers of intervals with a text, TextGrid of Praat (praatio) and ELAN (pympi).
+
+The text of an interval is the label and its tier is kept beside it; an interval without text is time in which nothing
+was marked. Points have no length. The file's name stands for the recording.
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import re
+import shlex
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,15 +23,15 @@ from ..base.errors import InvalidInput, MissingExtra, optional
 from ..base.files import atomic_write
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import count
+from .output import count, losses, per_recording, save, texts_of
 from .plain import rows_of
 from .registry import Format
-from .source import PARQUET, Source
+from .source import PARQUET, Source, quoted
 from .table import ColumnTable, TextRows, lengths_agree
-from .times import ending
+from .vocabulary import ending
 
 
-def _opened(source: Source, what: str, opener: Any) -> Any:
+def by_library(source: Source, what: str, opener: Any) -> Any:
     """What a library makes of the file; it may raise anything at all on a broken one, and all of it becomes ours."""
     try:
         with warnings.catch_warnings():
@@ -32,18 +41,14 @@ def _opened(source: Source, what: str, opener: Any) -> Any:
         raise
     except Exception as error:
         words = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InvalidInput(f"{source.name}: is not a readable {what} file: {words}") from error
-
-
-def sniff_parquet(source: Source) -> bool:
-    """The four letters that Parquet begins with."""
-    return source.data.startswith(PARQUET)
+        told = f"is not a readable {what} file" if what else f"cannot be read: {type(error).__name__}"
+        raise InvalidInput(f"{source.name}: {told}: {words}") from error
 
 
 def read_parquet(source: Source) -> TextRows:
     """The table, whatever its columns are called; types say what text would not: durations, dates, numbers."""
-    optional("pyarrow", extra="formats")
-    frame = _opened(source, "Parquet", lambda: pd.read_parquet(io.BytesIO(source.data)))
+    optional("pyarrow", extra="parquet")
+    frame = by_library(source, "Parquet", lambda: pd.read_parquet(io.BytesIO(source.data)))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
@@ -66,7 +71,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _save(frame: pd.DataFrame, path: Path) -> None:
-    optional("pyarrow", extra="formats")
+    optional("pyarrow", extra="parquet")
     try:
         with atomic_write(path, "wb") as file:
             frame.to_parquet(file, index=False)
@@ -92,18 +97,12 @@ def write_parquet(events: Events | Answers, path: Path) -> list[str]:
     return []
 
 
-def sniff_edf(source: Source) -> bool:
-    """The header of EDF+ or BDF+: the plain kinds hold no annotations."""
-    head = source.data[:256]
-    return head[:8] in (b"0       ", b"\xffBIOSEMI") and head[192:196] in (b"EDF+", b"BDF+")
-
-
 def read_edf(source: Source) -> TextRows:
     """The annotations of a recording and its length; those without a duration are points."""
-    edfio = optional("edfio", extra="formats")
+    edfio = optional("edfio", extra="signals")
     bdf = source.data[:1] == b"\xff"
-    signal = _opened(source, "EDF+", lambda: (edfio.read_bdf if bdf else edfio.read_edf)(io.BytesIO(source.data)))
-    items = _opened(source, "EDF+", lambda: list(signal.annotations))
+    signal = by_library(source, "EDF+", lambda: (edfio.read_bdf if bdf else edfio.read_edf)(io.BytesIO(source.data)))
+    items = by_library(source, "EDF+", lambda: list(signal.annotations))
     told = int(source.data[236:244])  # edfio puts the number that is there in its place
     if told > signal.num_data_records:
         has = signal.num_data_records
@@ -112,10 +111,8 @@ def read_edf(source: Source) -> TextRows:
     onset = np.array([item.onset for item in items], dtype=np.float64)
     length = np.array([item.duration or 0.0 for item in items], dtype=np.float64)
     labels = [str(item.text) for item in items]
-    data = {"recording": [name] * len(items), "onset": onset, "offset": ending(onset, length), "label": labels}
-    source.n_rows = len(items)
-    rows = TextRows(source, data, [f"annotation {i + 1}" for i in range(len(items))], empty=[] if items else [name])
-    rows.checked()
+    source.n_rows, places = len(items), [f"annotation {i + 1}" for i in range(len(items))]
+    rows = TextRows.of(source, places, name, onset, ending(onset, length), labels).checked()
     lengths_agree(rows, {name: float(signal.duration)})
     return rows.say(f"recording = the file's name (1), label = the texts ({len(set(labels))}), time = onset + duration")
 
@@ -133,10 +130,10 @@ def sniff_wfdb(source: Source) -> bool:
 
 def read_wfdb(source: Source) -> TextRows:
     """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
-    wfdb = optional("wfdb", extra="formats")
+    wfdb = optional("wfdb", extra="signals")
     base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
-    notes = _opened(source, "WFDB", lambda: wfdb.rdann(base, ending_))
-    header = _opened(
+    notes = by_library(source, "WFDB", lambda: wfdb.rdann(base, ending_))
+    header = by_library(
         source,
         "WFDB header",
         lambda: wfdb.rdheader(base.removesuffix(".edf") if not Path(base + ".hea").is_file() else base),
@@ -161,28 +158,272 @@ def read_wfdb(source: Source) -> TextRows:
     if opened is not None:
         source.fail(f"annotation {opened + 1}", "symbol", "'[' is never closed")
     found = [row for row in found if row[2] > row[1]]
+    if source.point_length is not None:  # the beats instead of the rhythms
+        found = [(i, t, t, s) for i, (t, s) in enumerate(zip(times, symbols)) if not texts[i].startswith("(")]
     used = {f"annotation {i + 1}" for i, *_ in found}
     beats = {f"annotation {i + 1}" for i in range(len(times))} - used - {place for place, _, _ in source.problems}
     source.n_rows = len(times)
     onset, offset = (np.array([row[k] for row in found], dtype=np.float64) for k in (1, 2))
     labels = [row[3] for row in found]
-    data: dict[str, Any] = {"recording": [name] * len(found), "onset": onset, "offset": offset, "label": labels}
-    rows = TextRows(source, data, [f"annotation {i + 1}" for i, *_ in found], empty=[] if found else [name])
+    rows = TextRows.of(source, [f"annotation {i + 1}" for i, *_ in found], name, onset, offset, labels)
     if beats:
-        source.note(
-            f"{source.name}: {count(len(beats), 'annotation')} (beats and other points) without a length passed over"
+        told = (
+            f"{count(len(beats), 'annotation')} (beats and other points) without a length left out; --point-length 0.2 "
         )
+        told += "makes events of them instead of the rhythms"
+        if source.point_length is not None:
+            told = f"{count(len(beats), 'rhythm')} left out: points were asked for"
+        source.note(f"{source.name}: {told}", kind="points")
         rows.merged["points"] = set(beats)
     rows.checked()
     lengths_agree(rows, {name: length} if length else {})
-    k = len(set(data["label"]))
+    k = len(set(rows.data["label"]))
     return rows.say(f"recording = the file's name (1), label = rhythm ({k}), time = samples at {rate:g} Hz")
 
 
+def _by_its_mark(_: Source) -> bool:
+    return True
+
+
 READERS = (
-    Format("parquet", "Parquet table (needs the extra formats); holds everything", sniff_parquet, read_parquet,
-           write_parquet, write_parquet, endings=(".parquet", ".pq"), binary=True),
-    Format("edf", "annotations of EDF+ and BDF+ (needs the extra formats)", sniff_edf, read_edf, binary=True),
-    Format("wfdb", "WFDB annotations beside their header: rhythms (needs the extra formats)", sniff_wfdb, read_wfdb,
-           binary=True),
+    Format("parquet", "Parquet table (needs the extra parquet); holds everything", _by_its_mark, read_parquet,
+           write_parquet, write_parquet, endings=(".parquet", ".pq"), binary=True, mark=f"^{PARQUET.decode()}"),
+    Format("edf", "annotations of EDF+ and BDF+ (needs the extra signals)", _by_its_mark, read_edf, binary=True,
+           mark=r"(?s)^(0       |\xffBIOSEMI).{184}[EB]DF\+"),  # the plain kinds hold no annotations
+    Format("wfdb", "WFDB annotations beside their header: rhythms (needs the extra signals)", sniff_wfdb, read_wfdb,
+           binary=True, mark=r"\0\0\Z"),
+)  # fmt: skip
+
+
+def sniff_textgrid(source: Source) -> bool:
+    """The two lines that every TextGrid begins with."""
+    return len(source.head) > 1 and "ooTextFile" in source.head[0] and "TextGrid" in source.head[1]
+
+
+def _as_utf8(source: Source, parse: Any) -> Any:
+    """The library's view of the text that we decoded, so that marks and encodings are ours to deal with."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{source.path.suffix}"
+        path.write_bytes(source.text.replace("\r\n", "\n").encode("utf-8"))
+        return by_library(source, "", lambda: parse(str(path)))
+
+
+def read_textgrid(source: Source) -> TextRows:
+    """The intervals with a text."""
+    praatio = optional("praatio.textgrid", extra="textgrid")
+
+    def parse(path: str) -> tuple[list[tuple[str, str, Any]], float]:
+        grid = praatio.openTextgrid(
+            path, includeEmptyIntervals=True, reportingMode="silence", duplicateNamesMode="rename"
+        )
+        found = []
+        for name in grid.tierNames:
+            tier = grid.getTier(name)
+            for entry in tier.entries:
+                if isinstance(tier, praatio.PointTier):
+                    found.append((name, str(entry[1]), (float(entry[0]), float(entry[0]))))
+                else:
+                    found.append((name, str(entry[2]), (float(entry[0]), float(entry[1]))))
+        return found, float(grid.maxTimestamp)
+
+    found, length = _as_utf8(source, parse)
+    if _is_cut(source.text):
+        raise InvalidInput(f"{source.name}: is cut short: it holds fewer tiers or intervals than it says")
+    return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
+
+
+_TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|(?<!\S)[-+]?[\d.]\S*(?!\S)')
+
+
+def _is_cut(text: str) -> bool:
+    """Whether a TextGrid holds less than it says. As in Praat, only texts and free-standing numbers are content."""
+    tokens = _TOKEN.findall(text)
+    try:
+        at = tokens.index("<exists>") + 1
+        tiers, at = int(tokens[at]), at + 1
+        for _ in range(tiers):  # class, name, two times, and how many intervals (of 3) or points (of 2)
+            at += 5 + int(tokens[at + 4]) * (3 if "Interval" in tokens[at] else 2)
+    except ValueError:  # built in a way that is not known here
+        return "<exists>" not in tokens and "<absent>" not in text
+    except IndexError:
+        return True
+    return at > len(tokens)
+
+
+def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> TextRows:
+    name = source.stem(r"\.TextGrid$", r"\.eaf$")
+    named = [(tier, text, times) for tier, text, times in found if text.strip()]
+    tiers = {tier: {text for own, text, _ in named if own == tier} for tier, _, _ in named}
+    wanted = source.layer.get("tier")
+    by_tier = source.columns.get("label") == "tier"
+    told = wanted is not None or by_tier or source.on_error == "collect"
+    apart = all(
+        texts == {re.sub(r" \(\d+\)$", "", tier)} for tier, texts in tiers.items()
+    )  # a tier a class, as we write
+    if len(tiers) > 1 and not told and not apart:
+        ways = " or ".join(f"--tier {shlex.quote(tier)}" for tier in list(tiers)[:6])
+        raise InvalidInput(f"{source.name}: holds {len(tiers)} tiers; take one: {ways}; all: --tier '*'; or call "
+                           "events by their tiers: --columns label=tier")  # fmt: skip
+    if wanted not in (None, "*"):
+        named = [row for row in named if row[0] == wanted]
+        if not named and wanted not in tiers:
+            raise InvalidInput(f"{source.name}: no tier {quoted(wanted)}; there are {', '.join(map(quoted, tiers))}")
+    if by_tier:
+        named = [(tier, tier, times) for tier, _, times in named]
+    places: list[int | str] = [
+        f"tier {quoted(tier)}, interval {i} {quoted(text)}" for i, (tier, text, _) in enumerate(named, 1)
+    ]
+    source.n_rows = len(named)
+    onset, offset = (np.array([times[k] for _, _, times in named], dtype=np.float64) for k in (0, 1))
+    marks = {"label": [text for _, text, _ in named], "tier": [tier for tier, _, _ in named]}
+    rows = TextRows.of(source, places, name, onset, offset, **marks).checked()
+    rows.lengths = {n: v for n, v in lengths.items() if np.isfinite(v) and v > 0}
+    k, which = len(set(rows.data["label"])), "tiers" if by_tier else "texts"
+    used = ", ".join(dict.fromkeys(marks["tier"]))
+    return rows.say(f"recording = the file's name (1), label = the {which} ({k}), tiers = {used}")
+
+
+def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Tiers of intervals that do not overlap, one per class and more where a class overlaps itself."""
+    tiers: list[tuple[str, list[tuple[str, str, str]]]] = []
+    onset, offset = frame["onset"].tolist(), frame["offset"].tolist()
+    names = texts_of(frame, "tier") if "tier" in frame else texts_of(frame, "label")
+    for name in dict.fromkeys(names):
+        rows = sorted((i for i, own in enumerate(names) if own == name), key=lambda i: (onset[i], offset[i]))
+        layers: list[list[int]] = []
+        for i in rows:
+            for layer in layers:
+                if offset[layer[-1]] <= onset[i]:
+                    layer.append(i)
+                    break
+            else:
+                layers.append([i])
+        text = texts_of(frame, "label")
+        for k, layer in enumerate(layers):
+            title = name if k == 0 else f"{name} ({k + 1})"
+            tiers.append((title, [(repr(onset[i]), repr(offset[i]), text[i]) for i in layer]))
+    return tiers
+
+
+def _clean(frame: pd.DataFrame, found: list[str]) -> pd.DataFrame:
+    blank = frame["label"].str.strip() == ""
+    if blank.any():
+        found.append(
+            f"{count(int(blank.sum()), 'event')} without a label: an interval without text means nothing there"
+        )
+    odd = frame["label"].str.contains(r'["\r\n\x00]|^\s|\s$', regex=True)
+    if odd.any():
+        found.append(f"quotes, line ends and outer spaces in {count(int(odd.sum()), 'label')}")
+    frame = frame[~blank].copy()
+    frame["label"] = frame["label"].str.replace(r"[\r\n\x00]", " ", regex=True).str.replace('"', "'").str.strip()
+    return frame
+
+
+def write_textgrid(events: Events, path: Path) -> list[str]:
+    """One TextGrid per recording, one tier per class."""
+    found = losses(events, empty=True, lengths=True, extra=("tier",))
+    lengths = events.recordings["length"]
+    if lengths.isna().any():
+        found.append(
+            f"that the lengths of {count(int(lengths.isna().sum()), 'recording')} are unknown: "
+            "the last offset stands for it"
+        )
+
+    def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
+        lost: list[str] = []
+        frame = _clean(frame, lost)
+        length = float(lengths[name])
+        total = repr(length if length == length else float(frame["offset"].max()) if len(frame) else 1.0)
+        tiers = _layers(frame) or [("events", [])]
+        lines = ['File type = "ooTextFile"\nObject class = "TextGrid"\n\n', f"xmin = 0\nxmax = {total}\n",
+                 f"tiers? <exists>\nsize = {len(tiers)}\nitem []:\n"]  # fmt: skip
+        for k, (title, entries) in enumerate(tiers, 1):
+            filled = _filled(entries, total)
+            title = title.replace('"', "'").replace("\r", " ").replace("\n", " ")
+            lines.append(f'    item [{k}]:\n        class = "IntervalTier"\n        name = "{title}"\n')
+            lines.append(f"        xmin = 0\n        xmax = {total}\n        intervals: size = {len(filled)}\n")
+            for j, (start, end, text) in enumerate(filled, 1):
+                lines.append(f"        intervals [{j}]:\n            xmin = {start}\n            xmax = {end}\n")
+                lines.append(f'            text = "{text}"\n')
+        save(target, lines)
+        return lost
+
+    return found + per_recording(events, path, ending=".TextGrid", one=one, kind="TextGrid")
+
+
+def _filled(entries: list[tuple[str, str, str]], total: str) -> list[tuple[str, str, str]]:
+    """The intervals with empty ones between them, as Praat wants it."""
+    filled, last = [], "0"
+    for start, end, text in entries:
+        if float(start) > float(last):
+            filled.append((last, start, ""))
+        filled.append((start, end, text))
+        last = end
+    if float(last) < float(total):
+        filled.append((last, total, ""))
+    return filled
+
+
+def sniff_elan(source: Source) -> bool:
+    """An XML document of ELAN."""
+    return "<ANNOTATION_DOCUMENT" in source.text[:4096]
+
+
+def read_elan(source: Source) -> TextRows:
+    """The annotations that are aligned with time."""
+    if "<!ENTITY" in source.text or "<!DOCTYPE" in source.text:
+        raise InvalidInput(f"{source.name}: declares XML entities, which ELAN files do not need; refused")
+    pympi = optional("pympi", extra="elan")
+
+    def parse(path: str) -> list[tuple[str, str, Any]]:
+        document = pympi.Elan.Eaf(path, suppress_version_warning=True)
+        found = []
+        for tier in document.get_tier_names():
+            for item in document.get_annotation_data_for_tier(tier):
+                found.append((str(tier), str(item[2] or ""), (float(item[0]) / 1000, float(item[1]) / 1000)))
+        return found
+
+    return _rows(source, _as_utf8(source, parse), {})
+
+
+def write_elan(events: Events, path: Path) -> list[str]:
+    """One ELAN file per recording, one tier per class; ELAN counts milliseconds."""
+    pympi = optional("pympi", extra="elan")
+    found = losses(events, empty=True, extra=("tier",))
+
+    def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
+        lost: list[str] = []
+        frame = _clean(frame, lost)
+        document = pympi.Elan.Eaf(author="weakly")
+        document.remove_tier("default")
+        rounded = 0
+        for title, entries in _layers(frame) or [("events", [])]:
+            document.add_tier(title)
+            for start, end, text in entries:
+                first, last = round(float(start) * 1000), round(float(end) * 1000)
+                rounded += first / 1000 != float(start) or last / 1000 != float(end)
+                document.add_annotation(title, first, max(last, first + 1), text)
+        if rounded:
+            lost.append(f"fractions of a millisecond of {count(rounded, 'event')}")
+        handle, temporary = tempfile.mkstemp(suffix=".eaf")
+        os.close(handle)
+        try:
+            document.to_file(temporary)
+            text = Path(temporary).read_text(encoding="utf-8")
+        except (ValueError, UnicodeError) as error:
+            raise InvalidInput(f"{target}: ELAN cannot hold these labels: {error}") from error
+        finally:
+            for leftover in (temporary, temporary[:-4] + ".bak", temporary + ".bak"):
+                Path(leftover).unlink(missing_ok=True)
+        save(target, [text])
+        return lost
+
+    return found + per_recording(events, path, ending=".eaf", one=one, kind="ELAN")
+
+
+TIERS = (
+    Format("textgrid", "TextGrid of Praat (needs the extra textgrid)", sniff_textgrid, read_textgrid, write_textgrid,
+           endings=(".textgrid",)),
+    Format("elan", "ELAN annotation document (needs the extra elan)", sniff_elan, read_elan, write_elan,
+           endings=(".eaf",)),
 )  # fmt: skip

@@ -18,14 +18,14 @@ import numpy as np
 from ..base.errors import InvalidInput
 from ..model.answers import Answers
 from ..model.events import Events
-from .columns import roles_of, sentence
-from .output import answer_losses, as_answers, count, delimited, exact, losses, save, texts_of
-from .plain import recordings_of, rows_of, times_of
+from .columns import is_person, roles_of
+from .output import answer_losses, by_answers, columns_of, count, delimited, exact, losses, save, texts_of
+from .plain import recordings_of, rows_of, sentence
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .times import is_number
-from .vocabulary import UNREADABLE, answer_of, is_vocabulary, normal, person_of, suited
+from .times import times_of
+from .vocabulary import UNREADABLE, answer_of, is_number, is_vocabulary, normal, person_of, suited
 
 _TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
@@ -45,36 +45,25 @@ def read_clips(source: Source) -> TextRows:
     """The answers; a clip without an annotation has not been answered yet and is passed over."""
     label = {"label": "label"} if "label" in source.names else {}  # ours, even where all labels are empty
     source.columns = {"present": "annotation", **label, **source.columns}
-    return rows_of(ColumnTable.read(source))
+    return rows_of(ColumnTable.read(source), exact=True)
 
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
     """Everything that the answers hold."""
     frame, listing = answers.to_frame(), answers.recordings
     silent = answers.silent
-    none = [""] * len(silent)
     said = ["yes" if v == 1 else "no" if v == 0 else "uncertain" for v in frame["present"].tolist()]
     more = [str(name) for name in frame.columns[8:]]
     names = [*_TIMES, "annotation", "label", "annotator", "seconds", "query", *more]
-    columns = [
-        texts_of(frame, "recording") + silent,
-        exact(frame["onset"]) + none,
-        exact(frame["offset"]) + none,
-        said + none,
-        *(texts_of(frame, name) + none for name in ("label", "annotator", "seconds", "query", *more)),
-    ]
+    shown = ("recording", "onset", "offset", "label", "annotator", "seconds", "query", *more)
+    columns = columns_of(frame, *shown, silent=silent)
+    columns.insert(3, said + [""] * len(silent))
     if listing["length"].notna().any():
         names.append("recording_length")
         columns.append(exact(listing["length"].reindex(columns[0])))
     save(path, delimited(columns, delimiter=",", names=names))
     other = [name for name in more if frame[name].dtype.kind in "fiub"]
     return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
-
-
-def write_clip_events(events: Events, path: Path) -> list[str]:
-    """The labels of whole recordings."""
-    answers, found = as_answers(events)
-    return found + write_clips(answers, path)
 
 
 _QUERY, _SAID = ("query", "query_id"), ("answer", "annotation", "present", "choice")
@@ -144,29 +133,23 @@ def _wide(
     cells = present.ravel()
     row = np.repeat(np.arange(n), k)
     place = row.tolist()
-    data: dict[str, Any] = {
-        "recording": [names[i] for i in place],
-        "onset": onset[row],
-        "offset": offset[row],
-        "label": classes * n,
-        "present": cells,
-    }
-    if "annotator" in roles.names:
-        data["annotator"] = [table.columns[roles.names["annotator"]][i] for i in place]
-    rows = TextRows(source, data, [table.lines[i] for i in place], empty=list(dict.fromkeys(names)))
+    lines, recording = [table.lines[i] for i in place], [names[i] for i in place]
+    rows = TextRows.of(source, lines, recording, onset[row], offset[row], classes * n, present=cells)
+    people = [table.columns[roles.names["annotator"]][i] for i in place] if "annotator" in roles.names else []
+    rows.data |= {"annotator": people} if "annotator" in roles.names else {}
+    rows.empty = list(dict.fromkeys(names))
     rows.keep(~np.isposinf(cells))
     silent = np.isneginf(rows.data["present"])
     rows.keep(~silent, why="no answer")
-    people = len(set(data.get("annotator", ())))
     rows.checked()
-    told = sentence(roles, recordings=len(set(names)), labels=k, annotators=people, unit=unit)
+    told = sentence(roles, recordings=len(set(names)), labels=k, annotators=len(set(people)), unit=unit)
     return rows.say(told.replace("no column names a label", f"a column a label ({k})"))
 
 
 def sniff_wide(source: Source) -> bool:
     """File and times, and behind them only columns of 0, 1 and empty."""
     names = [name.lower() for name in source.header]
-    if names[:3] != list(_TIMES) or len(names) < 4 or len(source.head) < 2:
+    if names[:3] != list(_TIMES) or len(names) < 4 or len(source.head) < 2 or all(map(is_person, names[3:])):
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
     return all(len(row) == len(names) and _bits(row[3:]) for row in rows)
@@ -243,7 +226,7 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     """Each event is a row, POS for its class and NEG for the others."""
     frame = events.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
-    columns = [texts_of(frame, "recording"), exact(frame["onset"]), exact(frame["offset"])]
+    columns = columns_of(frame, "recording", "onset", "offset")
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
     save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
     found = losses(events, empty=False)
@@ -341,20 +324,12 @@ def read_votes(source: Source) -> TextRows:
     return rows.checked().say(f"{told}, votes = {yes} of {other}" if whole else f"{told}, votes = {yes} to {other}")
 
 
-def sniff_zooniverse(source: Source) -> bool:
-    """The columns of a classification export."""
-    return {"classification_id", "annotations", "subject_data"} <= source.names
-
-
 def read_zooniverse(source: Source) -> TextRows:
     """One answer per classification and label: yes or no questions, or choices, of which those not made are absent."""
     table = ColumnTable.read(source)
     user, data, said = table.find("user_name", "user_id"), table.need("subject_data"), table.need("annotations")
     number = table.find("subject_ids", "subject_id")
-    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query")
-    found: list[tuple[Any, ...]] = []
-    places: list[int | str] = []
-    rows = TextRows(source, {}, places)
+    rows = TextRows.start(source, "present", "annotator", "seconds", "query")
     offered: dict[str, dict[str, None]] = {}
     taken: list[tuple[int, str, dict[str, list[str]]]] = []
     for i, (about, text) in enumerate(zip(table.columns[data], table.columns[said])):
@@ -383,11 +358,8 @@ def read_zooniverse(source: Source) -> TextRows:
             rows.empty.append(name)
             rows.blank.add(table.lines[i])
         for label, present in said_of.items():
-            found.append((name, np.nan, np.nan, label, present, who, np.nan, query))
-            places.append(table.lines[i])
-    rows.data = {column: [row[k] for row in found] for k, column in enumerate(columns)}
-    for column in ("onset", "offset", "present", "seconds"):
-        rows.data[column] = np.array(rows.data[column], dtype=np.float64)
+            rows.add(table.lines[i], name, np.nan, np.nan, label, present, who, np.nan, query)
+    rows.finish()
     n, k = len({*rows.data["recording"], *rows.empty}), len(set(rows.data["label"]))
     return rows.checked().say(f"recording = {data} ({n}), label = {said} ({k}), annotator = {user}")
 
@@ -410,14 +382,17 @@ def _chosen(value: Any) -> list[str]:
 
 READERS = (
     Format("fewshot", "few-shot bioacoustics table (Audiofilename, Starttime, Endtime, classes with POS/NEG/UNK)",
-           sniff_fewshot, read_fewshot, write_fewshot, write_fewshot_answers),
-    Format("zooniverse", "Zooniverse classification export (annotations, subject_data)", sniff_zooniverse,
-           read_zooniverse),
-    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)", sniff_sonyc, read_sonyc),
-    Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes),
+           sniff_fewshot, read_fewshot, write_fewshot, write_fewshot_answers, mark="audiofilename"),
+    Format("zooniverse", "Zooniverse classification export (annotations, subject_data)",
+           frozenset(("classification_id", "annotations", "subject_data")), read_zooniverse),
+    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)", sniff_sonyc, read_sonyc,
+           mark="_presence"),
+    Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes,
+           mark="yes|present|pos|votes"),
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips, read_clips,
-           write_clip_events, write_clips, endings=(".csv",)),
-    Format("query-answers", "answers by the id of a campaign's query (query, answer)", sniff_by_query, read_by_query),
+           by_answers(write_clips), write_clips, endings=(".csv",), mark="annotation"),
+    Format("query-answers", "answers by the id of a campaign's query (query, answer)", sniff_by_query, read_by_query,
+           mark="query"),
     Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)",
-           sniff_wide, read_wide, None, write_wide),
+           sniff_wide, read_wide, None, write_wide, mark="start_time"),
 )  # fmt: skip

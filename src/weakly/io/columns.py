@@ -1,29 +1,84 @@
 """Which column of a table is which: by its name and by what is in it, said aloud; refused where it could be another.
 
-Names come first (``names``), content decides among them; the recording has its own evidence (``recordings``).
+Names come first (``vocabulary``), content decides among them. The recording is named by a column's name, its values,
+and where times begin anew; it is refused where several columns could.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInput
-from .recordings import Roles, alone, find_recording, may_tell
 from .source import Source, column_of, quoted
 from .table import ColumnTable
-from .times import UNITS, kind_of
-from .vocabulary import ASIDE, BITS, IDLIKE, ROLES, is_vocabulary, normal, suited
+from .times import are_even, special, time_columns
+from .vocabulary import (
+    ASIDE,
+    BITS,
+    IDLIKE,
+    MEDIA,
+    MISSING,
+    PLACES,
+    ROLES,
+    TIER,
+    is_answers,
+    is_vocabulary,
+    is_whole,
+    kind_of,
+    normal,
+    suited,
+    texts,
+)  # fmt: skip
+
+#: Numbers that measure or count something, and are no ids though they are whole.
+_MEASURE = re.compile(
+    r"(^|_)(low|high|min|max|mean|peak|delta|freq|frequency|hz|khz|db|power|energy|amplitude|level|count|counts|total|rate|"
+    r"size|width|height|area|distance|depth|rank|rating|score|percent|pct|temp|temperature|speed|volume|intensity|x|y|z)(_|$)"
+)
+_CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
-def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, times: bool = True) -> Roles:
-    """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content."""
+@dataclass
+class Roles:
+    """Which column plays which part; ``None`` recording means the file's own name."""
+
+    table: ColumnTable
+    names: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)  # the columns that together name a recording
+    melted: list[str] = field(default_factory=list)  # columns that are a class each, or a person
+    into: str = "label"  # what the names of these are: "label" or "annotator"
+    exact: bool = False  # the table of a tool, or ours: what stands in a cell is meant so
+    named: str = ""  # the class that the column of answers is called after
+    asked: list[str] = field(default_factory=list)  # columns that hold answers and may be something else
+    sided: bool = False  # they go with the class, and are probably something else
+
+    def get(self, role: str) -> str | None:
+        """The column of a role."""
+        return self.names.get(role)
+
+    def unit(self, role: str) -> str:
+        """The unit that the name of the role's column tells."""
+        return normal(self.names[role])[1] if role in self.names else ""
+
+
+def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, exact: bool = False) -> Roles:
+    """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content.
+
+    In an ``exact`` table, that of a tool or ours, no column is taken for answers by what is in it.
+    """
     source, found = table.source, Roles(table)
     given = _given(source, table.names)
     ours = ("recording", "onset", "offset", "label")
     if set(ours) <= table.columns.keys():  # the table that we write: its other columns may be called anything
-        fixed = {**{name: name for name in ours}, **(fixed or {})}
+        fixed, exact = {**{name: name for name in ours}, **(fixed or {})}, True
+    found.exact = exact
     found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
@@ -43,15 +98,34 @@ def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, times: 
     for role in ("rate", "recording_length"):
         take(role, "number", "clock", "")
     take("origin", "date")
-    if times:
-        _times(found, free, kinds, given)
-    _answer(found, free)
+    time_columns(found, free, kinds, given)
+    if found.names.get("present") == "@none":
+        del found.names["present"]
+    elif "present" not in found.names:
+        _answer(found, free)
+    elif found.names["present"] in table.columns:
+        found.named = _class_of(found.names["present"])
+    if "onset" not in found.names:
+        take("epoch", "number")
     take("confidence", "number", "")
     take("annotated", "text", "number", "")
     if "present" in found.names:
         take("seconds", "number", "")
         take("query", "text", "number", "")
+    both = [name for name in free if suited([name], "recording") and suited([name], "annotator")]
+    if both and not _are_people(found, free, both[0]):  # participant: who was recorded, or who answers
+        free[:] = [name for name in free if name not in both]
     take("annotator", "text", "number", "")
+    free[:] = [name for name in table.names if name in free or (name in both and name not in found.names.values())]
+    for role in ("label", "annotator"):
+        if found.names.get(role, "") not in ("", *table.columns):  # several columns, told
+            found.melted, found.into = (
+                [column_of(table.names, p.strip()) or p for p in found.names[role].split("+")],
+                role,
+            )
+            free[:] = [name for name in free if name not in found.melted]
+    if not (found.melted or exact or "present" in found.names or given.get("present") == "@none"):
+        _by_evidence(found, free)
     find_recording(found, free, kinds)
     _label(found, free, kinds)
     told = ("text", "number") if alone(found) else ("text",)  # numbers may be ids where nothing else is
@@ -69,7 +143,7 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
             raise InvalidInput(f"columns: {quoted(role)} must be one of {', '.join(ROLES)}")
         parts = [name] if column_of(names, name) else name.split("+")
         missing = [part for part in parts if column_of(names, part.strip()) is None]
-        if missing and not (role == "recording" and name == "@file") and not (role == "rate" and _is_rate(name)):
+        if missing and not special(role, name):
             raise InvalidInput(
                 f"{source.name}: columns: no column {quoted(missing[0])}; there are {', '.join(names[:30])}"
             )
@@ -77,65 +151,8 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _is_rate(text: str) -> bool:
-    try:
-        return float(text) > 0
-    except ValueError:
-        return False
-
-
-def _times(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str, str]) -> None:
-    def choose(role: str) -> str | None:
-        unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
-        counted = unit in UNITS and UNITS[unit] != UNITS[unit]
-        for name in sorted(
-            suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)
-        ):
-            if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
-                return name
-        return None
-
-    if "onset" not in found.names:
-        name = choose("onset")
-        if name is None and "offset" not in found.names and choose("length") is not None:
-            name = choose("offset")  # OFFSET and DURATION: the offset into the file
-        if name is not None:
-            found.names["onset"] = name
-            free.remove(name)
-    if "offset" not in found.names and "length" not in given:
-        name = choose("offset")
-        if name is not None and "onset" in found.names:
-            # seconds beside samples: of a start in seconds the end is not in samples
-            found.names["offset"] = name
-            free.remove(name)
-    if "length" not in found.names:
-        name = choose("length")
-        if name is not None:
-            if "offset" not in found.names:
-                found.names["length"] = name
-                free.remove(name)
-            else:
-                _whose_length(found, name, free)
-
-
-def _whose_length(found: Roles, name: str, free: list[str]) -> None:
-    """A duration beside an onset and an offset is the event's, which says nothing new, or the recording's."""
-    table, (onset, offset) = found.table, (found.names["onset"], found.names["offset"])
-    try:
-        a, b, d = (np.array(table.columns[n][:2000], dtype=np.float64) for n in (onset, offset, name))
-    except ValueError:
-        return
-    free.remove(name)
-    if "recording_length" in found.names or not len(d) or np.allclose(b - a, d, atol=1e-3, equal_nan=True):
-        return
-    if (d >= b - 1e-6).all():
-        found.names["recording_length"] = name
-
-
 def _answer(found: Roles, free: list[str]) -> None:
-    """The column of answers: one that is called so, or ``annotation`` where it holds nothing but answers."""
-    if "present" in found.names:
-        return
+    """The column of answers that is called so, or ``annotation`` where it holds nothing but answers."""
     for name in suited(free, "present"):
         sure = normal(name)[0] in ("present", "answer", "is_present")
         values = found.table.columns[name]
@@ -144,6 +161,82 @@ def _answer(found: Roles, free: list[str]) -> None:
             found.names["present"] = name
             free.remove(name)
             return
+
+
+_GENERIC = "label labels class annotation category type tag tags event target value name text"
+_PERSON = re.compile(
+    r"^(annotator|rater|reader|expert|coder|volunteer|participant|user|scorer|observer|listener|reviewer|person|labell?er|"
+    r"judge|vote|ann|r|e)_?([a-z]|\d+)$"
+)
+
+
+def is_person(name: str) -> bool:
+    """Whether a column is called after one of several people: rater1, expert_b."""
+    return bool(_PERSON.match(normal(name)[0]))
+
+
+def _class_of(name: str) -> str:
+    """The class that answers under a column's name are about; "" where the name says none."""
+    return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else name.strip()
+
+
+def _are_people(found: Roles, free: list[str], name: str) -> bool:
+    """Whether who takes part answers: other columns name the recording, and some hold answers."""
+    others = [n for n in suited(free, "recording") if n != name and TIER[normal(n)[0]] < 2]
+    columns = found.table.columns
+    return bool(others) and ("present" in found.names or any(is_answers(columns[n]) for n in free if n not in others))
+
+
+def _by_evidence(found: Roles, free: list[str]) -> None:
+    """Columns of 0 and 1, yes and no, whatever their names: an answer, a class each, or a person each; else asked."""
+    table, names = found.table, found.names
+    binary = [
+        name for name in free if name.strip() and normal(name)[0] not in ASIDE and not _MEASURE.search(normal(name)[0])
+        and not any(suited([name], r) for r in ("recording", "annotator", "onset", "offset", "length", "confidence"))
+        and is_answers(table.columns[name])
+        and (suited([name], "present") or not suited([name], "label") or len({*table.columns[name]}) > 1)
+    ]  # fmt: skip
+    if not binary or not len(table):
+        return
+    filled = (n for n in suited(free, "label") if n not in binary and any(map(str.strip, texts(table.columns[n]))))
+    label = names.get("label") or next(filled, None)
+    people = list(filter(is_person, binary))
+    if label is not None:
+        codes = _codes(texts(table.columns[label])) if label in table.columns else np.zeros(len(table), np.int64)
+        told = 1 < len(set(codes.tolist())) < len(codes)  # what goes with the class is a property of it
+        others = {n: _codes(texts(table.columns[n])) for n in binary if n not in people}
+        loose = [n for n, own in others.items() if not (told and own.max() > 0 and _decides(codes, own))]
+        if people:
+            found.melted, found.into = people, "annotator"
+        elif len(loose) == len(others) == 1 and _even(found):
+            names["present"] = loose[0]
+        else:
+            found.asked, found.sided = list(others), not loose
+            return
+    elif len(people) == len(binary):
+        found.melted, found.into = people, "annotator"
+    elif len(binary) == 1:
+        names["present"], found.named = binary[0], _class_of(binary[0])
+    elif "annotator" in names:
+        found.melted, found.into = binary, "label"
+    else:
+        as_class, as_person = (shlex.quote(f"{role}={'+'.join(binary)}") for role in ("label", "annotator"))
+        raise InvalidInput(
+            f"{table.source.name}: {', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people: "
+            f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
+        )
+    free[:] = [n for n in free if n not in found.melted and n != names.get("present")]
+
+
+def _even(found: Roles) -> bool:
+    """Whether the table is about segments that are all as long."""
+    length = _lengths(found)
+    return "epoch" in found.names if length is None or len(length) < 2 else are_even(length)
+
+
+def _lengths(found: Roles) -> np.ndarray | None:
+    onset, end = _onsets(found), _onsets(found, "offset" if "offset" in found.names else "length")
+    return None if onset is None or end is None else end - onset if "offset" in found.names else end
 
 
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -157,10 +250,8 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not chosen:
         left = [
-            name
-            for name in free
-            if kinds[name] == "text" and normal(name)[0] not in ASIDE and not IDLIKE.search(normal(name)[0])
-            and len(set(found.table.columns[name]) - {""}) > 0
+            name for name in free if kinds[name] == "text" and normal(name)[0] not in ASIDE
+            and not IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0
             and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
         ]  # fmt: skip
         chosen = left if len(left) == 1 else []
@@ -169,22 +260,239 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         free.remove(chosen[0])
 
 
-def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0, unit: str = "seconds") -> str:
-    """One line that says what was taken as what."""
-    names = roles.names
-    told = " + ".join(roles.parts) if roles.parts else names.get("recording", "the file's name")
-    parts = [f"recording = {told} ({recordings})"]
-    parts.append(f"label = {names['label']} ({labels})" if "label" in names else "no column names a label")
-    if "onset" in names:
-        joined = (
-            f"{names['onset']} to {names['offset']}"
-            if "offset" in names
-            else f"{names['onset']} + {names.get('length')}"
+def _codes(values: Sequence[Any]) -> np.ndarray:
+    place: dict[Any, int] = {}
+    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+
+
+def _decides(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether each value of one goes with a single value of the other."""
+    pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
+    return len(pairs) == int(one.max(initial=-1)) + 1
+
+
+def _onsets(found: Roles, role: str = "onset") -> np.ndarray | None:
+    name = found.names.get(role)
+    if name is None:
+        return None
+    values = found.table.columns[name]
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64) if values.dtype.kind in "fiu" else None
+    try:
+        return np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
+    except ValueError:
+        return None
+
+
+def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
+    """Take the column that names the recordings out of the free ones; none is the file's own name.
+
+    Refused where several could, or where none is known and one might: a table is never one recording by mistake.
+    """
+    table = found.table
+    if "recording" in found.names:
+        if found.names["recording"] == "@file":
+            del found.names["recording"]
+        return
+    if not len(table):
+        chosen = next((name for name in suited(free, "recording") if TIER[normal(name)[0]] < 3), None)
+    else:
+        candidates = _candidates(found, free, kinds)
+        chosen = _finest(found, candidates) if candidates else _by_content(found, free, kinds)
+        if chosen is not None and candidates and candidates[chosen][0] > 1:
+            _begun_anew(found, chosen, [name for name in free if name not in candidates], kinds)
+    if chosen is not None:
+        found.names["recording"] = chosen
+        free.remove(chosen)
+
+
+def _candidates(found: Roles, free: list[str], kinds: dict[str, str]) -> dict[str, tuple[int, Sequence[Any]]]:
+    """The columns that are called like recordings: how good each name is, and the values."""
+    table, candidates = found.table, {}
+    label = suited(free, "label")[:1]
+    for name in suited(free, "recording"):
+        values, base = table.columns[name], normal(name)[0]
+        tier, distinct = TIER.get(base, 1), len(set(values))
+        if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
+            continue
+        if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
+            continue  # a row number
+        if base == "name" and "label" not in found.names and not suited([n for n in free if n != name], "label"):
+            continue
+        if not (name in label and tier > 1):
+            candidates[name] = (tier, values)
+    return candidates
+
+
+def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | None:
+    """The column of names of sound or video files; refused where another column could name recordings."""
+    table, source = found.table, found.table.source
+    texts_ = [name for name in free if kinds[name] == "text" and normal(name)[0] not in ASIDE]
+    files = [name for name in texts_ if _share(table.columns[name], MEDIA) > 0.9]
+    if len(files) == 1:
+        return files[0]
+    best = suited(free, "label")[:1]
+    ids = [name for name in free if name not in best and _like_ids(found, name, kinds[name])]
+    if "label" not in found.names and not best:
+        # one column of words is the label if nothing else could be
+        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in PLACES]
+        if len(ids) == 1 and words and not (
+            _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
+            or IDLIKE.search(normal(words[0])[0])
+        ):  # fmt: skip
+            return None
+    if ids or files:
+        name = (files or ids)[0]
+        others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
+        raise InvalidInput(
+            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
+            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
+            "if the whole file is one recording"
         )
-        parts.append(f"time = {joined} in {unit}")
-    for role in ("present", "annotator", "recording_length"):
-        if role in names:
-            number = f" ({annotators})" if role == "annotator" else ""
-            parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
-    left = [name for name in roles.unused if normal(name)[0] not in ASIDE]
-    return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
+    if _backwards(found, best[0] if best else None):
+        raise InvalidInput(
+            f"{source.name}: no column names the recordings and the times go backwards, so there may be several; say "
+            "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
+        )
+    return None
+
+
+def _share(values: Sequence[str], pattern: re.Pattern[str]) -> float:
+    some = [value for value in set(values) if value.strip().lower() not in MISSING]
+    return sum(bool(pattern.search(value.strip())) for value in some) / len(some) if some else 0.0
+
+
+def may_tell(found: Roles, name: str, kind: str) -> bool:
+    """Whether an unused column has something to tell: several words, or whole numbers of which some are repeated."""
+    values = found.table.columns[name]
+    some = set(values)
+    if len(some) < 2 or kind not in ("text", "number"):
+        return False
+    return kind == "text" or (
+        len(some) < len(values) and not _MEASURE.search(normal(name)[0]) and all(map(is_whole, some))
+    )
+
+
+def _like_ids(found: Roles, name: str, kind: str) -> bool:
+    """Whether a column could name recordings: several values, not one per row like a row number, not a measurement."""
+    base, values = normal(name)[0], found.table.columns[name]
+    if base in PLACES and len(set(values)) > 1:
+        return True
+    if base in ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
+        return False
+    if IDLIKE.search(base):
+        return True
+    return (kind == "text" and (_are_codes(values) or _restarts(found, name))) or _separates(found, name)
+
+
+def _goes_with(found: Roles, name: str) -> bool:
+    """Whether a column is another name of the class or the annotator: class_id beside class, one for each."""
+    table, base = found.table, normal(name)[0]
+    for role in ("label", "annotator"):
+        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), None)
+        if own is None or not (suited([name], role) or base.rpartition("_")[0] == normal(own)[0].removesuffix("_name")):
+            continue
+        if _decides(_codes(table.columns[own]), _codes(table.columns[name])):
+            return True
+    return False
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Whether values are like n1, 2024_siteA: each with a digit and without spaces, some of them repeated."""
+    some = set(values)
+    return all(_CODE.match(value.strip()) for value in some if value.strip()) and 1 < len(some) < len(values)
+
+
+def _separates(found: Roles, name: str) -> bool:
+    """Whether events of one class overlap in the table as a whole, and never those with the same value."""
+    onset, length = _onsets(found), _lengths(found)
+    if onset is None or length is None:
+        return False
+    end = onset + length
+    label = suited([n for n in found.table.names if n != name], "label")[:1]
+    kind = _codes(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
+
+    def overlaps(codes: np.ndarray) -> int:
+        order = np.lexsort((onset, codes))
+        same = np.diff(codes[order]) == 0
+        return int((same & (onset[order][1:] < end[order][:-1])).sum())
+
+    values = _codes(found.table.columns[name])
+    return overlaps(kind) > 0 == overlaps(kind * (int(values.max(initial=0)) + 1) + values)
+
+
+def _restarts(found: Roles, name: str) -> bool:
+    """Whether the column stands in runs, one per value, and the times begin anew with them."""
+    onset, codes = _onsets(found), _codes(found.table.columns[name])
+    if onset is None:
+        return True
+    change = np.flatnonzero(np.diff(codes) != 0) + 1
+    return len(change) > 0 and len(change) + 1 == codes.max() + 1 and bool((onset[change] < onset[change - 1]).any())
+
+
+def _backwards(found: Roles, label: str | None) -> bool:
+    """Whether onsets go back in time even within a class (and, where named, an annotator)."""
+    onset = _onsets(found)
+    if onset is None:
+        return False
+    names = [name for name in (label, found.names.get("annotator"), found.names.get("present")) if name]
+    channel = column_of(found.table.names, "channel", "channels")
+    names += [channel] if channel else []
+    codes = _codes(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
+    order = np.argsort(codes, kind="stable")
+    same = np.diff(codes[order]) == 0
+    return bool((same & (np.diff(onset[order]) < 0)).any())
+
+
+def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> str:
+    """The candidate that tells the others; refused where only several together would tell recordings apart."""
+    if len(candidates) == 1:
+        return next(iter(candidates))
+    codes = {name: _codes(values) for name, (_, values) in candidates.items()}
+    best = min(tier for tier, _ in candidates.values())
+    same = [name for name, (tier, _) in candidates.items() if tier == best]
+    first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
+    joint, parts, onset = codes[first], [first], _onsets(found)
+    for other, (tier, values) in candidates.items():
+        if other == first or tier == 3 or _decides(joint, codes[other]) or not set(values) - {""}:
+            continue
+        # The same name beside two others: two recordings if the times begin anew, one with two subjects if they run
+        # on; of equals (subject, session) it takes several changes to believe that they do.
+        stays = (np.diff(joint) == 0) & (np.diff(codes[other]) != 0)
+        anew = onset is None or bool((stays & (np.diff(onset) < 0)).any())
+        if anew or (tier == best and stays.sum() < 4):
+            parts.append(other)
+            joint = _codes(list(zip(joint.tolist(), codes[other].tolist())))
+    if len(parts) > 1:
+        _refuse_pooling(found, parts)
+    return first
+
+
+def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[str, str]) -> None:
+    """Refuse a recording within which times begin anew exactly where another column changes: a visit, a tape."""
+    onset = _onsets(found)
+    if onset is None:
+        return
+    codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
+    back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
+    for other in others if back.any() else ():
+        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in ASIDE - PLACES:
+            continue
+        values = _codes(found.table.columns[other])
+        change = np.diff(values) != 0
+        if (change[back]).all() and change.sum() < 0.5 * len(change):
+            _refuse_pooling(found, [chosen, other])
+
+
+def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
+    together = " together with ".join(map(quoted, parts))
+    raise InvalidInput(
+        f"{found.table.source.name}: the recording could be {quoted(parts[0])}, or {together}: "
+        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    )
+
+
+def alone(roles: Roles) -> bool:
+    """Whether the whole table is one recording and nobody said so."""
+    told = roles.parts or "recording" in roles.table.source.columns
+    return "recording" not in roles.names and not told

@@ -8,33 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import io
-import itertools
 import os
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
-from ..model.events import Events
-from .addresses import address_of, listed, refused, scheme_of, system
+from .addresses import address_of, listed, refused, scheme_of, system, table_kind
 from .binary import column_values
 from .columns import roles_of
 from .durations import match_lengths
 from .source import Source
 from .table import ColumnTable, TextRows
-from .times import UNITS
-from .vocabulary import normal
+from .vocabulary import UNITS, normal
 
-_ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-
+if TYPE_CHECKING:
+    from .gather import SampleRequest
 
 #: How much of a file is in memory at once.
 _LITTLE = {"batch_size": 1 << 17, "use_threads": False, "batch_readahead": 2}
@@ -55,7 +51,7 @@ class Dataset:
         cls, addresses: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, columns: Any = None
     ) -> Dataset:
         """The data set of files, folders or addresses (``s3://bucket/folder``); columns are found as by ``read``."""
-        optional("pyarrow", extra="formats")
+        optional("pyarrow", extra="parquet")
         many = [addresses] if isinstance(addresses, (str, os.PathLike)) else list(addresses)
         texts = [os.fspath(each) for each in many]
         scheme = _scheme(texts)
@@ -121,19 +117,6 @@ class Dataset:
         return buffer.getvalue()
 
 
-def count_rows(file: Any, name: str, size: int) -> int:
-    """The rows of an open table: as Parquet says, of text about as many as its first MiB tells; 0 of another file."""
-    kind = table_kind(name)
-    if kind == "parquet":
-        pq = optional("pyarrow.parquet", extra="formats")
-        try:
-            return int(pq.ParquetFile(file).metadata.num_rows)
-        except Exception:  # whatever is wrong with it, its reader says
-            return 0
-    head = file.read(1 << 20) if kind else b""
-    return round(head.count(b"\n") * size / len(head)) if head else 0
-
-
 def _reason(error: Exception) -> str:
     """What pyarrow says, without what it says around it."""
     return " ".join(str(error).split()).rpartition("Invalid: ")[2][:200]
@@ -144,12 +127,6 @@ def _scheme(texts: Sequence[str]) -> str:
     if len(schemes) != 1:
         raise InvalidInput("addresses of one data set must all be of one kind, got " + ", ".join(sorted(schemes)))
     return schemes.pop()
-
-
-def table_kind(name: str) -> str:
-    """The kind of table that a file's name tells: parquet, csv, tsv, or "" for none."""
-    name = re.split(r"[?#]", name)[0] if scheme_of(name) else name
-    return _ENDINGS.get(Path(name.removesuffix(".gz")).suffix.lower(), "")
 
 
 def _files(files: Any, address: str) -> list[tuple[str, Any]]:
@@ -213,6 +190,8 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
     names = dict(found.names)
     if "recording" not in names or names["recording"] not in frame or found.parts:
         raise InvalidInput(f"{address}: a data set needs one column of recordings; --columns recording=NAME says which")
+    if "present" in names or found.melted:
+        raise InvalidInput(f"{address}: holds answers and no events; a data set in chunks is one of events")
     if "onset" not in names or not {"offset", "length"} & names.keys():
         raise InvalidInput(
             f"{address}: no columns for onset and offset among {', '.join(map(str, frame.columns[:30]))}"
@@ -270,63 +249,8 @@ def look(dataset: Dataset, file: int) -> list[tuple[int, list[str], list[int]]]:
     return found
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Some recordings and the row groups (file, group) in which their rows lie."""
-
-    names: list[str]
-    pieces: list[tuple[int, int]]
-
-
-def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Sequence[str], rows: int) -> list[Chunk]:
-    """The recordings in order of appearance, then those that have no row, in chunks of about so many rows."""
-    place: dict[str, int] = {}
-    total: list[int] = []
-    pieces: list[tuple[int, int, NDArray[np.int64]]] = []
-    for file, groups in enumerate(looks):
-        for group, names, counts in groups:
-            for name, count in zip(names, counts):
-                if place.setdefault(name, len(place)) == len(total):
-                    total.append(0)
-                total[place[name]] += count
-            pieces.append((file, group, np.array([place[name] for name in names], dtype=np.int64)))
-    for name in more:
-        if place.setdefault(name, len(place)) == len(total):
-            total.append(1)
-    turn = (np.cumsum(total) - total) // rows
-    chunk = np.searchsorted(np.unique(turn), turn)  # a recording of many rows leaves numbers out
-    names, cuts = list(place), np.searchsorted(chunk, np.arange(chunk[-1] + 2 if len(chunk) else 1))
-    found = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
-    for file, group, owners in pieces:
-        for k in np.unique(chunk[owners]).tolist():
-            found[k].pieces.append((file, group))
-    return found
-
-
-#: How many recordings; "auto" is all of them, or of a large table as many as hold about 200,000 rows.
-HowMany = int | Literal["auto"] | None
 #: Rows of tables beyond which "auto" is a sample, those of such a sample, and those that are read at once (5 GiB).
 LARGE, SAMPLED, MOST_ROWS = 5_000_000, 200_000, 20_000_000
-
-
-@dataclass(frozen=True)
-class SampleRequest:
-    """What is to be sampled, and what else is known of recordings: their lengths, and more that are without rows."""
-
-    sample: HowMany
-    lengths: float | Mapping[str, float] | None = None
-    more: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, sample: Any, lengths: Any, more: Iterable[str] = ()) -> SampleRequest:
-        """Checked."""
-        whole = isinstance(sample, (int, np.integer)) and not isinstance(sample, bool)
-        if not (sample is None or sample == "auto" or (whole and sample >= 1)):
-            raise InvalidInput(f"sample must be a number of recordings, at least 1, or 'auto', got {sample!r}")
-        return cls(int(sample) if whole else sample, lengths, tuple(dict.fromkeys(more)))
-
-
-ALL = SampleRequest(None)
 
 
 @dataclass(frozen=True)
@@ -406,20 +330,6 @@ def sample_tables(
     del looks, count
     full = [file for file, groups in enumerate(wanted) if groups] or [0]  # without rows there are still columns
     return made, {Path(dataset.files[file]): dataset.part(file, wanted[file], made.names) for file in full}
-
-
-def hours_of_all(events: Events, seconds: float | None = None) -> float | None:
-    """The hours of all recordings of which these are a sample, each as long as one of the sample on average.
-
-    ``seconds`` are the length of recordings that do not tell theirs; None where there is no sample, or where all tell
-    another length, which is then that of other recordings.
-    """
-    counts, known = events.source.sample, events.recordings["length"]
-    other = seconds is not None and bool((known / seconds - 1).abs().gt(1e-9).any()) and bool(known.notna().all())
-    if counts is None or other:
-        return None
-    lengths = (events.extents if seconds is None else known.fillna(seconds))[events.recordings["annotated"]]
-    return float(lengths.sum()) / 3600 * counts["of_recordings"] / counts["recordings"]
 
 
 def beyond(rows: int) -> str:

@@ -1,8 +1,11 @@
-"""DCASE and sed_eval lists: strong (filename, onset, offset, event_label) and weak (filename, event_labels).
+"""DCASE and sed_eval lists, strong (filename, onset, offset, event_label) and weak (filename, event_labels); AudioSet.
 
 With or without a line of names, tabs or commas. A row with empty fields is a clip that was annotated and holds nothing;
 ``0 0 label`` in a list without names (DCASE 2017) says that the label was looked for and not found. Weak lists whose
 times are those of the clip in its video (``abc_30.000_40.000.wav 30.000 40.000 label``) are recognised by their names.
+
+AudioSet: a strong table (segment_id = id_milliseconds, times within the clip), the same with explicit negatives, and a
+weak CSV, whose clips are called like their strong counterparts, ``YTID_milliseconds``, so that the two can be joined.
 """
 
 from __future__ import annotations
@@ -12,25 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ..base.errors import InvalidInput
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import (
-    answer_losses,
-    as_answers,
-    count,
-    delimited,
-    exact,
-    losses,
-    plain_fields,
-    save,
-    silent_recordings,
-    texts_of,
-)
+from .output import answer_losses, by_answers, columns_of, count, delimited, exact, losses, plain_fields, save, texts_of
 from .plain import rows_of
 from .registry import Format
-from .source import Source, column_of
+from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .times import is_number
+from .vocabulary import is_answers, is_number, numbers, suited
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET, _LABEL = (
@@ -107,23 +100,18 @@ def _headerless(source: Source) -> ColumnTable:
 
 def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
-    named = _strong_names(source)
-    return rows_of(ColumnTable.read(source) if named else _headerless(source), sought=True)
+    table = ColumnTable.read(source) if _strong_names(source) else _headerless(source)
+    known = {column_of(table.names, *words) for words in (_FILE, _ONSET, _OFFSET, _LABEL)}
+    more = any(is_answers(table.columns[name]) for name in table.names if name not in known)  # a rater's, perhaps
+    return rows_of(table, exact=not more, sought=True)
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
-    frame, silent = events.to_frame(), silent_recordings(events)
-    none = [""] * len(silent)
-    labels = texts_of(frame, "label")
-    columns = [
-        texts_of(frame, "recording") + silent,
-        exact(frame["onset"]) + none,
-        exact(frame["offset"]) + none,
-        labels + none,
-    ]
+    columns = columns_of(events.to_frame(), "recording", "onset", "offset", "label", silent=events.silent)
     save(path, delimited(columns, delimiter="\t", names=["filename", "onset", "offset", "event_label"]))
-    unnamed = ["that no event had a class name"] if labels and not any(labels) else []  # an empty column is read so
+    nameless = len(events) > 0 and not any(columns[3])  # an empty column is read so
+    unnamed = ["that no event had a class name"] if nameless else []
     return losses(events, empty=True) + unnamed
 
 
@@ -143,7 +131,7 @@ def sniff_weak(source: Source) -> bool:
     return (
         bool(column_of(names, *_FILE))
         and bool(column_of(names, "event_labels", "event_label"))
-        and not column_of(names, *_ONSET, "start", "start_time")
+        and not any(suited(names, role) for role in ("onset", "offset", "present"))
     )
 
 
@@ -177,14 +165,9 @@ def _weak(
     known = {name: clip_length(name) for name in dict.fromkeys([*recording, *empty])}
     lengths = {name: length for name, length in known.items() if length == length}
     offset = np.array([known[name] for name in recording], dtype=np.float64)
-    data = {
-        "recording": recording,
-        "onset": np.where(np.isnan(offset), np.nan, 0.0),
-        "offset": offset,
-        "label": labels,
-        "present": np.ones(len(labels)),
-    }
-    rows = TextRows(source, data, places, empty=empty, lengths=lengths)
+    onset = np.where(np.isnan(offset), np.nan, 0.0)
+    rows = TextRows.of(source, places, recording, onset, offset, labels, present=np.ones(len(labels)))
+    rows.empty, rows.lengths = empty, lengths
     if lengths:
         words = f"the lengths of {count(len(lengths), 'clip')} are taken from their names"
         source.note(f"{source.name}: {words}")
@@ -244,16 +227,133 @@ def _clip_name(recording: str, onset: str, offset: str) -> str:
     return f"{stem}_{onset}_{offset}{dot if ending else ''}{ending}"
 
 
-def _weak_events(events: Events, path: Path) -> list[str]:
-    answers, found = as_answers(events)
-    return found + write_weak(answers, path)
+_SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
+_STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
 
 
+def read_segments(source: Source) -> TextRows:
+    """The events, in any order of the columns; a column ``present`` makes them answers."""
+    return rows_of(ColumnTable.read(source), exact=True)
+
+
+def write_segments(events: Events, path: Path) -> list[str]:
+    """The official table."""
+    columns = columns_of(events.to_frame(), "recording", "onset", "offset", "label")
+    save(path, delimited(columns, delimiter="\t", names=_STRONG))
+    return losses(events, empty=False)
+
+
+def write_framed(answers: Answers, path: Path) -> list[str]:
+    """The official table with the column present."""
+    frame = answers.to_frame()
+    if frame["onset"].isna().any():
+        raise InvalidInput("audioset: the answers do not say where their segments are")
+    said = ["PRESENT" if v == 1 else "NOT_PRESENT" if v == 0 else "UNSURE" for v in frame["present"]]
+    columns = [*columns_of(frame, "recording", "onset", "offset", "label"), said]
+    save(path, delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
+    return answer_losses(answers)
+
+
+def sniff_videos(source: Source) -> bool:
+    """Comment lines, of which one names the columns."""
+    first = [line for line in source.head[:10] if line.startswith("#")]
+    return any("YTID" in line and "positive_labels" in line for line in first)
+
+
+def read_videos(source: Source) -> TextRows:
+    """The labels of clips: each listed label is present; of others nothing is said."""
+    found, lines = source.rows(",", skipspace=True)
+    table = [(row, line) for row, line in zip(found, lines) if not row[0].startswith("#")]
+    ids, begins, finishes, kept = [], [], [], []
+    for row, line in table:
+        if len(row) < 4:  # a clip without labels has an empty field
+            source.fail(line, "positive_labels", f"has {len(row)} fields where YTID, start, end and labels are needed")
+            continue
+        ids.append(row[0].strip())
+        begins.append(row[1])
+        finishes.append(row[2])
+        kept.append((line, [part.strip() for field in row[3:] for part in field.split(",") if part.strip()]))
+    where = [line for line, _ in kept]
+    start = numbers(source, begins, where, "start_seconds")
+    end = numbers(source, finishes, where, "end_seconds")
+    length = np.round(end - start, 9)
+    names = [f"{name}_{round(at * 1000)}" if np.isfinite(at) else name for name, at in zip(ids, start.tolist())]
+    times = [len(parts) for _, parts in kept]
+    labels = [part for _, parts in kept for part in parts]
+    places = [line for (line, parts) in kept for _ in parts]
+    recording = [name for name, n in zip(names, times) for _ in range(n)]
+    offset = np.repeat(length, times)
+    onset = np.where(np.isfinite(offset), 0.0, np.inf)
+    rows = TextRows.of(source, places, recording, onset, offset, labels, present=np.ones(len(labels)))
+    good = np.isfinite(length) & (length > 0)
+    rows.lengths = {name: float(v) for name, v, yes in zip(names, length, good) if yes}
+    rows.empty = [name for name, n in zip(names, times) if not n]
+    rows.blank = {line for (line, parts) in kept if not parts}
+    source.n_rows = len(table)
+    due = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
+    if due and int(due[1]) != len(table):
+        words = f"says num_segs={due[1]} and holds {count(len(table), 'segment')}; is it whole?"
+        source.note(f"{source.name}: {words}", kind="cut short")
+    told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
+    return rows.checked().say(f"{told}, time = all of the clip")
+
+
+def write_videos(answers: Answers, path: Path) -> list[str]:
+    """The clips with their times in the video and their labels."""
+    frame, listing = answers.to_frame(), answers.recordings
+    found = answer_losses(answers)
+    found = [words for words in found if "without answers" not in words]
+    absent = int((frame["present"] != 1).sum())
+    if absent:
+        found.append(f"{count(absent, 'answer')} 'absent' or 'unsure'")
+    names = list(dict.fromkeys([*frame["recording"], *listing.index]))
+    ends = dict(zip(frame["recording"], frame["offset"]))
+    starts = dict(zip(frame["recording"], frame["onset"]))
+    if frame[["recording", "onset", "offset"]].drop_duplicates()["recording"].duplicated().any():
+        raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
+    labels: dict[str, list[str]] = {name: [] for name in names}
+    for name, label, value in zip(frame["recording"], frame["label"], frame["present"]):
+        if value == 1 and label not in labels[name]:
+            labels[name].append(label)
+    if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
+        raise InvalidInput(
+            "audioset-weak: separates labels by commas; there are labels that hold commas, quotes or spaces"
+        )
+    renamed = [
+        name for name in names if not _SEGMENT.match(name) or "," in name or name != name.strip() or name[0] == "#"
+    ]
+    if renamed:
+        raise InvalidInput(f"audioset-weak: recordings must be called id_milliseconds, got {quoted(renamed[0])}")
+    lines = ["# Segments csv\n", f"# num_segs={len(names)}\n", "# YTID, start_seconds, end_seconds, positive_labels\n"]
+    for name in names:
+        match = _SEGMENT.match(name)
+        assert match
+        length = ends.get(name, np.nan)
+        length = float(listing["length"].get(name, np.nan) if length != length else length)
+        if length != length or starts.get(name, 0.0) > 0:
+            raise InvalidInput(
+                f"audioset-weak: the recording {quoted(name)} needs a segment that is all of it, and a length"
+            )
+        start = int(match[2]) / 1000
+        end = start + length
+        if round(end - start, 9) != length:
+            found.append("fractions of a nanosecond")
+        lines.append(f'{match[1]}, {start!r}, {end!r}, "{",".join(labels[name])}"\n')
+    save(path, lines)
+    return list(dict.fromkeys(found))
+
+
+AUDIOSET = (
+    Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
+           frozenset(_STRONG), read_segments, write_segments, write_framed),
+    Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
+           read_videos, by_answers(write_videos), write_videos),
+)  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
-    Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak, _weak_events,
-           write_weak, endings=(".tsv",)),
+    Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
+           by_answers(write_weak), write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
            read_clips),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",

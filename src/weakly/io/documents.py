@@ -1,26 +1,23 @@
-"""JSON documents: JAMS, AOEF, lists of records; and what their readers share."""
+"""JSON documents: JAMS, AOEF, videos with segments (ActivityNet and its cousins), lists of records."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..model.events import Events
-from .output import count, inexact, losses, per_recording, save, texts_of
-from .registry import Format
-from .source import Source
-from .table import ColumnTable, TextRows, lengths_agree
-from .times import duration, ending
-from .vocabulary import person_of
+from .output import Pairs, count, inexact, losses, per_recording, save_json, texts_of
+from .registry import JSON, Format
+from .source import Source, quoted
+from .table import NUMBERS, ColumnTable, TextRows, lengths_agree
+from .vocabulary import duration, ending, person_of
 
-_COLUMNS = ("recording", "onset", "offset", "label", "annotator", "confidence", "low_frequency", "high_frequency")
+_COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
 
 
 def number(value: Any) -> float:
@@ -33,36 +30,29 @@ def number(value: Any) -> float:
         return np.inf
 
 
-class ParsedRows:
-    """The events of a document as they are met, with their places; columns in which nothing stands are left out."""
+def started(source: Source, *more: str) -> TextRows:
+    """Rows to which :func:`met` adds the events of a document."""
+    return TextRows.start(source, *_COLUMNS, *more)
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.rows: list[tuple[Any, ...]] = []
-        self.places: list[int | str] = []
-        self.extra: dict[str, list[str]] = {}
 
-    def add(self, place: str, recording: str, onset: float, offset: float, label: Any, **more: Any) -> None:
-        values = {"annotator": "", "confidence": np.nan, "low_frequency": np.nan, "high_frequency": np.nan, **more}
-        told = "" if label is None else str(label)
-        self.rows.append((recording, onset, offset, told, *(values[name] for name in _COLUMNS[4:])))
-        self.places.append(place)
-        for name in more.keys() - set(_COLUMNS):
-            self.extra.setdefault(name, []).append(str(more[name]))
+def met(
+    rows: TextRows, place: str, recording: str, times: tuple[float, float], label: Any, *more: str, **about: Any
+) -> None:
+    """Add one event; what is not said ``about`` it (annotator, confidence, frequencies) is empty."""
+    values = {"annotator": "", **dict.fromkeys(_COLUMNS[1:], np.nan), **about}
+    rows.add(place, recording, *times, "" if label is None else str(label), *values.values(), *more)
 
-    def done(self, lengths: dict[str, float], empty: Iterable[str], idle: Iterable[str] = ()) -> TextRows:
-        data: dict[str, Any] = {name: [row[k] for row in self.rows] for k, name in enumerate(_COLUMNS)}
-        for name in ("onset", "offset", "confidence", "low_frequency", "high_frequency"):
-            data[name] = np.array(data[name], dtype=np.float64)
-            if name not in ("onset", "offset") and not np.isfinite(data[name]).any():
-                del data[name]
-        if not any(data["annotator"]):
-            del data["annotator"]
-        self.source.n_rows = len(self.places) + len({place for place, _, _ in self.source.problems})
-        rows = TextRows(self.source, data | self.extra, self.places, empty=list(empty), unannotated=list(idle))
-        rows.checked()
-        lengths_agree(rows, {name: v for name, v in lengths.items() if np.isfinite(v) and v > 0})
-        return rows
+
+def ended(rows: TextRows, lengths: Mapping[str, float]) -> TextRows:
+    """The rows with usable times, without columns in which nothing stands, and the lengths that agree with them."""
+    rows.source.n_rows = rows.finish().n_told
+    for name, values in list(rows.data.items())[4:]:
+        blank = not np.isfinite(values).any() if name in NUMBERS else name in _COLUMNS and not any(values)
+        if blank or not len(rows):
+            del rows.data[name]
+    rows.checked()
+    lengths_agree(rows, {name: v for name, v in lengths.items() if np.isfinite(v) and v > 0})
+    return rows
 
 
 def guarded(kind: str, reader: Callable[[Source], TextRows]) -> Callable[[Source], TextRows]:
@@ -88,8 +78,8 @@ def object_of(source: Source, kind: str) -> dict[str, Any]:
 
 
 def sniff_jams(source: Source) -> bool:
-    """A JSON object with annotations and file_metadata."""
-    return source.is_json and '"annotations"' in source.text and '"file_metadata"' in source.text
+    """An object with annotations and file_metadata."""
+    return '"annotations"' in source.text and '"file_metadata"' in source.text
 
 
 def read_jams(source: Source) -> TextRows:
@@ -100,19 +90,37 @@ def read_jams(source: Source) -> TextRows:
         raise InvalidInput(f"{source.name}: a JAMS file has a list of annotations")
     meta = document.get("file_metadata")
     meta = meta if isinstance(meta, dict) else {}
-    name = str(meta.get("title") or source.stem(r"\.jams$"))
-    found = ParsedRows(source)
+    title = str(meta.get("title") or "")
+    own = source.stem(r"\.jams$")
+    ours = str(meta.get("identifiers", "")) == "{'written_by': 'weakly'}"
+    name = title if title and (source.columns.get("recording") == "title" or ours) else own
+    rows = started(source, "namespace")
+    kinds: dict[str, bool] = {}  # namespace: whether some of it lasts
+    for each in (each for each in annotations if isinstance(each, dict) and each.get("data")):
+        kind, data = str(each.get("namespace", "")), each["data"]
+        spans = (
+            data.get("duration") if isinstance(data, dict) else [i.get("duration") for i in data if isinstance(i, dict)]
+        )
+        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans or ())
+    wanted = source.layer.get("namespace", "*" if len(kinds) < 2 or source.on_error == "collect" else None)
+    if wanted is None:
+        ways = " or ".join(f"--where namespace={kind}" for kind, lasts in kinds.items() if lasts or source.point_length)
+        raise InvalidInput(f"{source.name}: holds annotations of {', '.join(kinds)}, which are not one set of classes: "
+                           f"{ways or '--point-length 0.2, for they are points'}")  # fmt: skip
     for a, annotation in enumerate(annotations):
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
             continue
+        if wanted not in ("*", str(annotation.get("namespace", ""))):
+            continue
         observations = annotation.get("data")
         if isinstance(observations, dict):  # the dense layout: one list per field
-            lists = [observations.get(key) for key in ("time", "duration", "value", "confidence")]
+            keys = ("time", "duration", "value", "confidence")
+            lists = [observations.get(key) for key in keys]
             if not all(isinstance(items, list) for items in lists) or len({len(items) for items in lists}) > 1:  # type: ignore[arg-type]
                 source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
                 continue
-            observations = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in zip(*lists)]
+            observations = [dict(zip(keys, row)) for row in zip(*lists)]
         about = annotation.get("annotation_metadata")
         person = about.get("annotator") if isinstance(about, dict) else None
         who = str(person.get("name", "")) if isinstance(person, dict) else ""
@@ -124,11 +132,12 @@ def read_jams(source: Source) -> TextRows:
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            found.add(where, name, onset, float(ending(onset, span)), label, annotator=who,
-                      confidence=score if np.isfinite(score) else np.nan,
-                      namespace=annotation.get("namespace", ""))  # fmt: skip
-    rows = found.done({name: number(meta.get("duration"))}, [] if found.places else [name])
-    return rows.say(f"recording = title ({1}), label = value ({len(set(rows.data['label']))}), time = time + duration")
+            met(rows, where, name, (onset, float(ending(onset, span))), label, str(annotation.get("namespace", "")),
+                annotator=who, confidence=score if np.isfinite(score) else np.nan)  # fmt: skip
+    rows.empty += [] if len(rows) else [name]
+    ended(rows, {name: number(meta.get("duration"))})
+    told = "the file's name" if name == own else "title"
+    return rows.say(f"recording = {told} (1), label = value ({len(set(rows.data['label']))}), time = time + duration")
 
 
 def write_jams(events: Events, path: Path) -> list[str]:
@@ -156,47 +165,13 @@ def write_jams(events: Events, path: Path) -> list[str]:
             about = {"annotator": {"name": person} if person else {}, "curator": {"name": "", "email": ""}}
             annotations.append({"namespace": "segment_open", "annotation_metadata": about, "data": data, "sandbox": {},
                                 "time": 0, "duration": length})  # fmt: skip
-        meta = {"title": name, "artist": "", "release": "", "duration": length, "identifiers": {},
+        meta = {"title": name, "artist": "", "release": "", "duration": length, "identifiers": {"written_by": "weakly"},
                 "jams_version": "0.3.5"}  # fmt: skip
         save_json({"annotations": annotations, "file_metadata": meta, "sandbox": {}}, target)
         return []
 
     kept = [w for w in per_recording(events, path, ending=".jams", one=one, kind="JAMS") if "recording name" not in w]
     return found + kept  # the title holds the name
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-
-def save_json(document: Any, path: Path) -> None:
-    """Write a document; what an iterator in it yields (items of a list, pairs of an object) is never held at once."""
-    save(path, chain(_json(document), "\n"))
-
-
-class Pairs(NamedTuple):
-    """Keys and values of an object of JSON that are made one by one."""
-
-    items: Iterator[tuple[str, Any]]
-
-
-def _json(value: Any) -> Iterator[str]:
-    if isinstance(value, Pairs):
-        items: Iterator[str] = (f"{_encode(key)}: {_encode(item)}" for key, item in value.items)
-    elif isinstance(value, Iterator):
-        items = map(_encode, value)
-    elif isinstance(value, dict) and any(isinstance(item, (Pairs, Iterator, dict)) for item in value.values()):
-        for k, (key, item) in enumerate(value.items()):
-            yield f"{', ' if k else '{'}{_encode(key)}: "
-            yield from _json(item)
-        yield "}"
-        return
-    else:
-        yield _encode(value)
-        return
-    yield "{" if isinstance(value, Pairs) else "["
-    for k, text in enumerate(items):
-        yield f",\n{text}" if k else text
-    yield "}" if isinstance(value, Pairs) else "]"
 
 
 def by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
@@ -233,8 +208,8 @@ _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scien
 
 def sniff_aoef(source: Source) -> bool:
     """A JSON object with recordings and sound events."""
-    return source.is_json and '"recordings"' in source.text and (
-        '"sound_events"' in source.text or '"collection_type"' in source.text)  # fmt: skip
+    text = source.text
+    return '"recordings"' in text and ('"sound_events"' in text or '"collection_type"' in text)
 
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
@@ -274,7 +249,7 @@ def read_aoef(source: Source) -> TextRows:
     tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
-    found, untagged = ParsedRows(source), 0
+    rows, untagged = started(source), 0
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):
@@ -292,12 +267,13 @@ def read_aoef(source: Source) -> TextRows:
         untagged += not own
         onset, offset, low, high = _span(sound.get("geometry"))
         who = person_of(users.get(item.get("created_by"), item.get("created_by") and {"id": item.get("created_by")}))
-        found.add(place, names[sound["recording"]], onset, offset, own[0].get("value") if own else "event",
-                  annotator=who, confidence=number(item.get("score")), low_frequency=low,
-                  high_frequency=high)  # fmt: skip
+        met(rows, place, names[sound["recording"]], (onset, offset), own[0].get("value") if own else "event",
+            annotator=who, confidence=number(item.get("score")), low_frequency=low, high_frequency=high)  # fmt: skip
     done = {names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in looked}
     heard = (done - {""}) or set(names.values())
-    rows = found.done(lengths, [n for n in names.values() if n in heard], [n for n in names.values() if n not in heard])
+    rows.empty = [n for n in names.values() if n in heard]
+    rows.unannotated = [n for n in names.values() if n not in heard]
+    ended(rows, lengths)
     if untagged:
         source.note(f"{source.name}: {count(untagged, 'sound event')} without a tag are called 'event'")
     k = len(set(rows.data["label"]))
@@ -364,9 +340,141 @@ def write_aoef(events: Events, path: Path) -> list[str]:
     return [*found, "sample rates and channels, which AOEF wants: written as 48000 Hz and 1"]
 
 
+_SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
+_START, _END = ("start", "onset", "start_time", "t_start", "begin"), ("end", "offset", "end_time", "t_end", "stop")
+_LABEL = ("label", "class", "category", "action", "sentence", "name", "label_name", "description")
+_LISTS = ("annotations", "actions", "segments", "events", "timestamps", "annotation")
+
+
+def sniff_videos(source: Source) -> bool:
+    """A JSON object of videos with annotations, actions or timestamps."""
+    text = source.text
+    return text.lstrip()[:1] == "{" and any(f'"{key}"' in text for key in (*_LISTS[:3], *_LISTS[4:], "segment"))
+
+
+def first_of(item: dict[str, Any], names: Iterable[str]) -> Any:
+    return next((item[name] for name in names if name in item), None)
+
+
+def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+    """Each video with what is said of it and the list of its events."""
+    document = object_of(source, "videos")
+    listed = next((document[key] for key in ("annotation", *_LISTS) if isinstance(document.get(key), list)), None)
+    if listed is not None and (
+        document.keys() & {"id", "duration", "file", "filename", "path"}
+    ):  # one sound's own file
+        name = str(first_of(document, ("id", "filename", "file", "path")) or source.stem(r"\.json$"))
+        yield name, document, listed
+        return
+    for key in ("database", "results", "annotations", "videos"):
+        if isinstance(document.get(key), dict):
+            document = document[key]
+            break
+    for name, about in document.items():
+        if isinstance(about, list):
+            yield str(name), {}, about
+        elif isinstance(about, dict):
+            inner = next((about[key] for key in _LISTS if isinstance(about.get(key), list)), None)
+            words = first_of(about, ("labels", "sentences"))
+            if isinstance(inner, list) and isinstance(words, list) and all(isinstance(x, list) for x in inner):
+                if len(words) != len(inner):
+                    source.fail(f"video {name}", "labels", f"{len(words)} labels for {len(inner)} segments")
+                    continue
+                inner = [{"segment": span, "label": word} for span, word in zip(inner, words)]
+            if inner is None and not (about.keys() & {"duration", "subset", "duration_second"}):
+                if about:
+                    raise InvalidInput(f"{source.name}: JSON of no known kind: {name!r} holds no list of annotations")
+                inner = []
+            yield str(name), about, inner or []
+
+
+def _segment(item: Any) -> tuple[Any, Any, Any]:
+    """The start, the end and the label of an annotation, an object or a list of three; None what is not there."""
+    if isinstance(item, dict):
+        span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), list)), None)
+        if span is None:
+            span = [first_of(item, _START), first_of(item, _END)]
+        label = first_of(item, _LABEL)
+        return (*span, label) if len(span) == 2 else (None, None, label)
+    if isinstance(item, list) and len(item) == 3:  # [class, start, end] or [start, end, class]
+        first, second, third = item
+        named = isinstance(third, str) and not isinstance(first, str)
+        return (first, second, third) if named else (second, third, first)
+    return None, None, None
+
+
+def read_videos(source: Source) -> TextRows:
+    """The segments of every video, with its duration and subset; a video without one is empty.
+
+    A subset in which no video has a segment, where others have some, was not annotated (or its labels are kept back).
+    """
+    rows, lengths, empty = started(source, "subset"), {}, {}
+    subsets: dict[str, bool] = {}
+    for name, about, items in _videos(source):
+        lengths[name] = number(first_of(about, ("duration", "duration_second", "length")))
+        subset = str(about.get("subset", ""))
+        subsets[subset] = subsets.get(subset, False) or bool(items)
+        if not items:
+            empty[name] = subset
+        for k, item in enumerate(items):
+            place = f"video {name}, annotation {k + 1}"
+            start, end, label = _segment(item)
+            if start is None and end is None:
+                source.fail(place, "segment", "has no start and end")
+                continue
+            more: dict[str, float] = {}
+            if isinstance(item, dict):
+                score, low, high = (number(first_of(item, (key, other))) for key, other in
+                                    (("score", "det_prob"), ("low_freq", "low"), ("high_freq", "high")))  # fmt: skip
+                more = {"confidence": score if np.isfinite(score) else np.nan, "low_frequency": low,
+                        "high_frequency": high}  # fmt: skip
+            met(rows, place, name, (number(start), number(end)), "event" if label is None else label, subset, **more)
+    if not lengths:
+        raise InvalidInput(f"{source.name}: JSON of no known kind: no videos with annotations")
+    if not any(rows.data["subset"]):
+        del rows.data["subset"]
+    held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
+    idle = [name for name, subset in empty.items() if subset in held]
+    if idle:
+        which = ", ".join(sorted(quoted(name) for name in held))
+        source.note(f"{source.name}: none of the {count(len(idle), 'recording')} of the subset {which} has a segment; "
+                    "taken as not annotated", kind="not annotated")  # fmt: skip
+    rows.empty, rows.unannotated = [name for name in empty if name not in set(idle)], idle
+    ended(rows, lengths)
+    told = f"recording = the videos' names ({len(lengths)}), label = label ({len(set(rows.data['label']))})"
+    known = sum(value == value for value in lengths.values())
+    return rows.say(f"{told}, time = segment in seconds, recording_length = duration ({known})")
+
+
+def write_videos(events: Events, path: Path) -> list[str]:
+    """One entry per recording with its duration and its segments, as ActivityNet has them."""
+    frame, listing = events.to_frame(), events.recordings
+    found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
+    mine, columns = by_recording(frame, "onset", "offset", "label", "subset", "confidence")
+
+    def entries() -> Iterator[tuple[str, Any]]:
+        for name, length, done in zip(listing.index, listing["length"].tolist(), listing["annotated"]):
+            if not done:
+                continue
+            onset, offset, label, subset, score = (column[mine.get(name, slice(0))] for column in columns)
+            entry: dict[str, Any] = {} if length != length else {"duration": length}
+            entry["subset"] = subset[0] if subset else ""
+            items = [{"segment": [a, b], "label": c} for a, b, c in zip(onset, offset, label)]
+            for item, s in zip(items, score) if "confidence" in frame else ():
+                item |= {} if s != s else {"score": s}
+            yield name, entry | {"annotations": items}
+
+    save_json({"version": "weakly", "database": Pairs(entries())}, path)
+    return found
+
+
 DOCUMENTS = (
-    Format("jams", "JAMS (segment_open)", sniff_jams, read_jams, write_jams, endings=(".jams",)),
+    Format("jams", "JAMS (segment_open)", sniff_jams, read_jams, write_jams, endings=(".jams",), mark=JSON),
     Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, guarded("AOEF", read_aoef),
-           write_aoef, endings=(".aoef", ".aoef.json")),
+           write_aoef, endings=(".aoef", ".aoef.json"), mark=JSON),
 )  # fmt: skip
-READERS = (Format("records", "JSON list of objects, a row each", sniff_records, read_records),)
+READERS = (
+    Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
+           sniff_videos, guarded("a list of videos", read_videos), write_videos, mark=JSON),
+    Format("records", "JSON list of objects, a row each", sniff_records, read_records, mark=JSON),
+)  # fmt: skip

@@ -17,12 +17,11 @@ from ..base.results import counted
 from ..base.symbols import LONGEST, check, plausible_length
 from .addresses import at_hand
 from .columns import roles_of
-from .plain import times_of
 from .registry import length_columns
 from .source import Source, quoted
-from .table import ColumnTable, TextRows
-from .times import is_number, numbers
-from .vocabulary import suited
+from .table import ColumnTable
+from .times import times_of
+from .vocabulary import is_number, numbers, suited
 
 _ENDINGS = "wav|flac|mp3|ogg|opus|aiff?|m4a|mp4|mkv|avi|mov|webm|edf|bdf|mseed|csv|tsv|txt|json|jams|textgrid"
 
@@ -138,23 +137,6 @@ def _examined_in(source: Source) -> pd.DataFrame:
 def _is_status(values: Sequence[str]) -> bool:
     said = {value.strip().lower() for value in values}
     return bool(said & {"finished", "done"}) and said <= {"finished", "done", "created", "started", "in progress", ""}
-
-
-def agreed_lengths(found: Sequence[TextRows], notes: list[str]) -> dict[str, float]:
-    """What the files say of lengths; where they disagree, nothing is sure."""
-    lengths: dict[str, float] = {}
-    clash: set[str] = set()
-    for rows in found:
-        for name, length in rows.lengths.items():
-            if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
-                clash.add(name)
-            lengths.setdefault(name, length)
-    if clash:
-        notes.append(
-            f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); "
-            "it is taken as unknown"
-        )
-    return {name: length for name, length in lengths.items() if name not in clash}
 
 
 def name_key(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
-from ..model.features import Features
+from ..model.intervals import Features
 from .signals import PathLike, blocks, header
 
 
@@ -34,12 +34,7 @@ def _bands(n_bins: int, sample_rate: float, n_bands: int) -> NDArray[np.float32]
 
 
 def log_mel(
-    path: PathLike,
-    *,
-    hop: float = 0.02,
-    frame: float = 0.04,
-    n_bands: int = 40,
-    sample_rate: float | None = None,
+    path: PathLike, *, hop: float = 0.02, frame: float = 0.04, n_bands: int = 40, sample_rate: float | None = None
 ) -> Features:
     """Log power in mel bands over time, computed block by block.
 
@@ -121,7 +116,7 @@ def load_features(path: PathLike, *, hop: float | None = None) -> Features:
             raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(arrays)}")
         return _checked(path, _times(arrays), matrix, hop)
     if kind in (".parquet", ".pq"):
-        optional("pyarrow", extra="formats")
+        optional("pyarrow", extra="parquet")
         import pandas as pd
 
         frame = pd.read_parquet(path)

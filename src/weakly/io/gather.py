@@ -1,233 +1,269 @@
-"""The files that paths stand for, each read by its format, and what they hold together: columns, sentences, the sum."""
+"""The one loop behind read, read_answers and check: files, each read by its format into rows, and what all say."""
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput
+from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.parallel import progress_bar
 from ..base.results import counted
 from ..base.symbols import choice, plausible_length
-from . import labelstudio
-from .addresses import MOST_BYTES, fetched, listings
-from .dataset import (
-    ALL,
-    LARGE,
-    MOST_ROWS,
-    Dataset,
-    RecordingSample,
-    SampleRequest,
-    beyond,
-    count_rows,
-    sample_rows,
-    sample_tables,
-    table_kind,
-)
-from .registry import Format, detect, named
-from .source import KINDS, Source, quoted
+from ..model.answers import Reading
+from . import dataset
+from .addresses import MOST_BYTES, Paths, files_of, listed_paths, listings, rows_in, table_kind
+from .durations import match_lengths
+from .registry import detect, named
+from .source import Source, quoted
 from .table import TextRows
-from .vocabulary import suited
+from .times import suspected_unit
+from .vocabulary import doubtful, suited
 
 ON_ERROR = ("raise", "skip", "clip", "skip,clip")
 FATES = ("events", "empty", "skipped", "merged")
 LEFT_OUT = "; the file is left out"
-_MUCH_TEXT = 2**26  # bytes: less cannot hold many rows
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+LAYERS = ("tier", "namespace")  # annotations of one recording that stand beside each other
 
 
-@contextmanager
-def files_of(paths: Paths, *, progress: bool = False) -> Iterator[tuple[dict[Path, str], list[str]]]:
-    """The files that paths, folders, patterns and addresses stand for, each with what messages call it; and notes.
-
-    Of addresses these are copies, which are there as long as the block lasts.
-    """
-    items = listed_paths(paths)
-    found: dict[Path, str] = {}
-    notes: list[str] = []
-    away = listings(items)
-    with fetched(list(away.values()), progress=progress) as copies:
-        behind = dict(zip(away, copies))
-        for item in items:
-            path, address = Path(item), away.get(os.fspath(item))
-            if address is not None and not address.several:
-                found |= behind[os.fspath(item)]
-            elif address is not None or path.is_dir():
-                inside = behind[os.fspath(item)] if address is not None else {each: str(each) for each in _inside(path)}
-                worth = {each: name for each, name in inside.items() if not _is_other(each)}
-                sounds = len(inside) - len(worth) + (address.n_others if address is not None else 0)
-                if sounds:
-                    notes.append(f"{item}: {counted(sounds, 'file')} left out: sound, pictures, archives")
-                if not worth:
-                    raise InvalidInput(f"{item}: the folder holds no annotation files")
-                found |= worth
-            elif path.exists():
-                found[path] = str(path)
-            elif any(sign in str(item) for sign in "*?["):
-                matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
-                if not matches:
-                    raise InvalidInput(f"{item}: no file matches this pattern")
-                found |= {each: str(each) for each in matches if each.is_file()}
-            else:
-                raise InvalidInput(f"{item}: there is no such file")
-        yield found, notes
+#: How many recordings; "auto" is all of them, or of a large table as many as hold about 200,000 rows.
+HowMany = int | Literal["auto"] | None
 
 
-def listed_paths(paths: Paths) -> list[str | os.PathLike[str]]:
-    """The paths, one or many."""
-    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not items:
-        raise InvalidInput("no files were given")
-    return items
+@dataclass(frozen=True)
+class SampleRequest:
+    """What is to be sampled, and what else is known of recordings: their lengths, and more that are without rows."""
+
+    sample: HowMany
+    lengths: float | Mapping[str, float] | None = None
+    more: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sample: Any, lengths: Any, more: Iterable[str] = ()) -> SampleRequest:
+        """Checked."""
+        whole = isinstance(sample, (int, np.integer)) and not isinstance(sample, bool)
+        if not (sample is None or sample == "auto" or (whole and sample >= 1)):
+            raise InvalidInput(f"sample must be a number of recordings, at least 1, or 'auto', got {sample!r}")
+        return cls(int(sample) if whole else sample, lengths, tuple(dict.fromkeys(more)))
 
 
-def rows_in(files: Iterable[Path]) -> int:
-    """The rows of tables; of small text files nobody asks."""
-    tables = {path: path.stat().st_size for path in files if table_kind(path.name)}
-    text = sum(size for path, size in tables.items() if table_kind(path.name) != "parquet") > _MUCH_TEXT
-    total = 0
-    for path, size in tables.items():
-        if text or table_kind(path.name) == "parquet":
-            with open(path, "rb") as file:
-                total += count_rows(file, path.name, size)
-    return total
+ALL = SampleRequest(None)
 
 
-def _inside(folder: Path) -> list[Path]:
-    """All files of a folder and of those in it, also through links; one that cannot be opened is an error."""
+@dataclass
+class FileRows:
+    """What files hold: the rows of each, those that are refused and why, and all that is noted and left out."""
 
-    def refuse(error: OSError) -> None:
-        raise InvalidInput(f"{error.filename}: the folder cannot be opened: {error.strerror}")
-
-    found: list[Path] = []
-    seen: set[str] = set()
-    for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
-        real = os.path.realpath(place)
-        if real in seen:  # a link that leads back
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file()]
-    return sorted(found)
-
-
-def _is_other(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            start = file.read(16)
-    except OSError:
-        return False
-    return any(start.startswith(magic) for magic, _ in KINDS)
-
-
-class Gathered(NamedTuple):
-    """What each file holds, what was noted, how many broken rows were left out, and the sample if one was asked for."""
-
-    found: list[TextRows]
+    sources: list[Source]
     notes: list[str]
-    skipped: int
-    sample: RecordingSample | None
+    sample: dataset.RecordingSample | None = None
+    files: list[TextRows] = field(default_factory=list)
+    refused: list[tuple[Source, InvalidInput]] = field(default_factory=list)
+    skipped: int = 0  # broken rows, and files
+    doubts: list[str] = field(default_factory=list)  # classes that may be absences
+
+    @property
+    def account(self) -> dict[str, int]:
+        """What became of every row of all files."""
+        total = dict.fromkeys(("rows", *FATES), 0)
+        for rows in self.files:
+            for name, n in rows.account.items():
+                total[name] += n
+        return total
+
+    @property
+    def names(self) -> str:
+        """The first files, as messages call them."""
+        return ", ".join(rows.source.name for rows in self.files[:3])
+
+    def source_of(self, row: int) -> str:
+        """The file and the line of a row in the table of all."""
+        for rows in self.files:
+            if row < len(rows):
+                return rows.source.at(rows.places[row])
+            row -= len(rows)
+        raise IndexError(row)
+
+    def lengths(self) -> dict[str, float]:
+        """What the files say of lengths; where they disagree, nothing is sure."""
+        lengths: dict[str, float] = {}
+        clash: set[str] = set()
+        for rows in self.files:
+            for name, length in rows.lengths.items():
+                if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
+                    clash.add(name)
+                lengths.setdefault(name, length)
+        if clash:
+            self.notes.append(
+                f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); "
+                "it is taken as unknown"
+            )
+        return {name: length for name, length in lengths.items() if name not in clash}
+
+    def known(self, asked: SampleRequest) -> tuple[Any, list[str], list[str]]:
+        """The lengths, the empty recordings and those not annotated, over all files or of the sample."""
+        empty = list(dict.fromkeys(name for rows in self.files for name in rows.empty))
+        idle = list(dict.fromkeys(name for rows in self.files for name in rows.unannotated))
+        lengths = asked.lengths
+        if lengths is not None and not isinstance(lengths, Mapping):
+            return lengths, empty, idle
+        known = self.lengths()
+        if self.sample is not None and isinstance(self.sample.lengths, Mapping):
+            known |= self.sample.lengths
+        elif lengths is not None:
+            listed = dict.fromkeys([*(n for rows in self.files for n in rows.data["recording"]), *empty, *idle])
+            known |= match_lengths(lengths, listed, self.notes)
+        return known, empty, idle
+
+    def told(self, account: Mapping[str, int], skipped: int) -> Reading:
+        """What was taken as what, noted, left out and sampled."""
+        counts = None if self.sample is None else self.sample.counts
+        return Reading(_sentences(self.files), tuple(self.notes), skipped, dict(account), counts)
+
+    def warn(self) -> None:
+        """Give each note as a warning, and say how many broken rows were left out."""
+        for note in self.notes:
+            warnings.warn(note, AssumptionWarning, stacklevel=4)
+        broken = self.skipped - sum(note.endswith(LEFT_OUT) for note in self.notes)  # those files have their own note
+        if broken:
+            warnings.warn(f"{counted(broken, 'broken row')} skipped", AssumptionWarning, stacklevel=4)
 
 
-def parse(paths: Paths, *, format: str | None, label: str | None, **how: Any) -> tuple[list[TextRows], list[str], int]:
-    """What each file holds, what was noted, and how many broken rows were left out."""
-    return gathered(paths, format=format, label=label, **how)[:3]
-
-
-def gathered(
+def read_files(
     paths: Paths,
     *,
-    format: str | None,
-    label: str | None,
+    format: str | None = None,
+    label: str | None = None,
     columns: Mapping[str, str] | None = None,
     on_error: str = "raise",
     progress: bool = False,
     answers: bool = False,
     asked: SampleRequest = ALL,
-) -> Gathered:
-    """All that files hold, or a sample of their recordings."""
-    choice("on_error", on_error, ON_ERROR)
+    aside: Callable[[Source], bool] | None = None,
+    absent: Sequence[str] | str | None = None,
+    **hints: Any,
+) -> FileRows:
+    """The rows of each file, or of a sample of their recordings; files that ``aside`` takes are no annotations.
+
+    With ``on_error="collect"`` broken rows and files that cannot be read are kept for whoever asks (the linter).
+    """
+    collect = on_error == "collect"
+    if not collect:
+        choice("on_error", on_error, ON_ERROR)
     chosen = named(format) if format is not None else None
     items = listed_paths(paths)
-    told, by_file = told_columns(columns)
-    given, skipped = {each for item in items for each in (os.fspath(item), str(Path(item)))}, 0
-    found: list[TextRows] = []
-    with opened(items, told, asked, progress=progress) as (sources, notes, sample):
-        many, total = len(sources) > 1, sum(map(_size, sources))
-        with progress_bar("reading", total, show=progress) as advance:
-            for source in sources:
-                source.on_error, source.label, source.advance = on_error, label, advance
-                try:
-                    kind = chosen or detect(source)
-                    found.append(read_one(kind, source, answers=answers))
-                    if by_file:
-                        found[-1].data["annotator"] = [source.stem()] * len(found[-1])
-                except InvalidInput as error:
-                    if "skip" not in on_error and many and chosen is None and source.name not in given:
-                        raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
-                    if "skip" not in on_error or not many:
-                        raise
-                    notes.append(f"{error}{LEFT_OUT}")
-                    skipped += 1
+    given = {each for item in items for each in (os.fspath(item), str(Path(item)))}
+    told = {"present" if role == "answer" else role: name for role, name in (columns or {}).items()}
+    hints["layer"] = {role: name for role, name in (hints.pop("where", None) or {}).items() if role in LAYERS}
+    by_file = told.get("annotator") == "@file" and bool(told.pop("annotator"))  # each file is an annotator's
+    with ExitStack() as stack:
+        found = FileRows(*stack.enter_context(opened(items, told, asked, progress=progress)))
+        many, total = len(found.sources) > 1, sum(map(_size, found.sources))
+        advance = stack.enter_context(progress_bar("checking" if collect else "reading", total, show=progress))
+        for source in found.sources:
+            source.on_error, source.label, source.advance = on_error, label, advance
+            source.recording_length = asked.lengths
+            vars(source).update(hints)
+            try:
+                if aside is not None and chosen is None and aside(source):
                     continue
-                sums = found[-1].account
-                skipped += sums["skipped"]
-                lost = sums["rows"] - sum(sums[name] for name in FATES)
-                if lost:
-                    notes.append(f"{source.name}: {counted(lost, 'row')} of {sums['rows']} not accounted for")
-    notes += _noted(found)
-    _tell_apart(found, notes)
-    _annotated_twice(found, notes)
-    if not found:
-        raise InvalidInput(f"none of the {len(sources)} files could be read; the first: {notes[0] if notes else ''}")
-    if isinstance(asked.sample, int) and sample is None:
-        sample = sample_rows(found, asked, notes)
-    return Gathered(found, notes, skipped, sample)
+                kind = chosen or detect(source)
+                rows = (kind.read_answers if answers and kind.read_answers else kind.read)(source)
+                _whole(rows, binary=kind.binary)
+            except InvalidInput as error:
+                found.refused.append((source, error))
+                if collect:
+                    continue
+                if "skip" not in on_error and many and chosen is None and source.name not in given:
+                    raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
+                if "skip" not in on_error or not many:
+                    raise
+                found.notes.append(f"{error}{LEFT_OUT}")
+                found.skipped += 1
+                continue
+            if told.get("recording") == "@file" and {*rows.data["recording"], *rows.empty} - {source.own}:
+                rows.called(source.stem())
+            if by_file:
+                rows.data["annotator"] = [source.stem()] * len(rows)
+            words = "" if rows.weak or collect else suspected_unit(source, rows.data["onset"], rows.data["offset"])
+            source.notes[:0] = [f"{source.name}: {words}"] if words else []
+            found.files.append(rows)
+            account = rows.account
+            found.skipped += account["skipped"]
+            lost = account["rows"] - sum(account[name] for name in FATES)
+            if lost:
+                found.notes.append(f"{source.name}: {counted(lost, 'row')} of {account['rows']} not accounted for")
+    _settle(found, label, absent)
+    return found
+
+
+def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | None) -> None:
+    """Take classes that say "nothing there" as such, where told; else ask about those that may."""
+    given = absent.split(",") if isinstance(absent, str) else list(absent or ())
+    labels = {name for rows in found.files if not rows.weak for name in set(rows.data["label"])}
+    if given and given != ["none"]:
+        known = labels | {name for rows in found.files if rows.weak for name in set(rows.data["label"])}
+        missing = [name for name in given if name not in known]
+        if missing:
+            some = ", ".join(map(quoted, sorted(known)[:12]))
+            raise InvalidInput(f"absent: no event is called {quoted(missing[0])}; there are {some}")
+        for rows in found.files:
+            rows.nothing_in(np.array([name in given for name in rows.data["label"]], dtype=bool))
+    elif not given and label is None:
+        nothing, looked = doubtful(labels)
+        if nothing:
+            told = shlex.quote(",".join(nothing))
+            some = ", ".join(map(quoted, nothing[:4]))
+            found.doubts.append(f"{some} may say that nothing was there: --absent {told} if so, --absent none if not")
+        for name in looked:
+            told = shlex.quote(f"label={name}")
+            found.doubts.append(f"{quoted(name)} may say what was looked at: --examined {told} if so")
 
 
 @contextmanager
 def opened(
     items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: SampleRequest = ALL, *, progress: bool = False
-) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
+) -> Iterator[tuple[list[Source], list[str], dataset.RecordingSample | None]]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
-        dataset = Dataset.of(items, columns=told)  # read where it lies
+        away = dataset.Dataset.of(items, columns=told)  # read where it lies
         notes: list[str] = []
-        sample: RecordingSample | None
-        sources, sample = _parts(dataset, dict(zip(dataset.files, dataset.addresses)), asked, told, notes)
+        sample: dataset.RecordingSample | None
+        sources, sample = _parts(away, dict(zip(away.files, away.addresses)), asked, told, notes)
         yield sources, notes, sample
         return
     with files_of(items, progress=progress) as (files, notes):
         rows = rows_in(files)
         table, sample = None, None
-        if isinstance(asked.sample, int) or (asked.sample == "auto" and rows > LARGE):
-            table = _table(files, told, must=rows > MOST_ROWS)
+        if isinstance(asked.sample, int) or (asked.sample == "auto" and rows > dataset.LARGE):
+            table = _as_table(files, told, must=rows > dataset.MOST_ROWS)
         if table is not None:
-            named = {os.path.abspath(path): name for path, name in files.items()}
-            sources, sample = _parts(table, named, asked, told, notes)
-        elif rows > MOST_ROWS:
-            raise InvalidInput(f"{next(iter(files.values()))}{' ...' if len(files) > 1 else ''}: {beyond(rows)}")
+            called = {os.path.abspath(path): name for path, name in files.items()}
+            sources, sample = _parts(table, called, asked, told, notes)
+        elif rows > dataset.MOST_ROWS:
+            raise InvalidInput(
+                f"{next(iter(files.values()))}{' ...' if len(files) > 1 else ''}: {dataset.beyond(rows)}"
+            )
         else:
             sources = [Source(path, columns=dict(told), called=name) for path, name in files.items()]
         yield sources, notes, sample
 
 
-def _table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> Dataset | None:
+def _as_table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> dataset.Dataset | None:
     """The files as one table, of which rows can be read; None where they are of another format."""
     if not all(table_kind(path.name) for path in files):
         return None
     try:
-        return Dataset.of(list(files), columns=told)
+        return dataset.Dataset.of(list(files), columns=told)
     except InvalidInput:
         if must:
             raise
@@ -235,11 +271,11 @@ def _table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> Da
 
 
 def _parts(
-    dataset: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], RecordingSample]:
+    tables: dataset.Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
+) -> tuple[list[Source], dataset.RecordingSample]:
     """The files of a data set with the rows of a sample only."""
-    sample, parts = sample_tables(dataset, asked, notes)
-    recording = str(dataset.name("recording"))
+    sample, parts = dataset.sample_tables(tables, asked, notes)
+    recording = str(tables.name("recording"))
     # A few rows may not tell what many told.
     columns = told if suited([recording], "recording") else {"recording": recording, **told}
     sources = []
@@ -249,14 +285,31 @@ def _parts(
     return sources, sample
 
 
+def _whole(rows: TextRows, *, binary: bool) -> None:
+    """Note a last line that looks cut, and refuse lengths that no recording has."""
+    source = rows.source
+    if not binary:
+        source.ended([*rows.places, *rows.blank, *set().union(*rows.merged.values())], rows.data["label"])
+    for name, seconds in rows.lengths.items():
+        plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
+
+
 def _size(source: Source) -> int:
     return len(source.data) if "data" in vars(source) else source.path.stat().st_size
 
 
-def told_columns(columns: Mapping[str, str] | None) -> tuple[dict[str, str], bool]:
-    """The columns that files are read by, and whether each file is an annotator's (``annotator=@file``)."""
-    told = dict(columns or {})
-    return told, told.get("annotator") == "@file" and bool(told.pop("annotator"))
+def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
+    """All that files hold together, recordings told apart by folder, or a sample of their recordings."""
+    found = read_files(paths, asked=asked, **how)
+    found.notes = [*found.doubts, *found.notes, *_noted(found.files)]
+    _tell_apart(found.files, found.notes)
+    _annotated_twice(found.files, found.notes)
+    if not found.files:
+        first = found.notes[0] if found.notes else ""
+        raise InvalidInput(f"none of the {len(found.sources)} files could be read; the first: {first}")
+    if isinstance(asked.sample, int) and found.sample is None:
+        found.sample = dataset.sample_rows(found.files, asked, found.notes)
+    return found
 
 
 def _noted(found: Sequence[TextRows]) -> list[str]:
@@ -305,27 +358,7 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
 
-def read_one(kind: Format, source: Source, *, answers: bool = False) -> TextRows:
-    """The rows of one file as its format reads them; a Label Studio file as answers, if these are asked for."""
-    rows = labelstudio.answers(source) if answers and kind.name == "labelstudio" else kind.read(source)
-    if not kind.binary:
-        lines = [*rows.places, *rows.blank, *set().union(*rows.merged.values())]
-        source.ended(lines, rows.data["label"])
-    for name, seconds in rows.lengths.items():
-        plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
-    return rows
-
-
-def account_of(found: Sequence[TextRows]) -> dict[str, int]:
-    """What became of every row of all files."""
-    total = dict.fromkeys(("rows", *FATES), 0)
-    for rows in found:
-        for name, n in rows.account.items():
-            total[name] += n
-    return total
-
-
-def sentences_of(found: Sequence[TextRows]) -> tuple[str, ...]:
+def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
     """What was taken as what, once for files that are alike."""
     groups: dict[str, list[str]] = {}
     for rows in found:
@@ -361,11 +394,3 @@ def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:
                 column += [""] * len(rows) if part is None else list(part)
             merged[name] = pd.Series(column, dtype=object)
     return merged
-
-
-def starts_of(found: Sequence[TextRows]) -> Iterable[tuple[TextRows, int]]:
-    """Each file's rows and where they begin in the table of all."""
-    first = 0
-    for rows in found:
-        yield rows, first
-        first += len(rows)

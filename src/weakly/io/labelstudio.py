@@ -23,9 +23,9 @@ import numpy as np
 from ..base.errors import InvalidInput
 from ..model.answers import Answers
 from ..model.events import Events
-from .documents import by_recording, number, save_json
-from .output import count, losses, texts_of
-from .registry import Format
+from .documents import by_recording, number
+from .output import count, losses, save_json, texts_of
+from .registry import JSON, Format
 from .source import Source
 from .table import TextRows, lengths_agree
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
@@ -38,7 +38,7 @@ _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "en
 def sniff(source: Source) -> bool:
     """A list of tasks (or one) with data and annotations or completions."""
     text = source.text
-    if not source.is_json or '"namespace"' in text:
+    if '"namespace"' in text:
         return False
     return ('"annotations"' in text and '"data"' in text) or ('"annotation_id"' in text and '"lead_time"' in text)
 
@@ -158,25 +158,13 @@ def read(source: Source) -> TextRows:
 
 def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
     """A row per region and label; ``timed`` with the seconds that it took: an equal part of its annotation's."""
-    data: dict[str, Any] = {
-        "recording": [],
-        "onset": [],
-        "offset": [],
-        "label": [],
-        "annotator": [],
-        "channel": [],
-        "query": [],
-    }
-    if timed:
-        data["seconds"] = []
-    places: list[int | str] = []
-    rows = TextRows(source, data, places)
+    rows = TextRows.start(source, "annotator", "channel", "query", *(["seconds"] if timed else []))
     lengths: dict[str, float] = {}
     for task, name, item, results, where in found:
         if not item:
             rows.unannotated.append(name)
             continue
-        used = 0
+        marked: list[tuple[Any, ...]] = []
         for result in results:
             value, total = result["value"], number(result.get("original_length"))
             if np.isfinite(total) and total > 0:
@@ -187,26 +175,16 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
             labels = _labels(value)
             if not labels:
                 source.fail(place, "labels", "the region has no label")
-                continue
-            for label in labels:
-                used += 1
-                data["recording"].append(name)
-                data["onset"].append(number(value["start"]))
-                data["offset"].append(number(value.get("end")))
-                data["label"].append(label)
-                data["annotator"].append(person_of(item.get("completed_by")))
-                channel = value.get("channel")
-                data["channel"].append("" if channel is None else str(channel))
-                data["query"].append(str(task.get("id", "")))
-                places.append(place)
-        if timed:
-            took = number(item.get("lead_time"))
-            data["seconds"] += [took / max(used, 1) if np.isfinite(took) else np.nan] * used
-        if not used:
+            who, channel, asked = person_of(item.get("completed_by")), value.get("channel"), str(task.get("id", ""))
+            span = name, number(value["start"]), number(value.get("end"))
+            marked += [(place, *span, label, who, "" if channel is None else str(channel), asked) for label in labels]
+        took = number(item.get("lead_time"))
+        each = [took / max(len(marked), 1) if np.isfinite(took) else np.nan] if timed else []
+        for region in marked:
+            rows.add(*region, *each)
+        if not marked:
             rows.empty.append(name)
-    for column in ("onset", "offset", *(["seconds"] if timed else [])):
-        data[column] = np.array(data[column], dtype=np.float64)
-    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
+    source.n_rows = rows.finish().n_told
     rows.checked()
     lengths_agree(rows, lengths)
     return rows.say(_told(rows, "labels of regions"))
@@ -238,11 +216,7 @@ def answers(source: Source) -> TextRows:
     elif opposites(offered.get(_REGIONS, ())):
         return _regions(source, found, timed=True)  # each region is an answer about itself
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
-    columns = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "annotation",
-               "answered")  # fmt: skip
-    data: dict[str, Any] = {name: [] for name in columns}
-    places: list[int | str] = []
-    rows = TextRows(source, data, places)
+    rows = TextRows.start(source, "present", "annotator", "seconds", "query", "annotation", "answered")
     for task, name, item, results, where in found:
         if not item:
             rows.unannotated.append(name)
@@ -273,18 +247,13 @@ def answers(source: Source) -> TextRows:
             who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
             asked = str(task.get("id", "") if query is None else query)
             when = str(item.get("updated_at") or item.get("created_at") or "")
-            values = (name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
-            for column, value in zip(columns, values):
-                data[column].append(value)
-            places.append(where)
-    if not any(data["answered"]):
-        del data["answered"]
-    for column in ("onset", "offset", "present", "seconds"):
-        data[column] = np.array(data[column], dtype=np.float64)
-    data["seconds"][np.isinf(data["seconds"])] = np.nan
+            rows.add(where, name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
+    if not any(rows.data["answered"]):
+        del rows.data["answered"]
+    rows.finish().data["seconds"][np.isinf(rows.data["seconds"])] = np.nan
     if offered.keys() - plain:
         source.note(f"{source.name}: a label that others chose in this file and an annotator did not is read as absent")
-    source.n_rows = len(set(places)) + len({place for place, _, _ in source.problems} - set(places))
+    source.n_rows = rows.n_told
     return rows.checked().say(_told(rows, "choices"))
 
 
@@ -388,5 +357,5 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
 
 READERS = (
     Format("labelstudio", "Label Studio export (regions and choices, lead_time, completed_by)", sniff, read, write,
-           write_answers, endings=(".json",)),
+           write_answers, endings=(".json",), mark=JSON, read_answers=answers),
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
-from ..base.parallel import progress_bar
-from ..base.results import holds, plain
+from ..base.results import Condition, plain
+from .addresses import Paths
 from .dcase import clip_length
 from .durations import asked_length, lengths_in, match_lengths, name_key, read_examined
-from .gather import Paths, account_of, listed_paths, opened, read_one, told_columns
-from .reading import touching_frames
-from .registry import detect, is_lengths, named
-from .source import Source, quoted
+from .gather import SampleRequest, read_files
+from .reading import beside, known_hints, looked_at, touching_frames
+from .registry import is_lengths
+from .source import PARQUET, Source, quoted
 from .table import TextRows
+from .times import suspected_unit
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
 _MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
@@ -35,9 +36,11 @@ _SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
 #: What a finding may be about; conditions such as ``past_the_end>0`` name them with underscores.
 FINDINGS = (
     "unreadable", "end before start", "zero length", "negative time", "not a number", "broken row", "milliseconds",
-    "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "boxes and whole files",
+    "past the end", "duplicate", "overlap", "touching", "points", "several annotators", "several channels",
+    "boxes and whole files",
     "unused column", "unknown columns", "columns", "encoding", "cumulative times", "spreadsheet damage", "formula",
     "cut short", "almost the same", "missing recording", "missing annotation", "not examined", "not annotated",
+    "absence",
 )  # fmt: skip
 
 
@@ -66,6 +69,8 @@ class Check:
     findings: tuple[FileFinding, ...]
     readings: tuple[tuple[str, str], ...] = ()  # file and what was taken as what
     account: Mapping[str, int] = field(default_factory=dict)  # rows = events + empty + skipped + merged, all in rows
+    merged: Mapping[str, int] = field(default_factory=dict)  # why rows say nothing of their own: how many
+    sample: Mapping[str, int] | None = None  # of a large table: recordings and rows, of how many
     what: str = "event"  # what n_events counts: "answer" where segments were asked about
 
     @property
@@ -80,7 +85,7 @@ class Check:
         kinds = dict.fromkeys((kind.replace(" ", "_") for kind in FINDINGS), 0)
         for item in self.findings:
             kinds[item.kind.replace(" ", "_")] += item.n
-        return holds(condition, {"all": {name: float(n) for name, n in (counts | kinds).items()}})
+        return Condition.parse(condition).holds({"all": {name: float(n) for name, n in (counts | kinds).items()}})
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""
@@ -95,6 +100,7 @@ class Check:
             "n_recordings": self.n_recordings,
             "readings": [list(pair) for pair in self.readings],
             "account": dict(self.account),
+            **({} if self.sample is None else {"sample": dict(self.sample)}),
             "findings": [plain(item) for item in self.findings],
         }
 
@@ -112,10 +118,13 @@ def check(
     examined: str | Path | None = None,
     recordings: str | Path | None = None,
     progress: bool = False,
+    **hints: Any,
 ) -> Check:
     """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
 
-    ``columns`` to ``examined`` are as for :func:`weakly.read`; a file among ``path`` that lists lengths is used so.
+    ``columns`` to ``examined`` are as for :func:`weakly.read`; so are ``point_length``, ``open_end``, ``absent`` and
+    ``sheet``; a file among ``path`` that lists lengths is used so.
+    Of tables (Parquet, CSV) with more than 5 million rows a sample of recordings is looked at, which ``sample`` tells.
     ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
 
     Examples
@@ -127,40 +136,44 @@ def check(
     ...     [(found.line, found.kind) for found in check(path).findings]
     [(2, 'end before start')]
     """
-    chosen = named(format) if format is not None else None
-    found: list[FileFinding] = []
-    tables: list[TextRows] = []
-    lengths: dict[str, float] = {}
     asked = asked_length(recording_length)
-    if isinstance(asked, Mapping):
-        lengths.update(asked)
-    with ExitStack() as stack:
-        sources, _, _ = stack.enter_context(opened(listed_paths(path), told_columns(columns)[0], progress=progress))
-        advance = stack.enter_context(progress_bar("checking", len(sources), show=progress))
-        for source in sources:
-            source.on_error, source.label, name = "collect", label, source.name
-            try:
-                if chosen is None and not source.data.startswith(b"PAR1") and _lists_lengths(source):
-                    given = Source(source.path, called=source.called)
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")  # they are findings here
-                        lengths.update(lengths_in(given))
-                    source.signs += given.signs
-                    continue
-                rows = read_one(chosen or detect(source), source)
-                if label is not None or where or annotator or merge:
-                    _choose(rows, label, where or {}, annotator or (), merge or {})
-                tables.append(rows)
-            except InvalidInput as error:
-                words = str(error).removeprefix(f"{name}: ").removeprefix(f"{name}, ")
-                found.append(FileFinding(name, None, "unreadable", 1, words))
-            finally:
-                found += _broken(source)
-                found += [
-                    FileFinding(name, None, kind, 1, words.removeprefix(f"{name}: ")) for kind, words in source.signs
-                ]
-                advance(1)
-    files = [source.name for source in sources]
+    lengths = dict(asked) if isinstance(asked, Mapping) else {}
+
+    def lists_lengths(source: Source) -> bool:
+        try:
+            if source.data.startswith(PARQUET) or not is_lengths(source):
+                return False
+        except InvalidInput:  # what it is instead, detection says
+            return False
+        given = Source(source.path, called=source.called)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are findings here
+            lengths.update(lengths_in(given))
+        source.signs += given.signs
+        return True
+
+    told = {role: name for role, name in (columns or {}).items() if (role, name) != ("annotator", "@file")}
+    known_hints({"where": where, **hints})
+    reads = read_files(
+        path, format=format, label=label, columns=told, on_error="collect", progress=progress, aside=lists_lengths,
+        asked=SampleRequest.of("auto", asked), where=where, **hints,
+    )  # fmt: skip
+    looked = str(examined)[6:] if str(examined).startswith("label=") else None
+    if looked is not None:
+        looked_at(reads, looked)
+    tables, files = reads.files, [source.name for source in reads.sources]
+    found: list[FileFinding] = []
+    for source, error in reads.refused:
+        words = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.name}, ")
+        found.append(FileFinding(source.name, None, "unreadable", 1, words))
+    for source in reads.sources:
+        found += _broken(source)
+        found += [
+            FileFinding(source.name, None, kind, 1, words.removeprefix(f"{source.name}: "))
+            for kind, words in source.signs
+        ]
+    for rows in tables:
+        _choose(rows, label, where or {}, annotator or (), merge or {})
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
     names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
     try:
@@ -173,7 +186,8 @@ def check(
         found += _times(rows, frame, known, everyone)
         found += _words(rows)
         found += _kinds(rows, frame)
-    if examined is not None:
+    found += [FileFinding(files[0], None, "absence", 1, words) for words in reads.doubts]
+    if examined is not None and looked is None:
         found += _examined(names, str(examined))
     found += _names(tables, lengths)
     if recordings is not None:
@@ -184,12 +198,17 @@ def check(
     n_events = sum(len(rows) for rows in tables)
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
     what = "answer" if tables and all(rows.weak for rows in tables) else "event"
-    return Check(tuple(files), n_events, len(names), tuple(found), readings, account_of(tables), what)
+    merged: Counter[str] = Counter()
+    for rows in tables:
+        merged.update({why: len(places) for why, places in rows.merged.items() if places})
+    sample = None if reads.sample is None else reads.sample.counts
+    return Check(tuple(files), n_events, len(names), tuple(found), readings, reads.account, merged, sample, what)
 
 
 def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
     """Only the rows of the selection, with the same rules as for events; the others say nothing here."""
-    into = {str(old): str(new) for new, olds in merge.items() for old in olds}
+    known = sorted(set(rows.data["label"]))
+    into = {str(old): str(new) for new, olds in merge.items() for old in (known if list(olds) == ["*"] else olds)}
     rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
     wanted = dict(where) | ({"label": label} if label is not None and label in rows.data["label"] else {})
     for name, value in wanted.items():
@@ -213,37 +232,29 @@ def _kinds(rows: TextRows, frame: pd.DataFrame) -> list[FileFinding]:
         )
     if rows.weak or not len(rows):
         return found
-    people = dict.fromkeys(rows.data.get("annotator", ()))
-    if len(people) > 1:
-        same = frame.groupby(["recording", "label"], sort=False, observed=True)["annotator"].nunique()
-        if (same > 1).any():
-            first = quoted(next(iter(people)))
-            words = f"recordings and classes with several of {len(people)} annotators; --annotator {first} takes one"
-            found.append(FileFinding(name, None, "several annotators", int((same > 1).sum()), words))
+    for column, n, words in beside(frame):
+        found.append(FileFinding(name, None, f"several {column.lower()}s", n, words))
     notes: list[str] = []
     touching_frames(frame, notes)
     found += [FileFinding(name, None, "touching", 1, words) for words in notes]
     return found
 
 
+def _only_here(
+    file: str, kind: str, names: Sequence[str], words: str, place: int | str | None = None
+) -> list[FileFinding]:
+    """The finding that one side alone knows these names, if there are any."""
+    told = f"{words} (first: {quoted(names[0], most=60)})" if names else ""
+    return [FileFinding(file, place, kind, len(names), told)] if names else []
+
+
 def _examined(names: list[str], path: str) -> list[FileFinding]:
     known, there = set(names), list(dict.fromkeys(read_examined(path)["recording"]))
     gone, more = [n for n in there if n not in known], [n for n in names if n not in set(there)]
-    found = []
-    if gone:
-        words = f"examined recordings that no file annotates (first: {quoted(gone[0], most=60)})"
-        found.append(FileFinding(path, None, "missing recording", len(gone), words))
-    if more:
-        words = f"annotated recordings that were not examined (first: {quoted(more[0], most=60)})"
-        found.append(FileFinding(path, None, "not examined", len(more), words))
-    return found
-
-
-def _lists_lengths(source: Source) -> bool:
-    try:
-        return is_lengths(source)
-    except InvalidInput:
-        return False
+    return [
+        *_only_here(path, "missing recording", gone, "examined recordings that no file annotates"),
+        *_only_here(path, "not examined", more, "annotated recordings that were not examined"),
+    ]
 
 
 def _broken(source: Source) -> list[FileFinding]:
@@ -304,15 +315,14 @@ def _times(rows: TextRows, frame: pd.DataFrame, lengths: Mapping[str, float], ev
             found.append(FileFinding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
 
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
-    whole = np.all(onset == np.round(onset)) and np.all(offset == np.round(offset))
-    milli = bool(whole and np.median(offset - onset) >= 50 and offset.max() >= 1000)
+    unit = suspected_unit(rows.source, onset, offset)
     owners = rows.data["recording"] if len(frame) == len(rows) else frame["recording"].tolist()
     known = {name: _limit(name, rows, lengths, everyone) for name in set(owners)}
     limit = np.fromiter((known[name] for name in owners), np.float64, len(owners))
     late = offset > limit * (1 + 1e-9)
-    if milli or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
+    if unit or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
         words = "probably milliseconds (or sample numbers) taken for seconds; --columns rate=1000 (or the sample rate)"
-        add(np.ones(len(frame), bool) if milli else late, "milliseconds", words)
+        add(np.ones(len(frame), bool) if unit else late, "milliseconds", unit or words)
     else:
         add(late, "past the end", "events end after their recording does")
     same = frame.duplicated(keep="first")
@@ -405,13 +415,10 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
         files = {where[0] for name, where in known.items() if name in matched}
         without = [name for name, where in known.items() if name not in matched and where[0] in files]
         unused = [name for name in matched if name not in known]
-        if without:
-            file, place = known[without[0]]
-            words = f"annotated recordings without a length (first: {quoted(without[0], most=60)})"
-            found.append(FileFinding(file, place, "missing recording", len(without), words))
-        if unused and files:
-            words = f"recordings with a length that no file annotates (first: {quoted(unused[0], most=60)})"
-            found.append(FileFinding(min(files), None, "missing recording", len(unused), words))
+        file, place = known[without[0]] if without else ("", None)
+        found += _only_here(file, "missing recording", without, "annotated recordings without a length", place)
+        words = "recordings with a length that no file annotates"
+        found += _only_here(min(files), "missing recording", unused, words) if files else []
     return found
 
 
@@ -420,11 +427,8 @@ def _sounds(names: list[str], folder: Path) -> list[FileFinding]:
         raise InvalidInput(f"recordings must be a folder with sound files, got {str(folder)!r}")
     there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if p.suffix.lower() in _SOUNDS}
     keys = {name_key(name): name for name in names}
-    found = []
     gone = [name for key, name in keys.items() if key not in there]
-    if gone:
-        words = f"annotated recordings without a sound file (first: {quoted(gone[0], most=60)})"
-        found.append(FileFinding(str(folder), None, "missing recording", len(gone), words))
+    found = _only_here(str(folder), "missing recording", gone, "annotated recordings without a sound file")
     more = [name for key, name in there.items() if key not in keys]
     if more:
         words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"

@@ -1,22 +1,26 @@
-"""What every writer shares: fields of text, exact numbers, one file per recording, and the list of what is lost."""
+"""Writing events or answers, and what every writer shares: exact numbers, one file per recording, lists of losses."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput
+from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.files import atomic_write
 from ..model.answers import Answers
 from ..model.events import COLUMNS, Events
-from .times import duration, ending
+from .registry import FORMATS, Format, named
+from .vocabulary import duration, ending
 
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
@@ -86,7 +90,7 @@ def losses(
     """What a format with these abilities does not hold of the events, in words."""
     found: list[str] = []
     frame, listing = events.to_frame(), events.recordings
-    silent = silent_recordings(events)
+    silent = events.silent
     if silent and not empty:
         found.append(f"{count(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
     idle = int((~listing["annotated"]).sum())
@@ -116,11 +120,6 @@ def _blank(column: pd.Series) -> bool:
     return bool((column.isna() | (column.astype(object) == "")).all())
 
 
-def silent_recordings(events: Events) -> list[str]:
-    """The recordings that were annotated and hold nothing."""
-    return events.silent
-
-
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
     """A column as texts; numbers exactly, missing values empty; the default where there is no such column."""
     if name not in frame:
@@ -132,6 +131,12 @@ def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
     if set(map(type, values)) <= {str}:
         return values
     return ["" if value is None or value != value else str(value) for value in values]
+
+
+def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> list[list[str]]:
+    """Columns as texts, below them a row for each recording that is silent, in which all else is empty."""
+    more = {name: [""] * len(silent) for name in names} | {"recording": list(silent)}
+    return [texts_of(frame, name) + more[name] for name in names]
 
 
 def extras(frame: pd.DataFrame) -> list[str]:
@@ -193,6 +198,16 @@ def as_events(answers: Answers) -> tuple[Events, list[str]]:
     return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
 
 
+def by_answers(write: Callable[[Answers, Path], list[str]]) -> Callable[[Events, Path], list[str]]:
+    """The writer of events for a format of answers: labels of whole recordings."""
+
+    def write_events(events: Events, path: Path) -> list[str]:
+        answers, found = as_answers(events)
+        return found + write(answers, path)
+
+    return write_events
+
+
 def as_answers(events: Events) -> tuple[Answers, list[str]]:
     """The labels of whole recordings; and what that leaves out."""
     frame, listing = events.to_frame(), events.recordings
@@ -211,3 +226,97 @@ def as_answers(events: Events) -> tuple[Answers, list[str]]:
         table, recordings=done, recording_length={n: v for n, v in lengths.items() if n in done}
     )
     return answers, found
+
+
+def format_for(path: Path, *, answers: bool) -> Format:
+    """The format that a file's name asks for."""
+    name = path.name.lower()
+    fits = [
+        (len(ending), item)
+        for item in FORMATS.values()
+        for ending in item.endings
+        if name.endswith(ending) and (item.write_answers if answers else item.write) is not None
+    ]
+    if not fits:
+        raise InvalidInput(f"{path}: the name does not tell the format; give one of {', '.join(_writable(answers))}")
+    longest = max(size for size, _ in fits)
+    fits = [fit for fit in fits if fit[0] == longest]
+    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
+    return min((item for _, item in fits), key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
+
+
+def _writable(answers: bool) -> list[str]:
+    return [item.name for item in FORMATS.values() if (item.write_answers if answers else item.write) is not None]
+
+
+def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+    """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
+
+    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS,
+    TextGrid, ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
+    plain, .json Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Events.from_frame(frame), f"{folder}/a.rttm")
+    []
+    """
+    target = Path(path)
+    asked = isinstance(events, Answers)
+    item = named(format) if format is not None else format_for(target, answers=asked)
+    if asked and item.write_answers is not None:
+        found = item.write_answers(events, target)  # type: ignore[arg-type]
+    elif item.write is None and item.write_answers is None:
+        raise InvalidInput(
+            f"format: {item.name} can be read and not written; give one of {', '.join(_writable(asked))}"
+        )
+    elif asked:
+        turned, found = as_events(events)  # type: ignore[arg-type]
+        assert item.write is not None
+        found = found + item.write(turned, target)
+    elif item.write is None:
+        turned_answers, found = as_answers(events)  # type: ignore[arg-type]
+        assert item.write_answers is not None
+        found = found + item.write_answers(turned_answers, target)
+    else:
+        found = item.write(events, target)  # type: ignore[arg-type]
+    if found:
+        warnings.warn(f"{target} ({item.name}) does not hold: {'; '.join(found)}", AssumptionWarning, stacklevel=2)
+    return found
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def save_json(document: Any, path: Path) -> None:
+    """Write a document; what an iterator in it yields (items of a list, pairs of an object) is never held at once."""
+    save(path, chain(_json(document), "\n"))
+
+
+class Pairs(NamedTuple):
+    """Keys and values of an object of JSON that are made one by one."""
+
+    items: Iterator[tuple[str, Any]]
+
+
+def _json(value: Any) -> Iterator[str]:
+    if isinstance(value, Pairs):
+        items: Iterator[str] = (f"{_encode(key)}: {_encode(item)}" for key, item in value.items)
+    elif isinstance(value, Iterator):
+        items = map(_encode, value)
+    elif isinstance(value, dict) and any(isinstance(item, (Pairs, Iterator, dict)) for item in value.values()):
+        for k, (key, item) in enumerate(value.items()):
+            yield f"{', ' if k else '{'}{_encode(key)}: "
+            yield from _json(item)
+        yield "}"
+        return
+    else:
+        yield _encode(value)
+        return
+    yield "{" if isinstance(value, Pairs) else "["
+    for k, text in enumerate(items):
+        yield f",\n{text}" if k else text
+    yield "}" if isinstance(value, Pairs) else "]"

@@ -6,7 +6,9 @@ A dialect is a line of a table: the names that give it away, and the columns tha
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,25 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..model.events import Events
-from .columns import roles_of, sentence
-from .output import count, delimited, exact, extras, losses, save, silent_recordings, texts_of
-from .recordings import Roles, alone, overlooked
-from .registry import Format
+from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
+from .output import columns_of, count, delimited, exact, extras, losses, save
+from .registry import Format, is_lengths
 from .source import Source, quoted
-from .table import ColumnTable, TextRows, lengths_agree
-from .times import MISSING, UNITS, date_in, dates, ending, kind_of
-from .vocabulary import answers_of, is_events, is_vocabulary, normal, suited
+from .table import ColumnTable, TextRows, lengths_agree, several_labels
+from .times import NEXT, are_even, clip_times, has_ends, special, times_of, whole_recordings
+from .vocabulary import (
+    ASIDE,
+    MISSING,
+    TIER,
+    answers_of,
+    is_answers,
+    is_events,
+    kind_of,
+    looks_like_ids,
+    normal,
+    suited,
+    texts,
+)  # fmt: skip
 
 _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
 
@@ -79,30 +92,27 @@ def is_bids(source: Source) -> bool:
 
 
 def sniff(source: Source) -> bool:
-    """A line of names with an onset and an end, or with answers, or the columns that the caller named."""
+    """A line of names that tells of times, answers or labels of recordings, or the columns that the caller named."""
     names = source.header
     if len(names) < 2 or sum(kind_of([name]) in ("number", "clock") for name in names) > 1:
         return False
-    if source.columns:
-        return all(part.strip().lower() in source.names for name in source.columns.values() for part in name.split("+")
-                   if name.lower() not in source.names and not part.strip().replace(".", "").isdigit()
-                   and part != "@file")  # fmt: skip
-    return is_events(names) or _answers(source)
-
-
-def _answers(source: Source) -> bool:
-    """A column of answers beside a recording."""
-    names = source.header
-    if not suited(names, "recording"):
+    told = {role: name for role, name in source.columns.items() if not special(role, name)}
+    if told:
+        return all(part.strip().lower() in source.names for name in told.values() for part in name.split("+")
+                   if name.lower() not in source.names)  # fmt: skip
+    if is_events(names):
+        return True
+    known = {role: suited(names, role) for role in ("recording", "onset", "label", "annotator", "epoch")}
+    rows = [line.split(source.delimiter) for line in source.head[1:]]
+    rows = [[field.strip().strip('"') for field in row] for row in rows if len(row) == len(names)]
+    answers = any(is_answers(column) for column in zip(*rows)) if rows else False
+    if known["onset"] and (known["recording"] or known["label"] or answers):
+        return True
+    if not any(TIER[normal(name)[0]] < 3 for name in known["recording"]) or is_lengths(source):
         return False
-    for name in suited(names, "present"):
-        if normal(name)[0] in ("present", "answer", "is_present"):
-            return True
-        at = names.index(name)
-        rows = [line.split(source.delimiter) for line in source.head[1:]]
-        if is_vocabulary([row[at].strip().strip('"') for row in rows if len(row) == len(names)], words=True):
-            return True
-    return False
+    other = [name for name in names if name not in known["recording"][:1]]
+    words = len(rows) > 1 and len(names) == 2  # a recording and a word for each
+    return bool(known["epoch"] or answers or suited(names, "present") or suited(other, "label") or words)
 
 
 def read(source: Source) -> TextRows:
@@ -110,7 +120,9 @@ def read(source: Source) -> TextRows:
     return rows_of(ColumnTable.read(source), dialect_of(source))
 
 
-def rows_of(table: ColumnTable, dialect: Dialect | None = None, *, sought: bool = False) -> TextRows:
+def rows_of(
+    table: ColumnTable, dialect: Dialect | None = None, *, exact: bool = False, sought: bool = False
+) -> TextRows:
     """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
     source = table.source
     for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
@@ -125,21 +137,23 @@ def rows_of(table: ColumnTable, dialect: Dialect | None = None, *, sought: bool 
     bids = is_bids(source) and "recording" not in fixed
     if bids:
         source.columns = {"recording": "@file", **source.columns}
-    roles = roles_of(table, fixed=fixed)
-    for key in ("onset", "offset"):
-        if (
-            key not in roles.names
-            and not (key == "offset" and "length" in roles.names)
-            and "present" not in roles.names
-        ):
-            there = ", ".join(f"{word}={name}" for word, name in roles.names.items())
-            raise InvalidInput(f"{source.name}: no column for {key} among {', '.join(table.names[:30])} ({there})")
+    roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None)
+    table = _spread(table, roles)
     own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
-    onset, offset, unit = times_of(table, roles, recording, dialect)
-    label_name = roles.get("label")
-    label = shared(_texts(table.columns[label_name])) if label_name else [source.label or "event"] * len(table)
+    whole = whole_recordings(table, roles)
+    onset, offset, unit = times_of(table, roles, recording, mne=bool(dialect and dialect.name == "mne-csv"))
     asked = "present" in roles.names
+    if asked and not unit:
+        named = clip_times(recording)
+        if named is not None:
+            recording, onset, offset = named
+            unit = "the clips' names"
+    label_name = roles.get("label")
+    unnamed = source.label or roles.named or "event"
+    label = shared(texts(table.columns[label_name])) if label_name in table.columns else [unnamed] * len(table)
+    if source.point_length is not None and not asked and "onset" in roles.names and not has_ends(roles):
+        offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:
         for i in np.flatnonzero(blank).tolist():  # without a recording of its own, a row that tells of something
@@ -155,7 +169,7 @@ def rows_of(table: ColumnTable, dialect: Dialect | None = None, *, sought: bool 
     points = np.array([value == dialect.points[1] for value in table.columns[said]], bool) if dialect and said else None
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
-        data["annotator"] = _texts(table.columns[roles.names["annotator"]])
+        data["annotator"] = texts(table.columns[roles.names["annotator"]])
     if "confidence" in roles.names:
         data["confidence"] = table.numbers(roles.names["confidence"])
     used = [name for role, name in roles.names.items() if role not in ("rate", "origin")] + roles.parts
@@ -168,31 +182,158 @@ def rows_of(table: ColumnTable, dialect: Dialect | None = None, *, sought: bool 
     )
     _lengths_and_idle(table, roles, rows, blank)
     waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
+    if not asked and not roles.exact:
+        waiting = _unlabelled(rows, blank)
+    if roles.names.get("offset") == NEXT:
+        waiting |= _closing(rows, blank)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
     if not len(table) and "recording" not in roles.names:
         rows.empty.append(own)
     lengths = rows.lengths
-    rows.lengths = {}
     boxes = table.find("is_box")
     if points is not None and points.any():
-        pass_points(rows, points)
+        points = pass_points(rows, points)
         blank, waiting = blank[~points], waiting[~points]
-    rows.keep(~blank & ~waiting, why="not answered yet" if waiting.any() else "")
+    if whole and "recording_length" in roles.names:
+        rows.data["onset"], rows.data["offset"] = np.zeros(len(table)), table.numbers(roles.names["recording_length"])
+    rows.lengths = lengths  # open ends ask for them
+    rows.keep(~blank & ~waiting, why=("not answered yet" if asked else "ends only") if waiting.any() else "")
     if dialect and dialect.name == "aplose" and boxes:
-        whole = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
-        if whole.any():
-            rows.data["weak"] = whole
+        weak = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
+        if weak.any():
+            rows.data["weak"] = weak
             lengths |= {
-                n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], whole) if w and b > 0
+                n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], weak) if w and b > 0
             }
     rows.checked()
+    rows.lengths = {}
     lengths_agree(rows, lengths)
     _say_overlooked(roles)
+    _say_asked(roles, rows)
     people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
     n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
     rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
     return rows
+
+
+def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0, unit: str = "seconds") -> str:
+    """One line that says what was taken as what."""
+    names = roles.names
+    told = " + ".join(roles.parts) if roles.parts else names.get("recording", "the file's name")
+    parts = [f"recording = {told} ({recordings})"]
+    unnamed = f"label = {roles.named!r}, the column's name" if roles.named else "no column names a label"
+    parts.append(f"label = {names['label']} ({labels})" if "label" in names else unnamed)
+    if "onset" in names:
+        joined = f"{names['onset']} to {names['offset']}" if "offset" in names else names["onset"]
+        joined += "" if "offset" in names or "length" not in names else f" + {names['length']}"
+        parts.append(f"time = {joined} in {unit}")
+    elif unit:
+        parts.append(f"time = {unit}")
+    elif names.get("present") == "@present":
+        parts.append("labels of whole recordings, all present")
+    for role in ("present", "annotator", "recording_length"):
+        if role in names and not names[role].startswith("@"):
+            number = f" ({annotators})" if role == "annotator" else ""
+            parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
+    left = [name for name in roles.unused if normal(name)[0] not in ASIDE]
+    return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
+
+
+def overlooked(roles: Roles) -> list[str]:
+    """The unused columns that may tell recordings apart: ids finer than the recording and coarser than a row.
+
+    Where no column names the recording, any words or whole numbers that are repeated may.
+    """
+    columns, recording = roles.table.columns, roles.names.get("recording")
+    found = []
+    for name in roles.unused:
+        base, many = normal(name)[0], len(set(columns[name]))
+        numbered = many == len(columns[name]) > 9  # an id for each row
+        if (looks_like_ids(base) and not numbered) or (
+            alone(roles) and base not in ASIDE and many < len(columns[name])
+        ):
+            known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
+            found += [] if known or _goes_with(roles, name) else [name]
+    return found
+
+
+def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
+    """The table with a row for each class or person that has a column, and for each of several classes in one cell."""
+    source, names = table.source, roles.names
+    if roles.melted:
+        several = "+".join(roles.melted)
+        answers = all(is_answers(table.columns[name]) for name in roles.melted)
+        if not answers and roles.into == "label":
+            raise InvalidInput(
+                f"{source.name}: columns: label={several} are classes, which need answers: yes, no, 1, 0"
+            )
+        table = table.melted(roles.melted, (several, f"{several} say"))
+        names[roles.into] = several
+        names["present" if answers else "label"] = f"{several} say"
+    elif (
+        not roles.exact
+        and names.get("label") in table.columns
+        and not isinstance(table.columns[names["label"]], np.ndarray)
+    ):
+        found = several_labels(table.columns[names["label"]], names["label"])
+        if found is not None:
+            many = [k for k, parts in enumerate(found) if len(parts) > 1]
+            first = quoted(table.columns[names["label"]][many[0]]) if many else ""
+            table = table.taken(np.repeat(np.arange(len(table)), [len(parts) for parts in found]))
+            table.columns[names["label"]] = [part for parts in found for part in parts]
+            if many:
+                words = f"{count(len(many), 'row')} with several classes (first {first}), each taken for itself"
+                source.note(f"{source.name}: {words}")
+    roles.table = table
+    return table
+
+
+def _unlabelled(rows: TextRows, blank: Any) -> Any:
+    """Which rows have times and no label where others have one: they are broken, and said."""
+    label = rows.data["label"]
+    if "" not in label or not any(label):
+        return np.zeros(len(rows), dtype=bool)
+    none = np.array([not value.strip() for value in label], dtype=bool) & ~blank & np.isfinite(rows.data["onset"])
+    for i in np.flatnonzero(none).tolist():
+        rows.source.problems.append((rows.places[i], "label", "the event has no label"))
+    if none.any():
+        words = f"{count(int(none.sum()), 'event')} without a label left out"
+        rows.source.note(f"{rows.source.name}: {words} (first in line {rows.places[int(np.argmax(none))]})")
+        rows.empty += [name for name, out in zip(rows.data["recording"], none) if out]
+    return none
+
+
+def _closing(rows: TextRows, blank: Any) -> Any:
+    """Which starts only end the one before: the last of each recording, unless its length is known."""
+    onset, offset = rows.data["onset"], rows.data["offset"]
+    last = np.isfinite(onset) & np.isnan(offset) & ~blank
+    for i in np.flatnonzero(last).tolist():
+        length = rows.length_of(rows.data["recording"][i])
+        if length > onset[i] and rows.data["label"][i].strip().lower() != "end":
+            offset[i], last[i] = length, False
+    if last.any():
+        rows.empty += [name for name, out in zip(rows.data["recording"], last) if out]
+        told = f"{rows.source.name}: {count(int(last.sum()), 'start')} only end the one before"
+        rows.source.note(f"{told}: the last of each recording, or repeated at the same time")
+    return last
+
+
+def _say_asked(roles: Roles, rows: TextRows) -> None:
+    """Ask about columns that may be answers: a note beside events of their own lengths, else a refusal."""
+    source, names = roles.table.source, roles.asked
+    if not names or "present" in source.columns:
+        return
+    some = ", ".join(map(quoted, names[:4]))
+    ways = f"--columns {shlex.quote(f'answer={names[0]}')} if it is the answer"
+    if len(names) > 1:
+        ways = f"--columns {shlex.quote('annotator=' + '+'.join(names))} if each is a person"
+    words = f"{some} hold nothing but yes and no (0 and 1), perhaps answers: {ways}, --columns answer=@none if not"
+    length = rows.data["offset"] - rows.data["onset"]
+    if not roles.sided and (rows.weak or not len(length) or are_even(length)):
+        raise InvalidInput(f"{source.name}: {words}")
+    source.asked = ways
+    source.note(f"{source.name}: {words}", kind="unused column")
 
 
 def _say_overlooked(roles: Roles) -> None:
@@ -219,18 +360,16 @@ def _say_overlooked(roles: Roles) -> None:
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
-def pass_points(rows: TextRows, points: Any) -> None:
-    """Leave out the rows that are points by their own words, and say so; their recordings were looked at."""
+def pass_points(rows: TextRows, points: Any) -> Any:
+    """Leave out the rows that are points by their own words, and say so, unless they are to be events; which went."""
+    if rows.source.point_length is not None:
+        rows.data["offset"] = np.where(points, rows.data["onset"], rows.data["offset"])
+        return np.zeros(len(points), dtype=bool)
     rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
-    rows.source.note(f"{rows.source.name}: {count(int(points.sum()), 'point')} left out: they have no length",
-                     kind="points")  # fmt: skip
+    rows.source.note(f"{rows.source.name}: {count(int(points.sum()), 'point')} left out: they have no length; "
+                     "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
     rows.keep(~points, why="points")
-
-
-def _texts(values: Any) -> list[str]:
-    if isinstance(values, np.ndarray):
-        return ["" if value is None or value != value else str(value) for value in values.tolist()]
-    return list(values)
+    return points
 
 
 def shared(values: list[str]) -> list[str]:
@@ -242,107 +381,19 @@ def shared(values: list[str]) -> list[str]:
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
-        return ["/".join(part.strip() for part in row) for row in zip(*(_texts(table.columns[n]) for n in roles.parts))]
+        return ["/".join(part.strip() for part in row) for row in zip(*(texts(table.columns[n]) for n in roles.parts))]
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
-    values = shared(_texts(table.columns[name]))
+    values = shared(texts(table.columns[name]))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
-
-
-def times_of(
-    table: ColumnTable, roles: Roles, recording: list[str], dialect: Dialect | None = None
-) -> tuple[Any, Any, str]:
-    """Onsets and offsets in seconds, and the word for what they were written in."""
-    source, names = table.source, roles.names
-    if "onset" not in names or not ("offset" in names or "length" in names):
-        nothing = np.full(len(table), np.nan)
-        return nothing, nothing.copy(), ""
-    end = "offset" if "offset" in names else "length"
-    kinds = {role: kind_of(table.columns[names[role]]) for role in ("onset", end)}
-    units = {role: roles.unit(role) for role in ("onset", end)}
-    if "date" in kinds.values():
-        onset, offset = _dated(table, roles, recording, end, kinds, dialect)
-        return onset, offset, "dates"
-    scales: dict[str, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
-    if "rate" in source.columns:  # told, whatever the names say
-        scales = dict.fromkeys(scales, np.nan)
-    if any(scale != scale for scale in scales.values()):
-        rate = _rate(table, roles)
-        scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
-    onset, offset = (table.numbers(names[role]) for role in ("onset", end))
-    onset, offset = (_scaled(values, scales[role]) for values, role in ((onset, "onset"), (offset, end)))
-    if end == "length":
-        offset = ending(onset, offset)
-    if "rate" in source.columns:
-        return onset, offset, f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
-    unit = next((units[role] for role in ("onset", end) if units[role] and UNITS[units[role]] != 1.0), "seconds")
-    if unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
-        source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
-    return onset, offset, "hh:mm:ss" if source.clocks & {names["onset"], names[end]} else unit
-
-
-def _scaled(values: Any, scale: Any) -> Any:
-    if isinstance(scale, float) and scale == 1.0:
-        return values
-    scaled = values * scale
-    with np.errstate(invalid="ignore"):
-        return np.where(
-            np.isfinite(scaled) & (np.abs(scaled) < 1e6), np.round(np.where(np.isfinite(scaled), scaled, 0), 9), scaled
-        )
-
-
-def _rate(table: ColumnTable, roles: Roles) -> Any:
-    """Samples (or frames) per second, of every row."""
-    name = roles.names.get("rate")
-    if name is None:
-        raise InvalidInput(
-            f"{table.source.name}: {quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
-            "--columns rate=NAME of a column, or rate=16000"
-        )
-    if name not in table.columns:
-        return float(name)
-    rate = table.numbers(name)
-    if not (rate > 0).all():
-        i = int(np.flatnonzero(~(rate > 0))[0])
-        raise InvalidInput(f"{table.source.at(table.lines[i])}, column {quoted(name)}: a rate must be > 0")
-    return rate
-
-
-def _dated(
-    table: ColumnTable, roles: Roles, recording: list[str], end: str, kinds: Any, dialect: Dialect | None
-) -> Any:
-    """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
-    source, names = table.source, roles.names
-    origin_name = roles.get("origin")
-    moment = dates(_texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
-    if origin_name is not None:
-        origin = dates(_texts(table.columns[origin_name]))
-    elif dialect is not None and dialect.name == "mne-csv":
-        first = float(np.nanmin(moment)) if len(moment) and np.isfinite(moment).any() else 0.0
-        epoch = first < 366 * 86400  # without a date of its own, MNE counts from 1970
-        if not epoch:
-            source.note(f"{source.name}: does not say when the recording began; times count from its first event")
-        origin = np.full(len(moment), 0.0 if epoch else first)
-    else:
-        known = {name: date_in(name) for name in set(recording)}
-        origin = np.array([known[name] for name in recording])
-        if np.isnan(origin).any():
-            raise InvalidInput(
-                f"{source.name}: {quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
-                "the column that does (--columns origin=NAME), or give times in seconds"
-            )
-    onset = np.round(moment - origin, 6)
-    if kinds[end] == "date":
-        return onset, np.round(dates(_texts(table.columns[names[end]])) - origin, 6)
-    return onset, ending(onset, table.numbers(names[end]))
 
 
 def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: Any) -> None:
     recording = rows.data["recording"]
     if "annotated" in roles.names:
-        yes = [str(value).lower() for value in _texts(table.columns[roles.names["annotated"]])]
+        yes = [str(value).lower() for value in texts(table.columns[roles.names["annotated"]])]
         idle = {n for n, value, none in zip(recording, yes, blank) if none and value in ("false", "no", "0")}
         rows.unannotated = sorted(idle)
     if "recording_length" in roles.names:
@@ -362,7 +413,7 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
 def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     """Add the answers to the rows; what cannot be read as one is a broken row; which rows wait for theirs."""
     source, name = table.source, roles.names["present"]
-    values = table.columns[name]
+    values = table.columns.get(name, ["yes"] * len(table))  # @present
     if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
         told = rows.data["label"]
         numbers_ = values.astype(np.float64).tolist()
@@ -377,7 +428,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     rows.data.setdefault("annotator", [""] * len(table))
     seconds, query = roles.get("seconds"), roles.get("query")
     rows.data["seconds"] = table.numbers(seconds) if seconds else np.full(len(table), np.nan)
-    rows.data["query"] = _texts(table.columns[query]) if query else [""] * len(table)
+    rows.data["query"] = texts(table.columns[query]) if query else [""] * len(table)
     if "comments" in rows.data and not any(rows.data["comments"]):
         del rows.data["comments"]
     # A row without a segment names a recording that was looked at; one with a segment waits for its answer.
@@ -393,51 +444,29 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     return waiting | named
 
 
-def _write(events: Events, path: Path, delimiter: str) -> list[str]:
+def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
+    """Everything; what numbers other columns hold reads back as text."""
     frame, listing = events.to_frame(), events.recordings
-    lost: list[str] = []
-    silent = silent_recordings(events)
     idle = [name for name, yes in zip(listing.index, listing["annotated"]) if not yes]
-    more = len(silent) + len(idle)
     names = ["recording", "onset", "offset", "label"]
-    columns = [
-        texts_of(frame, "recording") + silent + idle,
-        exact(frame["onset"]) + [""] * more,
-        exact(frame["offset"]) + [""] * more,
-        texts_of(frame, "label") + [""] * more,
-    ]
-    for name in ("annotator", "confidence", *extras(frame)):
-        if name in frame:
-            names.append(str(name))
-            columns.append(texts_of(frame, name) + [""] * more)
-            if frame[name].dtype.kind in "fiucmM" and name != "confidence":
-                lost.append(f"that the column {name} holds {frame[name].dtype}: it reads back as text")
+    names += [str(name) for name in ("annotator", "confidence", *extras(frame)) if name in frame]
+    columns = columns_of(frame, *names, silent=[*events.silent, *idle])
+    typed = [name for name in names[4:] if name != "confidence" and frame[name].dtype.kind in "fiucmM"]
     if listing["length"].notna().any():
         names.append("recording_length")
         columns.append(exact(listing["length"].reindex(columns[0])))
     if idle:
         names.append("annotated")
-        columns.append(["True"] * (len(frame) + len(silent)) + ["False"] * len(idle))
+        columns.append(["True"] * (len(columns[0]) - len(idle)) + ["False"] * len(idle))
     save(path, delimited(columns, delimiter=delimiter, names=names))
-    return lost
-
-
-def write_csv(events: Events, path: Path) -> list[str]:
-    """Everything, separated by commas."""
-    return _write(events, path, ",")
-
-
-def write_tsv(events: Events, path: Path) -> list[str]:
-    """Everything, separated by tabs."""
-    return _write(events, path, "\t")
+    return [f"that the column {name} holds {frame[name].dtype}: it reads back as text" for name in typed]
 
 
 def write_birdnet(events: Events, path: Path) -> list[str]:
     """The detections as BirdNET writes them."""
-    frame = events.to_frame()
-    texts = [texts_of(frame, name) for name in ("scientific_name", "label", "confidence", "recording")]
+    held = ("onset", "offset", "scientific_name", "label", "confidence", "recording")
     names = ("Start (s)", "End (s)", "Scientific name", "Common name", "Confidence", "File")
-    save(path, delimited([exact(frame["onset"]), exact(frame["offset"]), *texts], delimiter=",", names=names))
+    save(path, delimited(columns_of(events.to_frame(), *held), delimiter=",", names=names))
     return losses(events, empty=False, extra=("confidence", "scientific_name"))
 
 
@@ -464,7 +493,7 @@ TOOLS = (
 )  # fmt: skip
 TABLES = (
     Format("csv", "plain table, comma separated, with named columns; holds everything",
-           lambda s: sniff(s) and s.delimiter != "\t", read, write_csv, endings=(".csv",)),
+           lambda s: sniff(s) and s.delimiter != "\t", read, partial(write_table, delimiter=","), endings=(".csv",)),
     Format("tsv", "plain table, tab separated, with named columns; holds everything",
-           lambda s: sniff(s) and s.delimiter == "\t", read, write_tsv, endings=(".tsv",)),
+           lambda s: sniff(s) and s.delimiter == "\t", read, partial(write_table, delimiter="\t"), endings=(".tsv",)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Raven selection tables, also those that BirdNET writes.
+"""Raven selection tables, also those that BirdNET writes; Kaleidoscope's detections, with what a person made of them.
 
 ``Begin Time (s)`` counts over a whole sequence of files, so ``File Offset (s)`` is used where it is there. A table with
 a line of names and nothing else was annotated and is empty. The recording is called as ``Begin File`` says, else by the
@@ -9,18 +9,29 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..model.events import Events
-from .output import count, exact, file_name, losses, per_recording, plain_fields, save, silent_recordings, texts_of
+from .output import (
+    columns_of,
+    count,
+    delimited,
+    exact,
+    file_name,
+    inexact,
+    losses,
+    per_recording,
+    plain_fields,
+    save,
+    texts_of,
+)  # fmt: skip
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .vocabulary import answers_of, is_vocabulary
+from .vocabulary import TIER, answers_of, duration, ending, is_vocabulary, normal, suited
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _OWN = {
@@ -46,8 +57,11 @@ _ENDING = (r"\.Table\.\d+\.selections\.txt$", r"\.BirdNET\.selection\.table\.txt
 
 
 def sniff(source: Source) -> bool:
-    """The two columns of times, separated by tabs."""
-    return {"begin time (s)", "end time (s)"} <= source.names and source.delimiter == "\t"
+    """The two columns of times, separated by tabs; beside a recording under another's name it is another's table."""
+    if not {"begin time (s)", "end time (s)"} <= source.names or source.delimiter != "\t":
+        return False
+    named = [n for n in suited(source.header, "recording") if n.lower() not in _OWN and TIER[normal(n)[0]] < 2]
+    return "selection" in source.names or not named
 
 
 def _answer_column(table: ColumnTable) -> str | None:
@@ -131,12 +145,9 @@ def read(source: Source) -> TextRows:
         )
     said = _answer_column(table)
     label = label_column(table, said)
-    data: dict[str, Any] = {
-        "recording": recording,
-        "onset": onset,
-        "offset": offset,
-        "label": [text.strip() for text in table.columns[label]] if label else [source.label or "event"] * len(table),
-    }
+    labels = [text.strip() for text in table.columns[label]] if label else source.label or "event"
+    rows = TextRows.of(source, table.lines, recording, onset, offset, labels)
+    data = rows.data
     confidence, annotator = table.find("Confidence", "Score"), table.find("Annotator")
     if confidence:
         data["confidence"] = table.numbers(confidence)
@@ -150,7 +161,6 @@ def read(source: Source) -> TextRows:
     data.update({"channel" if name == channel else name: values for name, values in table.others(*used).items()})
     # A selection stands in the table once per view (waveform, spectrogram).
     views = [view.strip().split(" ")[0].lower() for view in data.pop("view")]
-    rows = TextRows(source, data, table.lines)
     if not len(table):
         rows.empty.append(own)
     if len({view for view in views if view in ("waveform", "spectrogram")}) == 2:
@@ -215,7 +225,7 @@ def write(events: Events, path: Path) -> list[str]:
         found += losses(events, empty=True, extra=held)
         found += per_recording(events, path, ending=".selections.txt", one=one, kind="Raven")
         return found
-    silent = silent_recordings(events)
+    silent = events.silent
     alone = (
         len(frame) == 0 and len(silent) == 1 and re.match(re.escape(file_name(silent[0], "", [])) + r"\.", path.name)
     )
@@ -223,13 +233,53 @@ def write(events: Events, path: Path) -> list[str]:
     return found + losses(events, empty=bool(alone), extra=held)
 
 
+def sniff_detections(source: Source) -> bool:
+    """The names of Kaleidoscope's columns."""
+    return {"in file", "offset", "duration"} <= source.names and bool(
+        {"top1match", "auto id", "manual id"} & source.names
+    )
+
+
+def read_detections(source: Source) -> TextRows:
+    """The detections; what a person typed (MANUAL ID) goes before the match; rows without a species are empty."""
+    table = ColumnTable.read(source)
+    names = [name for name in (table.find("MANUAL ID"), table.find("TOP1MATCH", "AUTO ID")) if name]
+    label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
+    score = table.find("TOP1DIST", "TOP1MATCHDIST")
+    file, start, length = table.need("IN FILE"), table.need("OFFSET"), table.need("DURATION")
+    onset = table.numbers(start)
+    offset = ending(onset, table.numbers(length))
+    rows = TextRows.of(source, table.lines, table.columns[file], onset, offset, label)
+    if score:
+        rows.data["confidence"] = table.numbers(score)
+    rows.data.update(table.others(file, start, length, score, *names, "INDIR", "FOLDER"))
+    none = np.array([not value for value in label], dtype=bool)
+    if none.any():
+        source.note(f"{source.name}: {int(none.sum())} rows name no species and are read as nothing found")
+    rows.nothing_in(none)
+    told = (
+        f"recording = {file} ({len(set(table.columns[file]))}), label = {' or '.join(names)} ({len(set(label) - {''})})"
+    )
+    return rows.checked().say(f"{told}, time = {start} + {length} in seconds")
+
+
+def write_detections(events: Events, path: Path) -> list[str]:
+    """Offsets, durations and matches."""
+    frame = events.to_frame()
+    frame = frame.assign(length=duration(frame["onset"], frame["offset"]))
+    columns = columns_of(frame, "", "", "recording", "onset", "length", "label")
+    save(
+        path, delimited(columns, delimiter=",", names=("INDIR", "FOLDER", "IN FILE", "OFFSET", "DURATION", "TOP1MATCH"))
+    )
+    found = losses(events, empty=False) + inexact(frame["onset"], frame["offset"])
+    return [*found, "events with an empty label"] if "" in events.labels else found
+
+
 READERS = (
-    Format(
-        "raven",
-        "Raven selection table, also BirdNET's",
-        sniff,
-        read,
-        write,
-        endings=(".selections.txt", ".selection.table.txt"),
-    ),
-)
+    Format("raven", "Raven selection table, also BirdNET's", sniff, read, write,
+           endings=(".selections.txt", ".selection.table.txt")),
+)  # fmt: skip
+DETECTIONS = (
+    Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)", sniff_detections,
+           read_detections, write_detections),
+)  # fmt: skip

@@ -1,51 +1,28 @@
-"""Read, read_answers and write: files in, events or answers out, and back."""
+"""Read and read_answers: files in, events or answers out."""
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import AssumptionWarning, InvalidInput
+from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events, late_words
-from ..model.rows import Reading
-from .dataset import HowMany, RecordingSample, SampleRequest
-from .durations import agreed_lengths, asked_length, match_lengths, read_examined
-from .gather import FATES, LEFT_OUT, Paths, account_of, gathered, merged_columns, sentences_of, starts_of
-from .output import as_answers, as_events
-from .registry import FORMATS, Format, named
+from .addresses import Paths
+from .durations import asked_length, read_examined
+from .gather import FATES, FileRows, HowMany, SampleRequest, gathered, merged_columns
 from .source import quoted
 from .table import TextRows
 from .vocabulary import opposites
 
 
-def _known(
-    found: Sequence[TextRows], asked: SampleRequest, notes: list[str], sample: RecordingSample | None
-) -> tuple[Any, list[str], list[str]]:
-    """The lengths, the empty recordings and those not annotated, over all files or of the sample."""
-    empty = list(dict.fromkeys(name for rows in found for name in rows.empty))
-    idle = list(dict.fromkeys(name for rows in found for name in rows.unannotated))
-    lengths = asked.lengths
-    if sample is not None and isinstance(sample.lengths, Mapping):
-        return agreed_lengths(found, notes) | dict(sample.lengths), empty, idle
-    if lengths is None:
-        return agreed_lengths(found, notes), empty, idle
-    if isinstance(lengths, Mapping):
-        names = list(dict.fromkeys([*(n for rows in found for n in rows.data["recording"]), *empty, *idle]))
-        return agreed_lengths(found, notes) | match_lengths(lengths, names, notes), empty, idle
-    return lengths, empty, idle
-
-
-def _late(
-    table: pd.DataFrame, lengths: Any, on_error: str, notes: list[str], found: Sequence[TextRows]
-) -> tuple[pd.DataFrame, dict[str, int]]:
+def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> tuple[pd.DataFrame, dict[str, int]]:
     """The rows within their recordings: those past the end raise, are left out (skip) or are cut there (clip)."""
     if lengths is None or not len(table):
         return table, {}
@@ -54,17 +31,16 @@ def _late(
     late = offset > limit * (1 + 1e-9)
     if not late.any():
         return table, {}
-    words = late_words(offset[late], limit[late])
+    notes, words = found.notes, late_words(offset[late], limit[late])
     if on_error == "raise":
         row = int(np.flatnonzero(late)[0])
-        rows, place = next((rows, rows.places[row - k]) for rows, k in starts_of(found) if row < k + len(rows))
         if not words.endswith("?"):
             words += (
                 "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end, "
                 "'skip' (--on-error skip) leaves them out"
             )
         raise InvalidInput(
-            f"{rows.source.at(place)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
+            f"{found.source_of(row)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
             f"after the recording's {limit[row]:g} s{words}"
         )
     if on_error == "skip":
@@ -80,12 +56,7 @@ def _late(
     return table, {"clipped": int(cut.sum()), "late": int(behind.sum())}
 
 
-def _tell(notes: Iterable[str], skipped: int) -> None:
-    skipped -= sum(note.endswith(LEFT_OUT) for note in notes)  # a note of its own tells of each file
-    for note in notes:
-        warnings.warn(note, AssumptionWarning, stacklevel=4)
-    if skipped:
-        warnings.warn(f"{counted(skipped, 'broken row')} skipped", AssumptionWarning, stacklevel=4)
+HINTS = ("absent", "where", "point_length", "open_end", "sheet")
 
 
 class Options(TypedDict, total=False):
@@ -94,6 +65,10 @@ class Options(TypedDict, total=False):
     columns: Mapping[str, str] | None
     recording_length: float | Mapping[str, float] | str | os.PathLike[str] | None
     on_error: str
+    point_length: float | None
+    open_end: str | None
+    absent: str | Sequence[str] | None
+    sheet: str | None
     where: Mapping[str, str] | None
     annotator: str | Sequence[str] | None
     merge: Mapping[str, Sequence[str]] | None
@@ -117,7 +92,8 @@ def read(
         addresses (``s3://bucket/folder``, ``gs://...``, ``https://...``) of up to 2 GiB, of which copies are read.
     format : the name of the format, one of ``weakly.io.FORMATS``; left out, it is found by looking into each file.
     label : only the events of this class; in files that name no class, the class they are of.
-    examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``.
+    examined : the stretches that were examined (a UEM file, a table, or a frame), kept as ``events.examined``; or
+        ``label=NAME``, where events of that class say so.
     **options : the rest, by name:
 
         - ``columns``: which column is which, for example ``{"onset": "start", "length": "duration", "label":
@@ -129,7 +105,10 @@ def read(
           duration.
         - ``on_error``: "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken
           rows out and counts them in ``events.skipped``; "clip" cuts events that end after their recordings, and
-          counts them; "skip,clip" does both.
+          counts them, and those that start before 0; "skip,clip" does both.
+        - ``point_length``: seconds; points become events of that length around them. ``open_end="recording"``: events
+          without an end last as long as their recordings. ``absent``: classes that say that nothing was there.
+          ``sheet``: of a workbook.
         - ``where``, ``annotator``, ``merge``: as for :meth:`Events.select`: values of other columns, whose rows,
           classes to be joined.
         - ``sample``: so many recordings only, whole, chosen by a hash of their names, the same wherever rows lie; of
@@ -154,40 +133,61 @@ def read(
     <Events: 1 events, 1 labels, 2 recordings>
     """
     where, on_error = options.get("where"), options.get("on_error", "raise")
+    looked = examined[6:] if isinstance(examined, str) and examined.startswith("label=") else None
+    if looked is not None:
+        examined = None
     if examined is not None and not isinstance(examined, pd.DataFrame):
         examined = read_examined(os.fspath(examined))
-    asked = _asked(options, [] if examined is None else map(str, examined["recording"]))
-    found, notes, skipped, sample = gathered(path, format=format, label=label, asked=asked, **_parsing(options))
-    lengths, empty, idle = _known(found, asked, notes, sample)
-    account = account_of(found)
-    for rows in found:
+    asked, how = _asked(options, [] if examined is None else map(str, examined["recording"]))
+    found = gathered(path, format=format, label=label, asked=asked, **how)
+    lengths, empty, idle = found.known(asked)
+    if looked is not None:
+        examined = looked_at(found, looked)
+    account = found.account
+    for rows in found.files:
         if rows.weak:
-            _spans(rows, lengths, empty, notes)
+            _spans(rows, lengths, empty, found.notes)
         else:
-            account["merged"] += _boxes_only(rows, where, empty, notes)
-    account["events"] = sum(rows.n_places for rows in found)
+            account["merged"] += _boxes_only(rows, where, empty, found.notes)
+    account["events"] = sum(rows.n_places for rows in found.files)
     account["merged"] += account["rows"] - sum(account[name] for name in FATES)
-    table = pd.DataFrame(merged_columns(found))
+    table = pd.DataFrame(merged_columns(found.files))
     if "weak" in table:
         table["weak"] = table["weak"].map(lambda value: value is True or value == "True" or value == 1).astype(bool)
-    table, late = _late(table, lengths, on_error, notes, found)
-    touching_frames(table, notes)
-    names = ", ".join(rows.source.name for rows in found[:3]) + (", ..." if len(found) > 3 else "")
+    table, late = _late(table, lengths, on_error, found)
+    touching_frames(table, found.notes)
+    told = {*(where or {}), *(["annotator"] if options.get("annotator") else [])}
+    found.notes += [words for _, _, words in beside(table, told)]
+    names = found.names + (", ..." if len(found.files) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
-    account["skipped"], account["events"] = (
-        account["skipped"] + late.get("late", 0),
-        account["events"] - late.get("late", 0),
-    )
-    events.source = Reading(
-        sentences_of(found), tuple(notes), skipped + late.get("late", 0), {**account, **late}, _counts(sample)
-    )
+    gone = late.get("late", 0)
+    absent = sum(rows.n_absent for rows in found.files)
+    late = {**late, "absent": absent} if absent else late
+    account = {**account, "skipped": account["skipped"] + gone, "events": account["events"] - gone, **late}
+    events.source = found.told(account, found.skipped + gone)
     if examined is not None:
-        events.examined = examined if sample is None else examined[examined["recording"].isin(sample.names)]
+        events.examined = examined if found.sample is None else examined[examined["recording"].isin(found.sample.names)]
     elif (options.get("columns") or {}).get("annotator") == "@file":
-        events.examined = _listed_by(found)
-    _tell(notes, skipped)
-    chosen: Events = _selected(events, label, found, options)
+        events.examined = _listed_by(found.files)
+    found.warn()
+    chosen: Events = _selected(events, label, found.files, options)
     return chosen
+
+
+def looked_at(found: FileRows, label: str) -> pd.DataFrame:
+    """The stretches that events of a class say to have been examined; these are events no more."""
+    parts = []
+    for rows in found.files:
+        mask = np.array([own == label for own in rows.data["label"]], dtype=bool)
+        names = [name for name, yes in zip(rows.data["recording"], mask) if yes]
+        times = {name: rows.data[name][mask] for name in ("onset", "offset")}
+        parts.append(pd.DataFrame({"recording": names, **times, "annotator": ""}))
+        rows.nothing_in(mask)
+    examined = pd.concat(parts, ignore_index=True)
+    if not len(examined):
+        raise InvalidInput(f"examined: no event is called {quoted(label)}")
+    found.notes[:] = [note for note in found.notes if f"--examined label={label} " not in note]
+    return examined
 
 
 def _listed_by(found: Sequence[TextRows]) -> pd.DataFrame:
@@ -211,6 +211,25 @@ def _boxes_only(rows: TextRows, where: Mapping[str, str] | None, empty: list[str
     return n
 
 
+def beside(table: pd.DataFrame, told: Collection[str] = ()) -> list[tuple[str, int, str]]:
+    """What to say of annotators and of channels whose events of one class in one recording are taken together.
+
+    ``told`` are the columns of which one value was chosen. (column, how many recordings and classes, words)
+    """
+    found = []
+    for name in ("annotator", "channel", "Channel"):
+        if name not in table or name in told or "weak" in table or not len(table) or table[name].nunique() < 2:
+            continue
+        several = table.groupby(["recording", "label"], sort=False, observed=True)[name].nunique() > 1
+        if several.any():
+            first = shlex.quote(str(table[name].iloc[0]))
+            way = f"--annotator {first}" if name == "annotator" else f"--where {name}={first}"
+            words = f"{int(several.sum()):,} pairs of recording and class with several of "
+            words += f"{table[name].nunique()} {name.lower()}s, taken together; {way} takes one"
+            found.append((name, int(several.sum()), words))
+    return found
+
+
 def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
     """Say that equally long events that touch are taken as one: they may be frames."""
     if len(table) < 4 or "weak" in table:
@@ -230,24 +249,26 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
         )
 
 
-def _parsing(options: Options) -> dict[str, Any]:
-    """What of the options files are parsed by; refused, as Python does, where there is no option of such a name."""
+def known_hints(options: Mapping[str, Any]) -> None:
+    """Check what is told of points and of open ends."""
+    length, end = options.get("point_length"), options.get("open_end")
+    if length is not None and not (isinstance(length, (int, float)) and 0 < length < np.inf):
+        raise InvalidInput(f"point_length must be seconds > 0, got {length!r}")
+    if end not in (None, "recording"):
+        raise InvalidInput(f"open_end must be 'recording', got {end!r}")
+
+
+def _asked(options: Options, more: Iterable[str] = ()) -> tuple[SampleRequest, dict[str, Any]]:
+    """What is known of recordings before files are opened and how many are to be read; and how files are parsed."""
     unknown = next((name for name in options if name not in Options.__annotations__), None)
     if unknown is not None:
         known = ", ".join(Options.__annotations__)
         raise TypeError(f"reading got an unexpected keyword argument {unknown!r}; there are {known}")
-    return {name: value for name, value in options.items() if name in ("columns", "on_error", "progress")}
-
-
-def _asked(options: Options, more: Iterable[str] = ()) -> SampleRequest:
-    """What is known of recordings before files are opened, and how many of them are to be read."""
-    _parsing(options)
-    lengths = asked_length(options.get("recording_length"), options.get("on_error", "raise"))
-    return SampleRequest.of(options.get("sample"), lengths, more)
-
-
-def _counts(sample: RecordingSample | None) -> Mapping[str, int] | None:
-    return None if sample is None else sample.counts
+    given = options.get("recording_length")
+    lengths = None if given is None else asked_length(given, options.get("on_error", "raise"))
+    known_hints(options)
+    how = {name: value for name, value in options.items() if name in (*HINTS, "columns", "on_error", "progress")}
+    return SampleRequest.of(options.get("sample"), lengths, more), how
 
 
 def _selected(result: Any, label: str | None, found: Sequence[TextRows], options: Options) -> Any:
@@ -259,7 +280,7 @@ def _selected(result: Any, label: str | None, found: Sequence[TextRows], options
     if "where" in chosen:  # by the file's own names too
         there = result.to_frame().columns
         known = {old: new for rows in found for old, new in rows.aliases.items()}
-        chosen["where"] = {n if n in there else known.get(n, n): v for n, v in chosen["where"].items()}
+        chosen["where"] = {n if n in there else known.get(n, n): v for n, v in chosen["where"].items() if v != "*"}
     return result if label is None and not chosen else result.select(label, **chosen)
 
 
@@ -268,6 +289,8 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
     present = rows.data.pop("present")
     unsure = int(np.isnan(present).sum())
     empty += [name for name, value in zip(rows.data["recording"], present) if value != 1]
+    said = {place for place, value in zip(rows.places, present) if value == 1}
+    rows.n_absent = len({place for place, value in zip(rows.places, present) if value == 0} - said)
     rows.keep(present == 1)
     onset, offset = rows.data["onset"], rows.data["offset"]
     open_ = np.isnan(offset)
@@ -309,113 +332,52 @@ def read_answers(
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
     [1.0, nan]
     """
-    asked, where, length = _asked(options), options.get("where"), options.get("recording_length")
-    how = _parsing(options)
-    found, notes, skipped, sample = gathered(path, format=format, label=label, answers=True, asked=asked, **how)
-    lengths, empty, _ = _known(found, asked, notes, sample)
-    for rows in found:
-        if (
-            not rows.weak
-            and "weak" in rows.data
-            and (rows.data["weak"].all() or any(n in rows.data for n in where or {}))
-        ):
-            weak = rows.data.pop("weak")  # rows about whole files: present there
-            if not weak.all():
-                notes.append(
-                    f"{rows.source.name}: {counted(int((~weak).sum()), 'row')} with boxes left out: no answers"
-                )
-            rows.keep(weak, why="boxes")
-            rows.data["present"] = np.ones(len(rows))
-        if not rows.weak:
-            _opposed(rows, notes)
-        if not rows.weak:
-            raise InvalidInput(
-                f"{rows.source.name}: holds events with bounds and no answers about segments; they are strong labels "
-                "(read in Python, --strong of audit)"
-            )
-    merged = merged_columns(found)
-    names = merged["recording"]
-    onset, offset = merged["onset"], merged["offset"]
+    asked, how = _asked(options)
+    where, length = options.get("where"), options.get("recording_length")
+    found = gathered(path, format=format, label=label, answers=True, asked=asked, **how)
+    lengths, empty, _ = found.known(asked)
+    for rows in found.files:
+        _as_answers(rows, where or {}, found.notes)
+    merged = merged_columns(found.files)
+    names, onset, offset = merged["recording"], merged["onset"], merged["offset"]
     if length is not None:
         known = [float(lengths.get(n, np.nan)) if isinstance(lengths, Mapping) else float(lengths) for n in names]
         merged["onset"] = np.where(np.isnan(offset) & ~np.isnan(known), 0.0, onset)
         merged["offset"] = np.where(np.isnan(offset), known, offset)
     if not isinstance(lengths, Mapping):
         lengths = dict.fromkeys([*names, *empty], float(lengths))
-    source = ", ".join(rows.source.name for rows in found[:3])
-    answers = Answers.from_frame(pd.DataFrame(merged), recording_length=lengths, recordings=empty, source=source)
-    answers.source = Reading(sentences_of(found), tuple(notes), skipped, account_of(found), _counts(sample))
-    _tell(notes, skipped)
-    chosen: Answers = _selected(answers, label, found, options)
+    table = pd.DataFrame(merged)
+    answers = Answers.from_frame(table, recording_length=lengths, recordings=empty, source=found.names)
+    answers.source = found.told(found.account, found.skipped)
+    found.warn()
+    chosen: Answers = _selected(answers, label, found.files, options)
     return chosen
 
 
-def _opposed(rows: TextRows, notes: list[str]) -> None:
-    """Make answers of spans whose labels are a class and its absence (crack, no_crack)."""
-    said = opposites(rows.data["label"])
+def _as_answers(rows: TextRows, where: Mapping[str, str], notes: list[str]) -> None:
+    """Make answers of rows about whole files, and of spans labelled with a class and its absence (crack, no_crack)."""
+    name, whole = rows.source.name, rows.data.get("weak")
+    if not rows.weak and whole is not None and (whole.all() or any(n in rows.data for n in where)):
+        del rows.data["weak"]  # present there
+        if not whole.all():
+            notes.append(f"{name}: {counted(int((~whole).sum()), 'row')} with boxes left out: no answers")
+        rows.keep(whole, why="boxes")
+        rows.data["present"] = np.ones(len(rows))
+    said = {} if rows.weak else opposites(rows.data["label"])
     if said:
-        pairs = sorted({name for name, _ in said.values()})
-        which = ", ".join(quoted(label) for label, (name, _) in sorted(said.items()) if name == pairs[0])
-        notes.append(f"{rows.source.name}: {which} are taken as answers about their spans: present and absent")
+        first = min(of for of, _ in said.values())
+        which = ", ".join(quoted(label) for label, (of, _) in sorted(said.items()) if of == first)
+        notes.append(f"{name}: {which} are taken as answers about their spans: present and absent")
         rows.data["present"] = np.array([said[label][1] for label in rows.data["label"]], dtype=np.float64)
         rows.data["label"] = [said[label][0] for label in rows.data["label"]]
-
-
-def format_for(path: Path, *, answers: bool) -> Format:
-    """The format that a file's name asks for."""
-    name = path.name.lower()
-    fits = [
-        (len(ending), item)
-        for item in FORMATS.values()
-        for ending in item.endings
-        if name.endswith(ending) and (item.write_answers if answers else item.write) is not None
-    ]
-    if not fits:
-        raise InvalidInput(f"{path}: the name does not tell the format; give one of {', '.join(_writable(answers))}")
-    longest = max(size for size, _ in fits)
-    fits = [fit for fit in fits if fit[0] == longest]
-    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
-    return min((item for _, item in fits), key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
-
-
-def _writable(answers: bool) -> list[str]:
-    return [item.name for item in FORMATS.values() if (item.write_answers if answers else item.write) is not None]
-
-
-def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
-    """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
-
-    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS,
-    TextGrid, ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
-    plain, .json Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
-
-    Examples
-    --------
-    >>> import tempfile, pandas as pd
-    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(Events.from_frame(frame), f"{folder}/a.rttm")
-    []
-    """
-    target = Path(path)
-    asked = isinstance(events, Answers)
-    item = named(format) if format is not None else format_for(target, answers=asked)
-    if asked and item.write_answers is not None:
-        found = item.write_answers(events, target)  # type: ignore[arg-type]
-    elif item.write is None and item.write_answers is None:
+    if not rows.weak:
+        length = np.round(rows.data["offset"] - rows.data["onset"], 6)
+        if len(length) > 1 and (length == length[0]).all():
+            notes.append(f"{name}: all rows are {length[0]:g} s long: taken as answers, the segments that are present")
+            rows.data["present"] = np.ones(len(rows))
+            return
+        ways = rows.source.asked or "--columns answer=@present if they are segments, all present"
         raise InvalidInput(
-            f"format: {item.name} can be read and not written; give one of {', '.join(_writable(asked))}"
+            f"{name}: holds events with bounds and no answers about segments; they are strong labels "
+            f"(read in Python, --strong of audit); {ways}"
         )
-    elif asked:
-        turned, found = as_events(events)  # type: ignore[arg-type]
-        assert item.write is not None
-        found = found + item.write(turned, target)
-    elif item.write is None:
-        turned_answers, found = as_answers(events)  # type: ignore[arg-type]
-        assert item.write_answers is not None
-        found = found + item.write_answers(turned_answers, target)
-    else:
-        found = item.write(events, target)  # type: ignore[arg-type]
-    if found:
-        warnings.warn(f"{target} ({item.name}) does not hold: {'; '.join(found)}", AssumptionWarning, stacklevel=2)
-    return found

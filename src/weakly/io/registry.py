@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,25 +15,42 @@ from ..model.answers import Answers
 from ..model.events import Events
 from .source import KINDS, Source, column_of, quoted
 from .table import TextRows
-from .times import UNITS, is_number
-from .vocabulary import normal, suited
+from .vocabulary import UNITS, is_number, normal, suited
 
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file. ``sniff`` looks at the content; formats are asked in the order of their registration."""
+    """One kind of file; formats are asked in the order of their registration.
+
+    ``sniff`` looks at the content, or is the set of names, in lower case, that the columns of such a table have. It is
+    asked of files that show the ``mark``, a pattern: in the first line, in lower case; of a binary file, in its first
+    256 and last two bytes.
+    """
 
     name: str
     words: str
-    sniff: Callable[[Source], bool]
+    sniff: Callable[[Source], bool] | frozenset[str]
     read: Callable[[Source], TextRows]
     write: Callable[[Events, Path], list[str]] | None = None
     write_answers: Callable[[Answers, Path], list[str]] | None = None
     endings: tuple[str, ...] = ()
     binary: bool = False  # the reader opens the file itself
+    mark: str = ""
+    read_answers: Callable[[Source], TextRows] | None = None  # where answers are read otherwise than events
+
+    def fits(self, source: Source) -> bool:
+        """Whether a file is of this format."""
+        if self.binary:
+            first = (source.data[:256] + source.data[-2:]).decode("latin-1")
+        else:
+            first = source.head[0].lower() if source.head and self.mark else ""
+        if not re.search(self.mark, first):
+            return False
+        return self.sniff(source) if callable(self.sniff) else self.sniff <= source.names
 
 
 FORMATS: dict[str, Format] = {}
+JSON = r"^\s*[\[{]"  # the mark of JSON documents
 
 
 def register(*formats: Format, last: bool = False) -> None:
@@ -96,21 +114,33 @@ def detect(source: Source) -> Format:
 
 
 def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
-    return next((item for item in FORMATS.values() if item.binary == binary and item.sniff(source)), None)
+    return next((item for item in FORMATS.values() if item.binary == binary and item.fits(source)), None)
+
+
+def own(item: Format) -> tuple[str, ...]:
+    """What may be told of a format that has no columns."""
+    return ("recording",) if item.name == "jams" else ("label",) if item.name in ("textgrid", "elan") else ()
+
+
+def is_fixed(role: str, value: str) -> bool:
+    """Whether what was said of a role is a number for all rows (a rate, a length) and no column's name."""
+    return role in ("rate", "length") and value[:1] in "0123456789."
 
 
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
-    given = source.columns
-    if not given or item.name in ("csv", "tsv", "records") or (item.name == "raven" and set(given) == {"label"}):
+    given = {role: name for role, name in source.columns.items() if not (name.startswith("@") or role in own(item))}
+    plain = item.name in ("csv", "tsv", "records", "parquet")
+    if not source.columns or plain or (item.name == "raven" and set(given) == {"label"}):
         return item
-    other = [name for role, name in given.items() if role != "rate" and name.lower() not in source.names]
-    parts = [part.strip() for name in other for part in name.split("+") if part != "@file"]
+    other = [name for role, name in given.items() if not is_fixed(role, name) and name.lower() not in source.names]
+    parts = [part.strip() for name in other for part in name.split("+")]
     missing = [name for name in parts if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
         raise InvalidInput(f"{source.name}: is {item.name} and has no column {quoted(missing[0])}; there are {names}")
-    return FORMATS["tsv" if source.delimiter == "\t" else "csv"]
+    as_table = FORMATS["tsv" if source.delimiter == "\t" else "csv"]
+    return as_table if as_table.fits(source) else item
 
 
 def _reason(source: Source) -> str:

@@ -316,7 +316,7 @@ def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
     with _readable(signal.path):
         if signal.path.suffix.lower() == ".hea":
             name = str(signal.path.with_suffix(""))
-            held = optional("wfdb", extra="formats").rdrecord(name, sampfrom=first, sampto=last).p_signal
+            held = optional("wfdb", extra="signals").rdrecord(name, sampfrom=first, sampto=last).p_signal
         else:
             ends = (first / signal.sample_rate, last / signal.sample_rate)
             held = np.column_stack([one.get_data_slice(*ends) for one in _edf(signal.path)[0]])
@@ -325,7 +325,7 @@ def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
 
 def _edf(path: Path) -> tuple[list[Any], float]:
     """The channels of an EDF or BDF file that have the highest sample rate, and the seconds of the recording."""
-    edfio = optional("edfio", extra="formats")
+    edfio = optional("edfio", extra="signals")
     held = (edfio.read_bdf if path.suffix.lower() == ".bdf" else edfio.read_edf)(path, lazy_load_data=True)
     with open(path, "rb") as file:
         told = int(file.read(244)[236:])  # edfio puts the number that is there in its place
@@ -344,7 +344,7 @@ def channel_names(path: PathLike) -> list[str]:
     path = Path(path)
     with _readable(path):
         if path.suffix.lower() == ".hea":
-            return list(optional("wfdb", extra="formats").rdheader(str(path.with_suffix(""))).sig_name or ())
+            return list(optional("wfdb", extra="signals").rdheader(str(path.with_suffix(""))).sig_name or ())
         if path.suffix.lower() in MEASURED:
             return [str(one.label) for one in _edf(path)[0]]
         return [str(k + 1) for k in range(_signal_values(path).shape[1])]
@@ -374,7 +374,7 @@ def _signal_header(path: Path, sample_rate: float | None) -> SignalHeader:
             raise InvalidInput(f"{path}: no such file")
         with _readable(path):
             if path.suffix.lower() == ".hea":
-                head = optional("wfdb", extra="formats").rdheader(str(path.with_suffix("")))
+                head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
                 return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
             signals, seconds = _edf(path)
             rate = float(signals[0].sampling_frequency)

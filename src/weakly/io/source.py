@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
+import shlex
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from ..base.errors import InvalidInput
 from ..base.files import is_input
@@ -31,13 +36,13 @@ KINDS = (
     (b"\x89PNG", "a picture, not annotations"),
     (b"%PDF", "a PDF document, not annotations"),
     (b"\x89HDF", "an HDF5 container; save its annotations as a table"),
-    (b"\x1f\x8b", "compressed (gzip); unpack it first"),
     (b"BZh", "compressed (bzip2); unpack it first"),
-    (b"PK\x03\x04", "a zip archive or a spreadsheet (xlsx); unpack it or save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet (xls); save the sheet as CSV"),
     (b"SQLite format 3", "a database; export its annotations as a table"),
 )
 PARQUET = b"PAR1"
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_MOST = 2 * 2**30  # bytes that a packed file may hold
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _DOCUMENT = re.compile(r"\s*([\[{<]|File type)")  # JSON, XML, TextGrid: these tell themselves where they end
 _HEAD = 1 << 16  # characters that detection may look at
@@ -78,6 +83,13 @@ class Source:
         self.n_rows: int | None = None  # rows that hold something, without the line of names
         self.clocks: set[str] = set()  # columns that were read as hh:mm:ss
         self.own = ""  # the recording that the file's own name stands for, where it was asked for
+        self.asked = ""  # about a column that may hold answers, for whoever wants answers
+        self.unit_known = False  # whether the file, or the caller, tells the unit of its times
+        self.point_length: float | None = None  # of the events that points become
+        self.open_end: str | None = None  # "recording": an event without an end lasts as long as its recording
+        self.sheet: str | None = None  # of a workbook
+        self.layer: dict[str, str] = {}  # the tier or namespace that was chosen
+        self.recording_length: Any = None  # seconds, or by name, as the caller says
         self.signs: list[tuple[str, str]] = []  # notes that the linter counts as findings: (kind, words)
 
     @property
@@ -96,9 +108,23 @@ class Source:
         """The bytes of the file."""
         is_input(self.path)
         try:
-            return self.path.read_bytes()
+            data = self.path.read_bytes()
         except OSError as error:
             raise InvalidInput(f"{self.name}: cannot be read: {error.strerror or error}") from error
+        try:
+            return _unpacked(self, data)
+        except (
+            OSError,
+            EOFError,
+            ValueError,
+            KeyError,
+            zipfile.BadZipFile,
+            zlib.error,
+            ElementTree.ParseError,
+        ) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(f"{self.name}: cannot be unpacked: {' '.join(str(error).split())[:120]}") from error
 
     @cached_property
     def text(self) -> str:
@@ -141,7 +167,7 @@ class Source:
         if not any(line.strip() for line in lines[:n]):
             return False
         self.text = "\n" * n + "".join(lines[n:])
-        for name in ("head", "delimiter", "header", "names", "is_json"):
+        for name in ("head", "delimiter", "header", "names"):
             self.__dict__.pop(name, None)
         self.note(f"{self.name}: {n} lines of comments (#) before the first row are passed over")
         return True
@@ -185,11 +211,6 @@ class Source:
     def names(self) -> frozenset[str]:
         """The fields of the first line in lower case."""
         return frozenset(field.lower() for field in self.header)
-
-    @cached_property
-    def is_json(self) -> bool:
-        """Whether the text begins like a JSON object or list."""
-        return bool(self.head) and self.head[0].lstrip().startswith(("[", "{"))
 
     def json(self) -> Any:
         """The JSON document of the file."""
@@ -339,7 +360,8 @@ class Source:
 
     def stem(self, *endings: str) -> str:
         """The recording that the file's own name stands for: the name without its ending."""
-        name, self.own = self.path.name, self.path.stem
+        name = re.sub(r"\.(gz|zip)$", "", self.path.name, flags=re.IGNORECASE)
+        self.own = Path(name).stem
         for ending in endings:
             match = re.search(ending, name, flags=re.IGNORECASE)
             if match and match.start() > 0:
@@ -348,6 +370,120 @@ class Source:
         # A name that is no text on this system is shown with its odd bytes written out.
         self.own = self.own.encode("utf-8", "backslashreplace").decode("utf-8")
         return self.own
+
+
+def _unpacked(source: Source, data: bytes) -> bytes:
+    """The file that a gzip or zip holds, or the sheet of a workbook as CSV; any other file is itself."""
+    if data.startswith(GZIP):
+        with gzip.open(io.BytesIO(data)) as file:
+            found = file.read(_MOST + 1)
+        if len(found) > _MOST:
+            raise InvalidInput(f"{source.name}: holds more than {_MOST / 2**30:g} GiB; unpack it first")
+        return _unpacked(source, found)
+    if not data.startswith(ZIP):
+        return data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        inside = [item for item in archive.infolist() if not item.is_dir()]
+        if sum(item.file_size for item in inside) > _MOST:
+            raise InvalidInput(f"{source.name}: holds more than {_MOST / 2**30:g} GiB; unpack it first")
+        names = {item.filename for item in inside}
+        if "xl/workbook.xml" in names:
+            return _sheet(source, _xlsx(archive, names))
+        if "content.xml" in names and b"spreadsheet" in archive.read("mimetype"):
+            return _sheet(source, _ods(archive.read("content.xml")))
+        files = [
+            name for name in sorted(names) if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
+        ]
+        if len(files) != 1:
+            raise InvalidInput(
+                f"{source.name}: is an archive of {len(files)} files; unpack it into a folder and give that"
+            )
+        return _unpacked(source, archive.read(files[0]))
+
+
+def _sheet(source: Source, sheets: dict[str, list[list[str]]]) -> bytes:
+    """One sheet as CSV: the one that was told, or the only one that is a table."""
+    tables = {name: rows for name, rows in sheets.items() if len(rows) > 1 and max(map(len, rows)) > 1}
+    wanted = source.sheet if source.sheet is not None else next(iter(tables), "") if len(tables) == 1 else None
+    if wanted is None and tables:
+        ways = " or ".join(f"--sheet {shlex.quote(name)}" for name in tables)
+        raise InvalidInput(f"{source.name}: is a workbook with {len(tables)} tables; take one: {ways}")
+    if wanted not in sheets:
+        raise InvalidInput(
+            f"{source.name}: no sheet {quoted(wanted or '')} with a table; there are {', '.join(sheets)}"
+        )
+    if len(sheets) > 1:
+        source.note(f"{source.name}: the sheet {quoted(wanted)} is read, of {len(sheets)}")
+    text, width = io.StringIO(newline=""), max(map(len, sheets[wanted]), default=0)
+    csv.writer(text, lineterminator="\n").writerows([*row, *[""] * (width - len(row))] for row in sheets[wanted])
+    return text.getvalue().encode()
+
+
+def _parsed(data: bytes) -> Any:
+    if b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data:
+        raise ValueError("declares XML entities, which workbooks do not need")
+    return ElementTree.fromstring(data)
+
+
+def _local(element: Any, name: str) -> list[Any]:
+    """All elements of a name within another, whatever their namespaces."""
+    return [each for each in element.iter() if each.tag.rpartition("}")[2] == name]
+
+
+def _attribute(element: Any, name: str) -> str:
+    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def _xlsx(archive: zipfile.ZipFile, names: set[str]) -> dict[str, list[list[str]]]:
+    """The sheets of a workbook, cell by cell as texts."""
+    shared: list[str] = []
+    if "xl/sharedStrings.xml" in names:
+        strings = _local(_parsed(archive.read("xl/sharedStrings.xml")), "si")
+        shared = ["".join(part.text or "" for part in _local(item, "t")) for item in strings]
+    links = _local(_parsed(archive.read("xl/_rels/workbook.xml.rels")), "Relationship")
+    targets = {link.attrib["Id"]: link.attrib["Target"].removeprefix("/xl/") for link in links}
+    found = {}
+    for sheet in _local(_parsed(archive.read("xl/workbook.xml")), "sheet"):
+        place = f"xl/{targets[_attribute(sheet, 'id')]}"
+        rows: list[list[str]] = []
+        for row in _local(_parsed(archive.read(place)), "row") if place in names else ():
+            cells: list[str] = []
+            for cell in _local(row, "c"):
+                letters = re.match(r"[A-Z]+", cell.attrib.get("r", ""))
+                at = (
+                    sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(letters[0])))
+                    if letters
+                    else len(cells) + 1
+                )
+                cells += [""] * (at - 1 - len(cells))
+                kind, value = cell.attrib.get("t", ""), "".join(part.text or "" for part in _local(cell, "v"))
+                if kind == "inlineStr":
+                    value = "".join(part.text or "" for part in _local(cell, "t"))
+                cells.append(shared[int(value)] if kind == "s" else value if kind != "b" else str(value == "1"))
+            rows.append(cells)
+        found[sheet.attrib["name"]] = [row for row in rows if any(map(str.strip, row))]
+    return found
+
+
+def _ods(data: bytes) -> dict[str, list[list[str]]]:
+    """The sheets of an OpenDocument spreadsheet; of equal cells, which stand once, the empty last ones are none."""
+    found = {}
+    for sheet in _local(_parsed(data), "table"):
+        rows: list[list[str]] = []
+        for row in _local(sheet, "table-row"):
+            cells: list[tuple[str, int]] = []
+            for cell in (each for each in row if each.tag.rpartition("}")[2].endswith("table-cell")):
+                text = "\n".join("".join(part.itertext()) for part in _local(cell, "p"))
+                text = _attribute(cell, "value") or _attribute(cell, "date-value") or text
+                cells.append((text, int(_attribute(cell, "number-columns-repeated") or 1)))
+            while cells and not cells[-1][0].strip():
+                cells.pop()
+            if cells:
+                rows += [[text for text, n in cells for _ in range(n)]] * int(
+                    _attribute(row, "number-rows-repeated") or 1
+                )
+        found[_attribute(sheet, "name")] = rows
+    return found
 
 
 def column_of(names: Sequence[str], *wanted: str) -> str | None:

@@ -1,24 +1,32 @@
-"""Tables of particular data sets: laughter (wide rows), SALAMI (boundaries), STEAD (samples), Charades (lists)."""
+"""Tables in which a row is not an event: several per row (laughter), lists in a cell (Charades), boundaries (SALAMI),
+samples of fixed traces (STEAD), and BORIS, with a row for each START and each STOP.
+
+A state of BORIS, of one subject, behaviour and modifiers, begins with its START and ends with the next STOP; in a
+project (JSON) the two take turns. Point events have no length and are left out, with a note. The aggregated export, a
+row a state, is a table like others (``plain``).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..base.errors import InvalidInput
+from .documents import ended, guarded, met, number, object_of, started
 from .output import count
-from .registry import Format
-from .source import Source, quoted
+from .plain import pass_points, rows_of
+from .registry import JSON, Format
+from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows, lengths_agree
-from .times import is_number, numbers
+from .times import NEXT, next_starts
+from .tracks import Lines, is_beats
+from .vocabulary import is_number, numbers
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
-
-
-def sniff_wide(source: Source) -> bool:
-    """Columns Start, End, Start.1, End.1, ..."""
-    return {"start", "end", "start.1", "end.1"} <= source.names
 
 
 def read_wide(source: Source) -> TextRows:
@@ -42,16 +50,11 @@ def read_wide(source: Source) -> TextRows:
     offset = np.column_stack([table.numbers(name) for name in ends])
     used = ~(np.isnan(onset) & np.isnan(offset)) & ~((onset == 0) & (offset == 0))
     row, column = np.nonzero(used)
+    names, lines = [recording[i] for i in row], [table.lines[i] for i in row.tolist()]
+    rows = TextRows.of(source, lines, names, onset[row, column], offset[row, column], source.label or "event")
     person = table.find("annotator")
-    data: dict[str, Any] = {
-        "recording": [recording[i] for i in row],
-        "onset": onset[row, column],
-        "offset": offset[row, column],
-        "label": [source.label or "event"] * len(row),
-    }
     if person:
-        data["annotator"] = [table.columns[person][i] for i in row]
-    rows = TextRows(source, data, [table.lines[i] for i in row.tolist()])
+        rows.data["annotator"] = [table.columns[person][i] for i in row]
     none = ~used.any(axis=1)
     rows.empty = [recording[i] for i in np.flatnonzero(none).tolist()]
     rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
@@ -71,50 +74,17 @@ def sniff_boundaries(source: Source) -> bool:
 
 
 def read_boundaries(source: Source) -> TextRows:
-    """Each boundary opens a segment that the next one of the same song and annotator closes.
+    """Each boundary opens a segment that the next one of the same song, annotator and level closes.
 
     A boundary at the same time as the next has no length of its own and is passed over, with a note.
     """
     table = ColumnTable.read(source)
-    song, label, person = table.need("song_id"), table.need("label"), table.find("annotator")
-    time = table.numbers(table.need("time"))
-    annotator = table.columns[person] if person else [""] * len(table)
-    level = table.columns["level"] if "level" in table.columns else [""] * len(table)
-    keys = list(zip(table.columns[song], annotator, level))
-    codes = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    group = np.array([codes[key] for key in keys], dtype=np.int64)
-    order = np.lexsort((np.arange(len(time)), group))
-    here, after = order[:-1], order[1:]
-    inside = group[here] == group[after]
-    here, after = here[inside], after[inside]
-    repeated = time[here] == time[after]
-    if repeated.any():
-        n = int(repeated.sum())
-        source.note(
-            f"{source.name}: {n} boundaries are repeated at the same time; their labels have no length of their own"
-        )
-    here, after = here[~repeated], after[~repeated]
-    closing = set(range(len(time))) - set(here.tolist())
-    data: dict[str, Any] = {
-        "recording": [table.columns[song][i] for i in here],
-        "onset": time[here],
-        "offset": time[after],
-        "label": [table.columns[label][i] for i in here],
-        "annotator": [annotator[i] for i in here],
-    }
-    rows = TextRows(source, data, [table.lines[i] for i in here])
-    rows.empty = list(dict.fromkeys(table.columns[song]))
-    rows.merged["boundaries that only close a segment"] = {table.lines[i] for i in closing}
-    n, k = len(set(table.columns[song])), len(set(data["label"]))
-    return rows.checked().say(f"recording = {song} ({n}), label = {label} ({k}), time = from boundary to boundary")
+    told = {"recording": table.need("song_id"), "onset": table.need("time"), "label": table.need("label")}
+    source.columns = {**told, "offset": NEXT, **source.columns}
+    return rows_of(table, exact=True)
 
 
 _STEAD_RATE, _STEAD_LENGTH = 100.0, 60.0  # samples per second and seconds, the same for every trace of the data set
-
-
-def sniff_stead(source: Source) -> bool:
-    """The names of STEAD's columns."""
-    return {"p_arrival_sample", "coda_end_sample", "trace_name"} <= source.names
 
 
 def read_stead(source: Source) -> TextRows:
@@ -125,17 +95,9 @@ def read_stead(source: Source) -> TextRows:
     coda = table.need("coda_end_sample")
     last = numbers(source, [value.strip("[] ") for value in table.columns[coda]], table.lines, coda) / _STEAD_RATE
     recording = table.columns[trace]
-    data: dict[str, Any] = {
-        "recording": list(recording),
-        "onset": first,
-        "offset": last,
-        "label": list(table.columns[kind]) if kind else ["earthquake"] * len(table),
-    }
-    rows = TextRows(source, data, table.lines)
-    none = np.isnan(first) & np.isnan(last)
-    rows.empty = [name for name, out in zip(recording, none) if out]
-    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
-    rows.keep(~none)
+    label = list(table.columns[kind]) if kind else "earthquake"
+    rows = TextRows.of(source, table.lines, list(recording), first, last, label)
+    rows.nothing_in(np.isnan(first) & np.isnan(last))
     rows.checked().say(
         f"recording = {trace} ({len(set(recording))}), label = {kind}, time = samples at {_STEAD_RATE:g} Hz"
     )
@@ -146,18 +108,11 @@ def read_stead(source: Source) -> TextRows:
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
 
 
-def sniff_charades(source: Source) -> bool:
-    """An id, a length, and a column of actions."""
-    return {"id", "actions", "length"} <= source.names
-
-
 def read_charades(source: Source) -> TextRows:
     """The actions of each video, ``c092 11.90 21.20;c147 0.00 12.60`` in one cell; an empty cell is an empty video."""
     table = ColumnTable.read(source)
     video, actions, length = table.need("id"), table.need("actions"), table.need("length")
-    found: list[tuple[str, float, float, str]] = []
-    places: list[int | str] = []
-    rows = TextRows(source, {}, places)
+    rows = TextRows.start(source)
     for name, text, line in zip(table.columns[video], table.columns[actions], table.lines):
         if not text.strip():
             rows.empty.append(name)
@@ -167,21 +122,325 @@ def read_charades(source: Source) -> TextRows:
             if match is None or not (is_number(match[2]) and is_number(match[3])):
                 source.fail(line, actions, f"{quoted(part)} is not a class, a start and an end")
                 continue
-            found.append((name, float(match[2]), float(match[3]), match[1]))
-            places.append(line)
-    columns = list(zip(*found)) if found else [(), (), (), ()]
-    rows.data = {"recording": list(columns[0]), "label": list(columns[3]), "onset": np.array(columns[1], np.float64),
-                 "offset": np.array(columns[2], np.float64)}  # fmt: skip
-    rows.checked()
-    known = {n: float(v) for n, v in zip(table.columns[video], table.numbers(length)) if np.isfinite(v) and v > 0}
-    rows.lengths = known
+            rows.add(line, name, float(match[2]), float(match[3]), match[1])
+    rows.finish().checked()
+    known = table.numbers(length)
+    rows.lengths = {n: float(v) for n, v in zip(table.columns[video], known) if np.isfinite(v) and v > 0}
     n, k = len(set(table.columns[video])), len(set(rows.data["label"]))
     return rows.say(f"recording = {video} ({n}), label = {actions} ({k}), recording_length = {length}")
 
 
-READERS = (
-    Format("charades", "Charades CSV (id, actions, length)", sniff_charades, read_charades),
-    Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)", sniff_wide, read_wide),
-    Format("boundaries", "SALAMI boundaries (song_id, annotator, time, label)", sniff_boundaries, read_boundaries),
-    Format("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name)", sniff_stead, read_stead),
+_STATUS = ("Status", "Behavior type", "Type")
+_LENGTHS = ("Media duration (s)", "Total length", "Observation duration")
+
+
+def _names_at(rows: Sequence[Sequence[str]]) -> int | None:
+    """Which row names the columns: a time, a behaviour and whether it starts or stops; others may stand before it."""
+    for k, row in enumerate(rows):
+        names = [name.strip() for name in row]
+        if column_of(names, "Time") and column_of(names, "Behavior") and column_of(names, *_STATUS):
+            return k
+    return None
+
+
+def sniff_states(source: Source) -> bool:
+    """Rows of START, STOP and POINT below the names Time, Behavior and Status."""
+    first = source.head[0].lower() if source.head else ""
+    if "observation" not in first and "behavior" not in first:
+        return False
+    return _names_at([line.split(source.delimiter) for line in source.head]) is not None and any(
+        word in source.text for word in ("START", "STOP", "POINT")
+    )
+
+
+def read_states(source: Source) -> TextRows:
+    """The states of one or many observations, each row with its line."""
+    rows, lines = source.rows(source.delimiter)
+    at = _names_at(rows)
+    if at is None:
+        raise InvalidInput(f"{source.name}: no row names the columns Time, Behavior and Status")
+    told = {row[0].strip().lower(): row[1].strip() for row in rows[:at] if len(row) > 1}
+    names = [name.strip() for name in rows[at]]
+    table = ColumnTable.of(source, names, [(rows[at + 1 :], lines[at + 1 :])])
+    observation, status = table.find("Observation id"), table.need(*_STATUS)
+    own = told.get("observation id") or source.stem()
+    recording = [value.strip() for value in table.columns[observation]] if observation else [own] * len(table)
+    modifiers = [table.columns[name] for name in table.names if name.lower().startswith("modifier")]
+    subject = table.columns[column_of(names, "Subject") or table.need("Behavior")]
+    data: dict[str, Any] = {"recording": recording, "onset": table.numbers(table.need("Time")),
+                            "label": table.columns[table.need("Behavior")], "subject": subject}  # fmt: skip
+    length = table.find(*_LENGTHS)
+    known = {}
+    if length and not any(";" in value for value in table.columns[length]):
+        known = {n: float(v) for n, v in zip(recording, table.numbers(length)) if np.isfinite(v) and v > 0}
+    turns = [value.strip().upper() for value in table.columns[status]]
+    found = _paired(source, data, turns, modifiers, table.lines, known)
+    n, k = len(set(recording)) or 1, len(set(found.data["label"]))
+    which = observation or ("Observation id above the table" if "observation id" in told else "the file's name")
+    words = f"recording = {which} ({n}), label = Behavior ({k}), time = Time of START to STOP in seconds"
+    return found.say(words + (f", recording_length = {length}" if found.lengths else ""))
+
+
+def _paired(
+    source: Source,
+    data: dict[str, Any],
+    status: Sequence[str],
+    modifiers: Sequence[Any],
+    places: Sequence[int | str],
+    lengths: dict[str, float],
+) -> TextRows:
+    """The states that START and STOP rows make; a START without a STOP, or the reverse, is a broken row."""
+    keys = list(zip(data["recording"], data["subject"], data["label"], *modifiers))
+    rows = TextRows(source, data, places, empty=list(dict.fromkeys(data["recording"])), lengths=dict(lengths))
+    order = np.lexsort((np.arange(len(keys)), data["onset"])).tolist()
+    opened: dict[Any, int] = {}
+    offset, use = np.full(len(keys), np.nan), np.zeros(len(keys), dtype=bool)
+    stops = set()
+    points = np.array([word.startswith("POINT") for word in status], dtype=bool)
+    for i in order:
+        key, word = keys[i], status[i]
+        if word == "START" and key not in opened:
+            opened[key] = i
+        elif word == "STOP" and key in opened:
+            first = opened.pop(key)
+            offset[first], use[first] = data["onset"][i], True
+            stops.add(places[i])
+        elif not points[i]:
+            told = f"{word or 'nothing'} of {key[2]!r} where the other of START and STOP should be"
+            source.fail(places[i], "", f"{told}; --on-error skip leaves it out")
+    for key, i in opened.items():
+        length = rows.length_of(data["recording"][i])
+        if source.open_end == "recording" and length > data["onset"][i]:
+            offset[i], use[i] = length, True
+            source.note(f"{source.at(places[i])}: START of {key[2]!r} without a STOP lasts as long as its recording")
+            continue
+        way = "; --open-end recording lets it last as long as its recording" if length > data["onset"][i] else ""
+        source.fail(places[i], "", f"START of {key[2]!r} without a STOP{way}; --on-error skip leaves it out")
+    rows.data["offset"] = offset
+    rows.merged["stops"] = stops
+    if points.any():
+        gone = pass_points(rows, points)
+        use = (use | points)[~gone]
+    rows.keep(use)
+    rows.checked()
+    rows.lengths = {}
+    lengths_agree(rows, lengths)
+    return rows
+
+
+def sniff_project(source: Source) -> bool:
+    """An object with an ethogram and observations."""
+    return '"behaviors_conf"' in source.text and '"observations"' in source.text
+
+
+def read_project(source: Source) -> TextRows:
+    """The states of all observations of a project; one without events is empty."""
+    document = object_of(source, "BORIS")
+    points = {each["code"] for each in document["behaviors_conf"].values() if "point" in str(each.get("type")).lower()}
+    if not document["observations"]:
+        raise InvalidInput(f"{source.name}: is a BORIS project without observations")
+    lengths: dict[str, float] = {}
+    events: list[tuple[Any, ...]] = []  # recording, onset, label, subject, status, modifiers, place
+    for name, about in document["observations"].items():
+        players = (about.get("media_info") or {}).get("length") or {}
+        first = (about.get("file") or {}).get("1") or []
+        known = [number(players.get(media)) for media in first]
+        lengths[name] = float(sum(known)) if known else np.nan
+        running: set[Any] = set()
+        for k, event in sorted(enumerate(about.get("events") or ()), key=lambda pair: number(pair[1][0])):
+            key = (event[1], event[2], str(event[3]))
+            status = "POINT" if event[2] in points else "STOP" if key in running else "START"
+            running ^= {key}
+            about = (name, number(event[0]), str(event[2]), str(event[1]))
+            events.append((*about, status, key[2], f"observation {name}, event {k + 1}"))
+    *columns, turns, modifiers, places = ([each[k] for each in events] for k in range(7))
+    data: dict[str, Any] = dict(zip(("recording", "onset", "label", "subject"), columns))
+    data["onset"] = np.array(data["onset"], dtype=np.float64)
+    source.n_rows = len(places)
+    finite = {name: value for name, value in lengths.items() if np.isfinite(value) and value > 0}
+    rows = _paired(source, data, turns, [modifiers], places, finite)
+    rows.empty = list(dict.fromkeys([*rows.empty, *lengths]))
+    k = len(set(rows.data["label"]))
+    return rows.say(f"recording = observations ({len(lengths)}), label = behaviors ({k}), time = from press to press")
+
+
+_FILE = re.compile(r"^file name:\s*(\S+)", re.IGNORECASE)
+_MOMENT = re.compile(
+    r"^(file|registration|seizure|clinical seizure)?\s*(?:n?\s*\d+)?\s*(start|end) time\s*:\s*(.+)$", re.IGNORECASE
 )
+
+
+def sniff_seizures(source: Source) -> bool:
+    """Lines of file names and of starts and ends of seizures."""
+    text = source.text
+    return "seizure" in text.lower() and bool(re.search(r"(?im)^file name:", text)) and bool(
+        re.search(r"(?im)^(seizure[ \d]*)?(start time|number of seizures)", text)
+    )  # fmt: skip
+
+
+def read_seizures(source: Source) -> TextRows:
+    """The seizures of CHB-MIT's summaries (seconds) and Siena's lists (times of day); files without one are empty."""
+    moments: dict[str, Any] = {}
+    rows, name, begun = TextRows.start(source), "", 0
+    lengths: dict[str, float] = {}
+    clock: dict[str, float] = {}
+    for line, text in source.lines():
+        words = text.strip()
+        if match := _FILE.match(words):
+            name, moments = match[1], {}
+            rows.empty.append(name)
+        if not (match := _MOMENT.match(words)) or not name:
+            continue
+        kind, which, told = (match[1] or "seizure").lower(), match[2].lower(), match[3].strip()
+        seconds = re.match(r"^(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)\b", told)
+        day = re.search(r"(\d{1,2})[.:](\d{2})[.:](\d{2})", told)
+        at = float(seconds[1]) if seconds else np.nan
+        if at != at and day:
+            at = int(day[1]) * 3600 + int(day[2]) * 60 + float(day[3])
+            at = (at - clock.get(name, at)) % 86400 if (kind, which) != ("file", "start") else at
+        if kind in ("file", "registration"):
+            if which == "start":
+                clock[name] = int(day[1]) * 3600 + int(day[2]) * 60 + float(day[3]) if day else np.nan
+            elif at > 0:
+                lengths[name] = at
+            continue
+        if at != at:
+            source.fail(line, f"{which} time", f"{quoted(told)} is no time")
+        moments[which] = at
+        begun = line if which == "start" else begun
+        if which == "end":
+            rows.add(begun, name, moments.get("start", np.nan), at, source.label or "seizure")
+    source.n_rows, source.unit_known = rows.finish().n_told, True
+    rows.empty = list(dict.fromkeys(rows.empty))
+    rows.lengths = dict(lengths)
+    rows.checked()
+    rows.lengths = {}
+    lengths_agree(rows, lengths)
+    return rows.say(f"recording = File name ({len(rows.empty)}), label = 'seizure', time = start to end")
+
+
+def sniff_soccernet(source: Source) -> bool:
+    """An object with annotations that say when in which half of a game."""
+    return '"gameTime"' in source.text and '"annotations"' in source.text
+
+
+def read_soccernet(source: Source) -> TextRows:
+    """The moments of each half, which are recordings of their own; they have no length."""
+    document = object_of(source, "SoccerNet")
+    game = str(document.get("UrlLocal") or source.path.parent.name).strip("/")
+    rows = started(source, "team")
+    for k, item in enumerate(document["annotations"]):
+        half, _, clock = str(item["gameTime"]).partition(" - ")
+        minutes, _, seconds = clock.partition(":")
+        at = number(item.get("position")) / 1000 if "position" in item else number(minutes) * 60 + number(seconds)
+        met(rows, f"annotation {k + 1}", f"{game}/{half}", (at, at), item.get("label"), str(item.get("team", "")))
+    source.unit_known = True
+    ended(rows, {})
+    n, labels = len({*rows.data["recording"], *rows.empty}), len(set(rows.data["label"]))
+    return rows.say(f"recording = UrlLocal/half ({n}), label = label ({labels}), time = position in ms")
+
+
+def sniff_starts(source: Source) -> bool:
+    """Rows of a time that does not go back, alone or with a word or a number behind it."""
+    rows = [re.split(r"[,;\t]|\s+", line.strip(), maxsplit=1) for line in source.head]
+    if len(rows) < 2 or not all(is_number(row[0]) for row in rows) or len({len(row) for row in rows}) > 1:
+        return False
+    times = [float(row[0]) for row in rows]
+    words = len(rows[0]) == 1 or is_beats(rows) or not any(re.match(r"[-+.\d]", row[1].strip()) for row in rows)
+    return words and all(a <= b for a, b in pairwise(times)) and times[0] >= 0 and times[-1] > times[0]
+
+
+def read_starts(source: Source) -> TextRows:
+    """Times without ends: points, or segments that last until the next time; the last time only ends."""
+    found, n = Lines(source, 2), 0
+    for line, text in source.lines():
+        n += 1
+        found.add(line, *[*re.split(r"[,;\t]|\s+", text.strip(), maxsplit=1), ""][:2])
+    source.n_rows = n
+    onset = found.numbers(0, "time")
+    following = source.columns.get("offset") == NEXT
+    if not following and source.point_length is None and source.on_error != "collect":
+        raise InvalidInput(
+            f"{source.name}: its lines are times without ends: --point-length 0.2 if they are points, each an event of "
+            "0.2 s around it; --columns offset=@next if each lasts until the next begins"
+        )
+    offset = next_starts(onset, [0] * len(onset)) if following else onset.copy()
+    label = [text.strip() or source.label or "event" for text in found.columns[1]]
+    rows = TextRows.of(source, found.places, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)
+    if following:
+        rows.keep(np.isfinite(offset) | np.isinf(onset), why="ends only")
+    rows.checked()
+    told = "until the next" if following else "points"
+    return rows.say(f"recording = the file's name (1), label = the words ({len(set(label))}), time in seconds, {told}")
+
+
+_SPAN = re.compile(r"^\s*(\d+)\s*-\s*(\d+)\s+(\S.*?)\s*$")
+
+
+def sniff_frames(source: Source) -> bool:
+    """Lines of first-last frame and a label, or one word a line, most of them as the line before."""
+    if len(source.head) > 1 and all(_SPAN.match(line) for line in source.head):
+        return True
+    words = [line.strip() for line in source.head]
+    same = sum(a == b for a, b in pairwise(words))
+    return (
+        len(words) > 9
+        and same > 0.6 * len(words)
+        and not any(re.search(r"[\s,;{}<>\[\]]", w) or is_number(w) for w in words)
+    )
+
+
+def read_frames(source: Source) -> TextRows:
+    """The segments of a list of frames; how many a second has nobody says, so it is asked."""
+    spans, runs = [], bool(source.head and _SPAN.match(source.head[0]))
+    lines = list(source.lines())
+    if "rate" not in source.columns and source.on_error != "collect":
+        usual = 15 if runs else 30
+        raise InvalidInput(
+            f"{source.name}: lists frames and does not say how many a second has: --columns rate={usual}"
+        )
+    for k, (line, text) in enumerate(lines):
+        match = _SPAN.match(text) if runs else None
+        if runs and match is None:
+            source.fail(line, "", f"{quoted(text)} is not first-last and a label")
+        elif match:
+            spans.append((line, int(match[1]) - 1, int(match[2]), match[3]))
+        elif spans and spans[-1][3] == text.strip():
+            spans[-1] = (*spans[-1][:2], k + 1, spans[-1][3])
+        else:
+            spans.append((line, k, k + 1, text.strip()))
+    source.n_rows = len(lines)
+    onset, offset = (np.array([span[k] for span in spans], np.float64) for k in (1, 2))
+    label = [span[3] for span in spans]
+    rows = TextRows.of(source, [span[0] for span in spans], source.stem(), onset, offset, label)
+    if not runs:
+        joined: set[int | str] = {line for line, _ in lines}
+        rows.merged["frames of a segment"] = joined - {span[0] for span in spans}
+    told = f"time = frames at {source.columns.get('rate')} a second"
+    return rows.checked().say(f"recording = the file's name (1), label = the words ({len(set(label))}), {told}")
+
+
+PROJECTS = (
+    Format("soccernet", "SoccerNet labels (gameTime, position, label): points", sniff_soccernet,
+           guarded("SoccerNet", read_soccernet), mark=JSON),
+    Format("boris-project", "BORIS project (JSON with an ethogram and observations)", sniff_project,
+           guarded("a BORIS project", read_project), mark=JSON),
+)  # fmt: skip
+STATES = (
+    Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", sniff_seizures, read_seizures),
+    Format("boris-events", "BORIS events (Time, Behavior, Status: START, STOP, POINT)", sniff_states, read_states),
+)
+BARE = (
+    Format("starts", "times without ends: points, or segments until the next (SALAMI, beats)", sniff_starts,
+           read_starts),
+    Format("frames", "frames: a label for each, or first-last and a label (50Salads, Breakfast)", sniff_frames,
+           read_frames),
+)  # fmt: skip
+READERS = (
+    Format("charades", "Charades CSV (id, actions, length)", frozenset(("id", "actions", "length")), read_charades),
+    Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)",
+           frozenset(("start", "end", "start.1", "end.1")), read_wide),
+    Format("boundaries", "SALAMI boundaries (song_id, annotator, time, label)", sniff_boundaries, read_boundaries),
+    Format("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name)",
+           frozenset(("p_arrival_sample", "coda_end_sample", "trace_name")), read_stead),
+)  # fmt: skip

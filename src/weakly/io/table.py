@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, column_of, quoted
-from .times import MISSING, is_number, numbers
+from .vocabulary import MISSING, is_number, normal, numbers, texts
 
 _LEAVE = "; on_error='skip' (--on-error skip) leaves such rows out"
+_POINT = "; point_length=0.2 (--point-length 0.2) makes it an event of 0.2 s around it"
 #: Names that mean something in a table of events or answers.
 OURS = frozenset(("recording", "onset", "offset", "label", "present", "weak", "seconds"))
+NUMBERS = frozenset(("onset", "offset", "present", "seconds", "confidence", "low_frequency", "high_frequency"))
 
 
 @dataclass
@@ -38,8 +41,43 @@ class TextRows:
     bounds: bool = False  # answers whose present rows are events with their own bounds, not segments
     blank: set[int | str] = field(default_factory=set)  # places that say "annotated, nothing there"
     merged: dict[str, set[int | str]] = field(default_factory=dict)  # places that say nothing of their own, by reason
+    n_absent: int = 0  # rows that say "absent", where events were asked for
     reading: str = ""  # one line: what was taken as what
     aliases: dict[str, str] = field(default_factory=dict)  # the file's name of a column: ours
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        places: Sequence[int | str],
+        recording: Any,
+        onset: Any,
+        offset: Any,
+        label: Any,
+        **more: Any,
+    ) -> TextRows:
+        """Rows from columns; one recording or label for all may be given as a text, and without rows it is empty."""
+        own = isinstance(recording, str)
+        names = [recording] * len(places) if own else recording
+        labels = [label] * len(places) if isinstance(label, str) else label
+        data = {"recording": names, "onset": onset, "offset": offset, "label": labels, **more}
+        return cls(source, data, places, empty=[recording] if own and not len(places) else [])
+
+    @classmethod
+    def start(cls, source: Source, *more: str) -> TextRows:
+        """No rows yet: recording, onset, offset, label and more columns, for a reader that meets rows one by one."""
+        return cls(source, {name: [] for name in ("recording", "onset", "offset", "label", *more)}, [])
+
+    def add(self, place: int | str, *values: Any) -> None:
+        """One row, its values in the order of the columns."""
+        for column, value in zip(self.data.values(), values, strict=True):
+            column.append(value)
+        self.places.append(place)  # type: ignore[attr-defined]
+
+    def finish(self) -> TextRows:
+        """The rows that were added, with numbers as float64."""
+        self.data |= {name: np.array(self.data[name], np.float64) for name in NUMBERS & self.data.keys()}
+        return self
 
     def __len__(self) -> int:
         return len(self.places)
@@ -68,6 +106,11 @@ class TextRows:
         """How many rows of the file have become rows here."""
         return len(self.places if isinstance(self.places, range) else set(self.places))
 
+    @property
+    def n_told(self) -> int:
+        """How many places the rows and the broken rows have: all rows of a file in which nothing else is counted."""
+        return len({*self.places, *(place for place, _, _ in self.source.problems)})
+
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
         if mask.all():
@@ -79,31 +122,87 @@ class TextRows:
             self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
         self.places = [self.places[i] for i in kept]
 
+    def called(self, name: str) -> None:
+        """Give all rows one recording."""
+        self.data["recording"] = [name] * len(self)
+        self.empty, self.unannotated = [name] * bool(self.empty), [name] * bool(self.unannotated)
+        self.lengths = {name: max(self.lengths.values())} if self.lengths else {}
+
+    def nothing_in(self, mask: NDArray[np.bool_]) -> None:
+        """The rows of the mask say that their recordings were annotated and hold nothing."""
+        gone = np.flatnonzero(mask).tolist()
+        self.empty += [self.data["recording"][i] for i in gone]
+        self.blank |= {self.places[i] for i in gone}
+        self.keep(~mask)
+
     def checked(self) -> TextRows:
         """The rows with usable times; the others are dealt with as the caller asked."""
-        onset, offset = self.data["onset"], self.data["offset"]
+        source = self.source
+        onset, offset = (np.array(self.data[name], np.float64) for name in ("onset", "offset"))
+        rate = rate_of(source.columns.get("rate", ""))
+        if rate is not None and not source.unit_known:  # of a file without names
+            onset, offset, source.unit_known = scaled(onset, 1 / rate), scaled(offset, 1 / rate), True
+        if not self.weak:
+            self._mended(onset, offset)
+        self.data["onset"], self.data["offset"] = onset, offset
         if self.weak:
             wrong = (~(np.isnan(onset) & np.isnan(offset))) & ~(np.isfinite(onset) & np.isfinite(offset))
         else:
             wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        open_ = wrong & np.isfinite(onset) & (onset >= 0) & np.isnan(offset) & (not self.weak)
+        collect = source.on_error == "collect"
+        told = any(self.length_of(self.data["recording"][i]) > onset[i] for i in np.flatnonzero(open_).tolist())
+        lasting = "; open_end='recording' (--open-end recording) lets it last as long as its recording" if told else ""
         problems = (
-            (wrong, "onset", "has a time that is not a number"),
-            (~wrong & (onset < 0), "onset", "starts before 0"),
-            (~wrong & (offset < onset), "offset", "ends before it starts"),
-            (~wrong & (offset == onset), "offset", "has no length (a point?)"),
+            (open_, "offset", "has no end", lasting),
+            (wrong & ~open_, "onset", "has a time that is not a number", ""),
+            (~wrong & (onset < 0), "onset", "starts before 0", "; on_error='clip' (--on-error clip) cuts it there"),
+            (~wrong & (offset < onset), "offset", "ends before it starts", ""),
+            (~wrong & (offset == onset), "offset", "has no length (a point?)", _POINT),
         )
         bad = np.zeros(len(onset), dtype=bool)
-        hint = "" if self.source.on_error == "collect" else _LEAVE
-        for mask, column, words in problems:
+        for mask, column, words, way in problems:
             for i in np.flatnonzero(mask & ~bad).tolist():
-                times = f"onset {onset[i]:g}, offset {offset[i]:g}"
-                self.source.fail(self.places[i], column, f"the event {words}: {times}{hint}")
+                times = f"onset {onset[i]:g}" + ("" if open_[i] else f", offset {offset[i]:g}")
+                source.fail(self.places[i], column, f"the event {words}: {times}{way}{'' if collect else _LEAVE}")
             bad |= mask
         if bad.any():
             # The recording was listened to even if its row is broken.
             self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
             self.keep(~bad)
         return self._named()
+
+    def length_of(self, name: str) -> float:
+        """How long a recording is, as the file or the caller says; NaN where nobody does."""
+        known = self.source.recording_length
+        given = known.get(name) if isinstance(known, Mapping) else known
+        return float(self.lengths.get(name, np.nan) if given is None else given)
+
+    def _mended(self, onset: NDArray[np.float64], offset: NDArray[np.float64]) -> None:
+        """Make events of points, of open ends and of starts before 0, where the caller asked for it."""
+        source = self.source
+        with np.errstate(invalid="ignore"):
+            points = np.isfinite(onset) & (offset == onset)
+            early = (onset < 0) & (offset > 0)
+        if source.point_length is not None and points.any():
+            half = source.point_length / 2
+            offset[points], onset[points] = np.round(onset[points] + half, 9), np.round(onset[points] - half, 9)
+            cut = points & (onset < 0) & (offset > 0)
+            onset[cut] = 0.0
+            told = f", {int(cut.sum())} of them cut at 0" if cut.any() else ""
+            made = f"{counted(int(points.sum()), 'point')} made events of {source.point_length:g} s around them"
+            source.note(f"{source.name}: {made}{told}")
+        if source.open_end == "recording":
+            ends = np.isfinite(onset) & np.isnan(offset)
+            for i in np.flatnonzero(ends).tolist():
+                offset[i] = self.length_of(self.data["recording"][i])
+            ends &= np.isfinite(offset)
+            if ends.any():
+                words = f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings"
+                source.note(f"{source.name}: {words}")
+        if source.on_error.endswith("clip") and early.any():
+            onset[early] = 0.0
+            source.note(f"{source.name}: {counted(int(early.sum()), 'event')} that started before 0 cut there")
 
     def _named(self) -> TextRows:
         """The rows that say which recording they belong to."""
@@ -129,7 +228,7 @@ class TextRows:
 class ColumnTable:
     """A delimited file as columns of text, each row with its line."""
 
-    def __init__(self, source: Source, names: list[str], columns: Sequence[list[str]], lines: Sequence[int]) -> None:
+    def __init__(self, source: Source, names: list[str], columns: Sequence[Any], lines: Sequence[int]) -> None:
         self.source = source
         self.lines = lines
         self.columns: dict[str, Any] = {}
@@ -211,6 +310,21 @@ class ColumnTable:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def melted(self, columns: Sequence[str], into: tuple[str, str]) -> ColumnTable:
+        """The table with a row for each of some columns: the column's name and what stands in it, under two names."""
+        n, every = len(self), [texts(self.columns[name]) for name in columns]
+        made = self.taken(np.repeat(np.arange(n), len(columns)))
+        rest = [name for name in self.names if name not in columns]
+        values = [made.columns[name] for name in rest]
+        values += [[name for _ in range(n) for name in columns], [column[i] for i in range(n) for column in every]]
+        return ColumnTable(self.source, [*rest, *into], values, made.lines)
+
+    def taken(self, rows: NDArray[np.int64]) -> ColumnTable:
+        """The table with these rows, some of them perhaps several times."""
+        at = rows.tolist()
+        values = [v[rows] if isinstance(v, np.ndarray) else [v[i] for i in at] for v in self.columns.values()]
+        return ColumnTable(self.source, self.names, values, [self.lines[i] for i in at])
 
     def find(self, *wanted: str) -> str | None:
         """The first of the wanted columns that the table has."""
@@ -316,4 +430,53 @@ def lengths_agree(rows: TextRows, lengths: Mapping[str, float]) -> None:
             f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
             "on_error='clip' (--on-error clip) keeps it and cuts the events there",
             kind="past the end",
+        )
+
+
+_LIST = re.compile(r"^\[.*\]$", re.DOTALL)
+
+
+def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
+    """The classes of each text, where some texts hold several: ``dog;cat``, ``dog|cat``, a list; None where none does.
+
+    A comma separates in a column whose name is in the plural, or where each part stands alone elsewhere.
+
+    >>> several_labels(["dog;cat", "dog"], "label"), several_labels(["a, b", "c"], "label")
+    ([['dog', 'cat'], ['dog']], None)
+    """
+    known: dict[str, list[str]] = {}
+    alone = {value.strip() for value in set(values) if "," not in value}
+    plural = bool(re.search(r"(labels|tags|classes|categories|species_list|events|codes)$", normal(name)[0]))
+    for value in set(values):
+        text = value.strip()
+        if _LIST.match(text):
+            parts = [part.strip().strip("\"'") for part in text[1:-1].split(",")]
+        elif ";" in text or "|" in text:
+            parts = [part.strip() for part in re.split(r"[;|]", text)]
+        elif "," in text and ((plural and ", " not in text) or all(p.strip() in alone for p in text.split(","))):
+            parts = [part.strip() for part in text.split(",")]
+        else:
+            parts = [value]
+        known[value] = [part for part in parts if part] or [""]
+    return [known[value] for value in values] if any(known[v] != [v] for v in known if v) else None
+
+
+def rate_of(text: str) -> float | None:
+    """What a second has of samples, as a number or a fraction (``16000``, ``1/86400`` of days), None for a name."""
+    try:
+        above, _, below = text.partition("/")
+        found = float(above) / float(below or 1)
+        return found if 0 < found < np.inf else None
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def scaled(values: Any, scale: Any) -> Any:
+    """Times in another unit, to nine decimals."""
+    if isinstance(scale, float) and scale == 1.0:
+        return values
+    scaled = values * scale
+    with np.errstate(invalid="ignore"):
+        return np.where(
+            np.isfinite(scaled) & (np.abs(scaled) < 1e6), np.round(np.where(np.isfinite(scaled), scaled, 0), 9), scaled
         )

@@ -1,69 +1,277 @@
-"""Texts as seconds: plain numbers, hh:mm:ss, dates, sample numbers, milliseconds; and lengths that add up exactly."""
+"""What the times of a table mean: seconds, other units, samples, dates, clocks; epochs, starts alone, and points.
+
+A start without an end is a point, or lasts until the next start, or as long as all others: nobody can tell but who
+made the file, so it is asked. Units that no name tells are suspected by what the numbers are.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..base.errors import InvalidInput
 from .source import Source, quoted
+from .table import ColumnTable, rate_of, scaled
+from .vocabulary import UNITS, ending, kind_of, normal, suited, texts
 
-#: What stands in tables where nothing is known.
-MISSING = frozenset(("", "n/a", "na", "nan", "null", "none", "-", "--", "nat", "<na>", "#n/a", "n.a.", "."))
-#: Units that a column's name may end with, as seconds; samples and frames need a rate.
-UNITS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
-    **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 1e-3),
-    **dict.fromkeys(("us", "µs", "usec", "microsecond", "microseconds"), 1e-6),
-    **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0),
-    **dict.fromkeys(("sample", "samples", "samp", "frame", "frames"), np.nan),
-}
-_CLOCK = re.compile(r"^(?:(\d+):)?(\d{1,3}):(\d{1,2}(?:[.,]\d+)?)$")
-_DATE = re.compile(r"^\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]\d{1,2}:\d{2}")
+if TYPE_CHECKING:
+    from .columns import Roles
+
+_SPAN = re.compile(r"^(\d+(?:\.\d+)?|\.\d+)\s*([a-zµ]*)$", re.IGNORECASE)
+NEXT = "@next"
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d{2})-?(\d{2})-?(\d{2})[_T\- ]?(\d{2})[-:.]?(\d{2})[-:.]?(\d{2})(?!\d)")
 
 
-def is_number(text: str) -> bool:
-    """Whether a field holds a finite number."""
+def span_of(text: str) -> float | None:
+    """The seconds of a length that is the same for all rows (``10s``, ``500ms``, ``0.5 min``), None for a name.
+
+    >>> span_of("10s"), span_of("500ms"), span_of("dur")
+    (10.0, 0.5, None)
+    """
+    match = _SPAN.match(text.strip())
+    scale = UNITS.get(match[2].lower(), np.nan) if match and match[2] else 1.0
+    return float(match[1]) * scale if match and scale == scale and float(match[1]) > 0 else None
+
+
+def are_even(length: Any) -> bool:
+    """Whether segments are all as long, but for a few (the last ones of recordings)."""
+    rounded = np.round(length, 6)
+    return bool((rounded == np.median(rounded)).mean() > 0.9)
+
+
+def special(role: str, value: str) -> bool:
+    """Whether what was said of a role is no column's name: ``@file``, a rate, a length."""
+    return (
+        value.startswith("@")
+        or (role == "rate" and rate_of(value) is not None)
+        or (role == "length" and span_of(value) is not None)
+    )
+
+
+def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str, str]) -> None:
+    """Take the columns of starts, ends and lengths out of the free ones."""
+
+    def choose(role: str) -> str | None:
+        unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
+        counted = unit in UNITS and UNITS[unit] != UNITS[unit]
+        for name in sorted(
+            suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)
+        ):
+            if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
+                return name
+        return None
+
+    if "onset" not in found.names:
+        name = choose("onset")
+        if name is None and "offset" not in found.names and choose("length") is not None:
+            name = choose("offset")  # OFFSET and DURATION: the offset into the file
+        if name is not None:
+            found.names["onset"] = name
+            free.remove(name)
+    if "offset" not in found.names and "length" not in given:
+        name = choose("offset")
+        if name is not None and "onset" in found.names:
+            # seconds beside samples: of a start in seconds the end is not in samples
+            found.names["offset"] = name
+            free.remove(name)
+    if "length" not in found.names:
+        name = choose("length")
+        if name is not None:
+            if "offset" not in found.names:
+                found.names["length"] = name
+                free.remove(name)
+            else:
+                _whose_length(found, name, free)
+
+
+def _whose_length(found: Roles, name: str, free: list[str]) -> None:
+    """A duration beside an onset and an offset is the event's, which says nothing new, or the recording's."""
+    table, (onset, offset) = found.table, (found.names["onset"], found.names["offset"])
     try:
-        return bool(np.isfinite(float(text))) and "_" not in text
-    except (ValueError, OverflowError):
+        a, b, d = (np.array(table.columns[n][:2000], dtype=np.float64) for n in (onset, offset, name))
+    except ValueError:
+        return
+    free.remove(name)
+    if "recording_length" in found.names or not len(d) or np.allclose(b - a, d, atol=1e-3, equal_nan=True):
+        return
+    if (d >= b - 1e-6).all():
+        found.names["recording_length"] = name
+
+
+def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: bool = False) -> tuple[Any, Any, str]:
+    """Onsets and offsets in seconds, and the word for what they were written in; NaN where there is none.
+
+    ``mne``: dates without an origin count from the first.
+    """
+    source, names = table.source, roles.names
+    nothing = np.full(len(table), np.nan)
+    fixed = span_of(names["length"]) if "length" in names and names["length"] not in table.columns else None
+    if "onset" not in names:
+        if "epoch" not in names or fixed is None:
+            return nothing, nothing.copy(), ""
+        onset = table.numbers(names["epoch"])
+        first = 0.0 if (onset == 0).any() else 1.0
+        source.unit_known = True
+        source.note(f"{source.name}: {quoted(names['epoch'])} {first:g} begins at 0 s and each lasts {fixed:g} s")
+        onset = scaled(onset - first, fixed)
+        return onset, ending(onset, np.full(len(onset), fixed)), "epochs"
+    end = "offset" if "offset" in names else "length" if "length" in names else None
+    ended = end is not None and names[end] in table.columns
+    columns = ("onset", end) if ended else ("onset",)
+    kinds = {role: kind_of(table.columns[names[role]]) for role in columns}  # type: ignore[index]
+    units = {role: roles.unit(role) for role in columns}  # type: ignore[arg-type]
+    source.unit_known = bool(any(units.values()) or "rate" in source.columns or {"date", "clock"} & {*kinds.values()})
+    if "date" in kinds.values():
+        onset, offset = _dated(table, roles, recording, end if ended else None, kinds, mne=mne)
+        unit = "dates"
+    else:
+        scales: dict[Any, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
+        if "rate" in source.columns:  # told, whatever the names say
+            scales = dict.fromkeys(scales, np.nan)
+        if any(scale != scale for scale in scales.values()):
+            rate = _rate(table, roles)
+            scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
+        onset = scaled(table.numbers(names["onset"]), scales["onset"])
+        offset = scaled(table.numbers(names[end]), scales[end]) if ended and end is not None else nothing
+        if ended and end == "length":
+            offset = ending(onset, offset)
+        unit = next((u for u in units.values() if u and UNITS[u] != 1.0), "seconds")
+        if "rate" in source.columns:
+            unit = f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
+        elif unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
+            source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
+        elif source.clocks & {names[role] for role in columns}:  # type: ignore[index]
+            unit = "hh:mm:ss"
+    if fixed is not None:
+        offset = ending(onset, np.full(len(onset), fixed))
+    elif names.get("offset") == NEXT:
+        beside = [n for n in table.names if n == names.get("annotator") or n.lower() in ("level", "tier", "channel")]
+        offset = next_starts(onset, [*zip(recording, *(table.columns[n] for n in beside))])
+    return onset, offset, unit
+
+
+def has_ends(roles: Roles) -> bool:
+    """Whether a column says where events end, or how long they are."""
+    return "offset" in roles.names or "length" in roles.names
+
+
+def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
+    """Whether the rows are about whole recordings: labels without times, all present; refuse what says no times."""
+    source, names = table.source, roles.names
+    asked = "present" in names
+    if "onset" in names and not has_ends(roles) and (asked or source.point_length is None) and len(table):
+        raise InvalidInput(f"{source.name}: {ends_missing(table, roles)}")
+    if "epoch" in names and "length" not in names:
+        raise InvalidInput(f"{source.name}: {quoted(names['epoch'])} counts epochs; say how long one is, such as "
+                           "--columns length=30s")  # fmt: skip
+    if "onset" in names or "epoch" in names:
         return False
+    if "length" in names and names["length"] in table.columns and "recording_length" not in names:
+        names["recording_length"] = names.pop("length")
+    if asked or not len(table):
+        return True
+    label, told = names.get("label"), "label" in source.columns
+    if "recording" in names or roles.parts:
+        if label is not None and (told or suited([label], "label")):
+            names["present"] = "@present"
+            return True
+        others = [n for n in table.names if n not in names.values() and kind_of(table.columns[n]) == "text"]
+        if label is not None or others:
+            could = label or others[0]
+            raise InvalidInput(f"{source.name}: no columns with times, and none is known to name labels of whole "
+                               f"recordings; {quoted(could)} could: --columns label={could}")  # fmt: skip
+    there = ", ".join(f"{word}={name}" for word, name in names.items())
+    raise InvalidInput(f"{source.name}: no column for onset among {', '.join(table.names[:30])} ({there})")
 
 
-def kind_of(values: Sequence[Any]) -> str:
-    """What a column holds: "number", "clock", "date", "text", or "" where there is nothing in it."""
-    if isinstance(values, np.ndarray):
-        return {"M": "date", "m": "clock"}.get(values.dtype.kind, "number")
-    kinds: dict[str, int] = {}
-    for value in values[:2000] if len(values) > 2000 else values:
-        text = value.strip()
-        if text.lower() in MISSING:
-            continue
-        kind = "number" if is_number(text) or is_number(text.replace(",", ".")) else "text"
-        if kind == "text":
-            kind = "clock" if _CLOCK.match(text) else "date" if _DATE.match(text) else "text"
-        kinds[kind] = kinds.get(kind, 0) + 1
-    return max(kinds, key=lambda kind: kinds[kind]) if kinds else ""
+def next_starts(onset: Any, keys: list[Any]) -> Any:
+    """For each start the next one of the same key; NaN for the last, and for those that are repeated at one time."""
+    place: dict[Any, int] = {}
+    group = np.fromiter((place.setdefault(key, len(place)) for key in keys), np.int64, len(keys))
+    order = np.lexsort((np.arange(len(onset)), onset, group))
+    here, after = order[:-1], order[1:]
+    inside = (group[here] == group[after]) & (onset[here] < onset[after])
+    offset = np.full(len(onset), np.nan)
+    offset[here[inside]] = onset[after[inside]]
+    return offset
 
 
-def _clock(text: str) -> float:
-    match = _CLOCK.match(text)
-    if match is None:
-        raise ValueError
-    hours, minutes, seconds = match.groups()
-    return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+def ends_missing(table: ColumnTable, roles: Roles) -> str:
+    """What to say of a table of starts: points, or until the next, or all as long, each with its option."""
+    onset = table.numbers(roles.names["onset"]) if "onset" in roles.names else np.array([])
+    steps = np.diff(onset)
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+    even = (np.abs(steps[steps > 0] - step) < 1e-6 * step).all()
+    told = f"--columns length={step if even else 1:g}s if all are as long"
+    if "present" in roles.names or roles.melted:
+        return f"no column says where segments end: {told}"
+    return (
+        f"no column says where events end: --point-length 0.2 if they are points, each an event of 0.2 s around it; "
+        f"--columns offset=@next if each lasts until the next begins; {told}"
+    )
+
+
+def _rate(table: ColumnTable, roles: Roles) -> Any:
+    """Samples (or frames) per second, of every row."""
+    name = roles.names.get("rate")
+    if name is None:
+        unit = roles.unit("onset") or roles.unit("offset") or roles.unit("length")
+        usual = 25 if unit.startswith("frame") else 16000
+        raise InvalidInput(
+            f"{table.source.name}: {quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
+            f"--columns rate={usual}, or the name of a column that says it"
+        )
+    if name not in table.columns:
+        return rate_of(name)
+    rate = table.numbers(name)
+    if not (rate > 0).all():
+        i = int(np.flatnonzero(~(rate > 0))[0])
+        raise InvalidInput(f"{table.source.at(table.lines[i])}, column {quoted(name)}: a rate must be > 0")
+    return rate
+
+
+def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kinds: Any, *, mne: bool) -> Any:
+    """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
+    source, names = table.source, roles.names
+    origin_name = roles.get("origin")
+    moment = dates(texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
+    if origin_name is not None:
+        origin = dates(texts(table.columns[origin_name]))
+    elif mne:
+        first = float(np.nanmin(moment)) if len(moment) and np.isfinite(moment).any() else 0.0
+        epoch = first < 366 * 86400  # without a date of its own, MNE counts from 1970
+        if not epoch:
+            source.note(f"{source.name}: does not say when the recording began; times count from its first event")
+        origin = np.full(len(moment), 0.0 if epoch else first)
+    else:
+        known = {name: date_in(name) for name in set(recording)}
+        origin = np.array([known[name] for name in recording])
+        if np.isnan(origin).any():
+            raise InvalidInput(
+                f"{source.name}: {quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
+                "the column that does (--columns origin=NAME), or give times in seconds"
+            )
+    onset = np.round(moment - origin, 6)
+    if end is None:
+        return onset, np.full(len(onset), np.nan)
+    if kinds[end] == "date":
+        return onset, np.round(dates(texts(table.columns[names[end]])) - origin, 6)
+    return onset, ending(onset, table.numbers(names[end]))
 
 
 def dates(values: Sequence[Any]) -> NDArray[np.float64]:
-    """Dates as seconds since 1970, NaN where there is none; a time zone is taken into account where it is written."""
-    found = pd.to_datetime(pd.Series(values), errors="coerce", utc=True, format="ISO8601")
+    """Dates as seconds since 1970, NaN where there is none; a time zone is taken into account where it is written.
+
+    With strokes the month comes first, as in the US, unless a first number says that it is a day.
+    """
+    first = [match[1] for value in values if (match := re.match(r"(\d{1,2})/\d{1,2}/\d{4}", str(value).strip()))]
+    how: Any = {"format": "mixed", "dayfirst": max(map(int, first)) > 12} if first else {"format": "ISO8601"}
+    found = pd.to_datetime(pd.Series(values), errors="coerce", utc=True, **how)
     seconds = found.dt.tz_localize(None).to_numpy("datetime64[ns]")
     return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) / 1e9)
 
@@ -80,93 +288,48 @@ def date_in(name: str) -> float:
     return float(dates(["{}-{}-{}T{}:{}:{}".format(*match.groups())])[0])
 
 
-def numbers(
-    source: Source, values: Sequence[Any], places: Sequence[int | str], column: str, *, scale: float = 1.0
-) -> NDArray[np.float64]:
-    """Texts as float64 seconds; empty is NaN; hh:mm:ss is read as such; what is no number is a broken row.
+_CUT = re.compile(r"^(?:\d\.\d+_\d+_)?(.+)_(\d{1,6}(?:\.\d+)?)(s?)_(\d{1,6}(?:\.\d+)?)\3(?:\.\w+)?$")
 
-    Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
+
+def clip_times(names: Sequence[str]) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]] | None:
+    """The recordings and times that the names of clips tell, all of them; None where they do not.
+
+    >>> clip_times(["0.8_2_hill_12.00s_15.00s.wav"])[0], clip_times(["hill_12_15.wav", "hill_15_18.wav"])[1].tolist()
+    (['hill'], [12.0, 15.0])
     """
-    if isinstance(values, np.ndarray):
-        found = values.astype(np.float64) if values.dtype.kind != "m" else values / np.timedelta64(1, "s")
-        return found * scale if scale != 1.0 else found
-    found = _quick(values)
-    if found is not None:
-        return found * scale if scale != 1.0 else found
-    comma = source.delimiter == ";" and kind_of(values) == "number"  # 1,5 in a table that semicolons separate
-    found = np.empty(len(values))
-    clocks = 0
-    for i, value in enumerate(values):
-        text = value.strip()
-        try:
-            if text.lower() in MISSING:
-                found[i] = np.nan
-                continue
-            if "_" in text:
-                raise ValueError
-            if ":" in text:
-                found[i], clocks = _clock(text) / scale, clocks + 1
-            else:
-                found[i] = float(text.replace(",", ".") if comma else text)
-            broken = not np.isfinite(found[i])
-        except (ValueError, OverflowError):
-            broken = True
-        if broken:
-            source.fail(places[i], column, f"{quoted(value)} is not a number{_slip(text)}")
-            found[i] = np.inf
-    if clocks:
-        source.clocks.add(column)
-    return found * scale if scale != 1.0 else found
-
-
-def _quick(values: Sequence[str]) -> NDArray[np.float64] | None:
-    """The numbers of a column of nothing but numbers and empty fields, all at once; None for any other."""
-    together = "".join(values)
-    # Python's own float takes "1_0", "nan" and "infinity"; a file's author hardly means them.
-    if any(sign in together for sign in "_nN:"):
+    found = {name: _CUT.match(name.strip()) for name in set(names)}
+    if not all(match and 0 < float(match[4]) - float(match[2]) <= 3600 for match in found.values()):
         return None
-    try:
-        found = np.array([value or "nan" for value in values] if "" in values else values, dtype=object)
-        found = found.astype(np.float64)
-    except ValueError:
+    # Without BirdNET's s the numbers may be part of a name; several pieces of one recording tell.
+    marked, whole = all(match and match[3] for match in found.values()), {m[1] for m in found.values() if m}
+    if not found or (not marked and len(whole) == len(found)):
         return None
-    return None if np.isinf(found).any() else found
+    rows = [found[name] for name in names]
+    onset, offset = (np.array([float(match[k]) for match in rows if match]) for k in (2, 4))
+    return [match[1] for match in rows if match], onset, offset
 
 
-def _slip(text: str) -> str:
-    if text.count(",") == 1 and text.replace(",", "").isdigit():
-        return "; a decimal comma?"
-    if ":" in text:
-        return "; a time of day? times are seconds or hh:mm:ss"
-    if text.startswith("#"):
-        return "; a spreadsheet error?"
+def suspected_unit(source: Source, onset: Any, offset: Any) -> str:
+    """What times probably are that no name tells a unit of, with the options that settle it; "" if they may be seconds.
+
+    >>> from pathlib import Path
+    >>> suspected_unit(Source(Path("a")), np.array([1200.0, 5200.0]), np.array([1900.0, 5450.0]))[:30]
+    'probably milliseconds (or samp'
+    """
+    some = np.isfinite(onset) & np.isfinite(offset)
+    onset, offset = onset[some], offset[some]
+    if source.unit_known or not len(onset):
+        return ""
+    whole = bool(np.all(onset == np.round(onset)) and np.all(offset == np.round(offset)))
+    if whole and np.median(offset - onset) >= 50 and offset.max() >= 1000:
+        return (
+            "probably milliseconds (or sample numbers) taken for seconds: --columns rate=1000 (milliseconds), "
+            "--columns rate=16000 (samples of 16 kHz); --columns rate=1 if they are seconds"
+        )
+    days = offset * 86400
+    if offset.max() < 1 and np.median(offset - onset) < 2e-3 and np.all(np.abs(days - np.round(days, 1)) < 0.01):
+        return (
+            "probably a spreadsheet's fractions of a day taken for seconds: --columns rate=1/86400 (days); "
+            "--columns rate=1 if they are seconds"
+        )
     return ""
-
-
-def ending(onset: Any, length: Any) -> NDArray[np.float64]:
-    """Onset + length; to nine decimals where both have no more, so that 0.1 + 0.2 ends at 0.3."""
-    onset, length = np.asarray(onset, np.float64), np.asarray(length, np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = onset + length
-        short = (total < 1e6) & (np.abs(length) < 1e6)
-        a, b = np.where(short, onset, 0.0), np.where(short, length, 0.0)
-        short &= (np.round(a, 9) == a) & (np.round(b, 9) == b)
-        return np.where(short, np.round(np.where(short, total, 0.0), 9), total)
-
-
-def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
-    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
-
-    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
-
-    >>> duration([0.1], [0.3]).tolist()
-    [0.2]
-    """
-    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    short = np.round(offset - onset, 9)
-    length = np.where(ending(onset, short) == offset, short, offset - onset)
-    for _ in range(2):
-        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
-        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
-    found: NDArray[np.float64] = length
-    return found

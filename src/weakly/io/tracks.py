@@ -7,7 +7,7 @@ or ``unsure`` behind, before or in place of the question mark; a label that cann
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,13 @@ from .output import answer_losses, count, exact, inexact, losses, per_recording,
 from .registry import Format
 from .source import Source, quoted
 from .table import TextRows, short_rows
-from .times import duration, ending, is_number, numbers
-from .vocabulary import UNREADABLE, answer_of, split_answer
+from .vocabulary import UNREADABLE, answer_of, duration, ending, is_number, numbers, split_answer
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
 _ASKED = re.compile(r"(^|\s)[0-9a-f]{12}(\s|$)|\?")
 
 
-class _Lines:
+class Lines:
     """Fields of lines in columns, each with its line."""
 
     def __init__(self, source: Source, n: int) -> None:
@@ -42,6 +41,23 @@ class _Lines:
             column.append(value)
         self.places.append(line)
 
+    @classmethod
+    def split(
+        cls, source: Source, n: int, fields_of: Callable[[str], Sequence[str]], wrong: str, *, comment: str = "\0"
+    ) -> Lines:
+        """Every line that is no comment; one that has not n fields is broken, and ``wrong`` says why."""
+        found, source.n_rows = cls(source, n), 0
+        for line, text in source.lines():
+            if text.lstrip().startswith(comment):
+                continue
+            source.n_rows += 1
+            fields = fields_of(text)
+            if len(fields) == n:
+                found.add(line, *fields)
+            else:
+                source.fail(line, "", wrong.format(len(fields)))
+        return found
+
     def numbers(self, k: int, name: str) -> Any:
         return numbers(self.source, self.columns[k], self.places, name)
 
@@ -50,16 +66,6 @@ class _Lines:
         most = max(widths, default=0)
         fewer = {i: n for i, n in enumerate(widths) if n < most}
         return sorted(short_rows(self.source, fewer, self.places, most, padded=False))
-
-
-def _words(source: Source, comment: str = "\0") -> Iterator[tuple[int, list[str]]]:
-    """The words of every line that is no comment."""
-    n = 0
-    for line, text in source.lines():
-        if not text.lstrip().startswith(comment):
-            n += 1
-            yield line, text.split()
-    source.n_rows = n
 
 
 def sniff(source: Source) -> bool:
@@ -72,7 +78,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> TextRows:
     """The labels of one track; the file's name stands for the recording."""
-    found = _Lines(source, 4)
+    found = Lines(source, 4)
     bands: dict[int, tuple[str, str]] = {}
     widths: list[int] = []
     n = 0
@@ -96,21 +102,13 @@ def read(source: Source) -> TextRows:
     onset = found.numbers(0, "start")
     onset[found.short(widths)] = np.inf
     recording, label, places = source.stem(*_ENDING), found.columns[2], found.places
-    data: dict[str, Any] = {
-        "recording": [recording] * len(places),
-        "onset": onset,
-        "offset": found.numbers(1, "end"),
-        "label": label,
-    }
+    rows = TextRows.of(source, places, recording, onset, found.numbers(1, "end"), label)
     if any(found.columns[3]):  # BirdNET's confidence, or what somebody noted
         numeric = all(is_number(text) for text in found.columns[3] if text)
-        data |= {"confidence": found.numbers(3, "confidence")} if numeric else {"comment": found.columns[3]}
+        rows.data |= {"confidence": found.numbers(3, "confidence")} if numeric else {"comment": found.columns[3]}
     if bands:
         for name, k in (("low_frequency", 0), ("high_frequency", 1)):
-            data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
-    rows = TextRows(source, data, places)
-    if not places:
-        rows.empty.append(recording)
+            rows.data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
     asked = places and sum(bool(_ASKED.search(text)) for text in label) > 0.5 * len(label)
     if asked:
         _questions(rows)
@@ -209,31 +207,22 @@ def sniff_lab(source: Source) -> bool:
 
 def read_lab(source: Source) -> TextRows:
     """The labels of one .lab file: seconds, or the units of 100 ns that HTK writes."""
-    found, n = _Lines(source, 3), 0
-    for line, text in source.lines():
-        fields = text.split(maxsplit=2)
-        n += 1
-        if len(fields) < 3:
-            source.fail(line, "", f"has {len(fields)} words; a label is start, end and text")
-            continue
-        found.add(line, *fields)
-    source.n_rows = n
+    wrong = "has {} words; a label is start, end and text"
+    found = Lines.split(source, 3, lambda text: text.split(maxsplit=2), wrong)
     start, end = found.numbers(0, "start"), found.numbers(1, "end")
     times = [*found.columns[0], *found.columns[1]]
-    htk = bool(times) and all(text.isdigit() for text in times) and max(map(int, times)) >= 1_000_000
+    whole = bool(times) and all(text.isdigit() for text in times)
+    htk = whole and max(map(int, times)) >= 1_000_000
+    if whole and source.path.suffix.lower() in (".phn", ".wrd") and not {"rate"} & source.columns.keys():
+        raise InvalidInput(f"{source.name}: its times are sample numbers: --columns rate=16000 (TIMIT's)")
     unit = "seconds"
     if htk:
         start, end, unit = np.round(start * 1e-7, 9), np.round(end * 1e-7, 9), "units of 100 ns"
         source.note(f"{source.name}: whole numbers this large are HTK's units of 100 ns")
-    name = source.stem(*_ENDING)
-    data = {"recording": [name] * len(found.places), "onset": start, "offset": end,
-            "label": [text.strip() for text in found.columns[2]]}  # fmt: skip
-    rows = TextRows(source, data, found.places)
-    if not found.places:
-        rows.empty.append(name)
-    return rows.checked().say(
-        f"recording = the file's name (1), label = the words ({len(set(data['label']))}), time in {unit}"
-    )
+    label = [text.strip() for text in found.columns[2]]
+    rows = TextRows.of(source, found.places, source.stem(*_ENDING), start, end, label).checked()
+    k = len(set(rows.data["label"]))
+    return rows.say(f"recording = the file's name (1), label = the words ({k}), time in {unit}")
 
 
 def write_lab(events: Events, path: Path) -> list[str]:
@@ -253,33 +242,34 @@ def write_lab(events: Events, path: Path) -> list[str]:
 
 
 def sniff_pairs(source: Source) -> bool:
-    """Rows of two numbers."""
-    rows = [line.split() for line in source.head]
+    """Rows of two numbers, the second an end: most are greater, and a number or a pitch beside each time is none."""
+    rows = [_fields(line) for line in source.head]
     if not rows or not all(len(row) == 2 and is_number(row[0]) and is_number(row[1]) for row in rows):
         return False
-    over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))  # a pitch beside each time is no end
-    return over <= 0.5 * (len(rows) - 1)
+    over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))
+    short = sum(float(b) < float(a) for a, b in rows)
+    return over <= 0.5 * (len(rows) - 1) and short <= 0.5 * len(rows) and not is_beats(rows)
+
+
+def _fields(line: str) -> list[str]:
+    return [part.strip() for part in re.split(r"[,;\t]", line)] if re.search(r"[,;\t]", line) else line.split()
+
+
+def is_beats(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether second numbers count beats: small whole numbers, from 1 on, that start again."""
+    second = [row[1] for row in rows]
+    if len(rows) < 2 or not all(text.isdigit() and int(text) < 20 for text in second):
+        return False
+    steps = {int(b) - int(a) for a, b in pairwise(second)}
+    return 1 in steps and (min(steps) < 0 or "1" in second[:2]) and any("." in row[0] for row in rows)
 
 
 def read_pairs(source: Source) -> TextRows:
     """The events of one NIGENS file: its class is the folder's name."""
-    found = _Lines(source, 2)
-    for line, fields in _words(source):
-        if len(fields) != 2:
-            source.fail(line, "", f"has {len(fields)} fields; a NIGENS line is start and end")
-        else:
-            found.add(line, *fields)
+    found = Lines.split(source, 2, _fields, "has {} fields; a NIGENS line is start and end")
     recording, label = source.stem(r"\.txt$"), source.label or source.path.resolve().parent.name or "event"
-    data = {
-        "recording": [recording] * len(found.places),
-        "onset": found.numbers(0, "start"),
-        "offset": found.numbers(1, "end"),
-        "label": [label] * len(found.places),
-    }
-    rows = TextRows(source, data, found.places)
+    rows = TextRows.of(source, found.places, recording, found.numbers(0, "start"), found.numbers(1, "end"), label)
     source.own = ""  # the same name in two folders is one recording with two classes
-    if not found.places:
-        rows.empty.append(recording)
     return rows.checked().say(f"recording = the file's name (1), label = the folder's name {label!r}, time in seconds")
 
 
@@ -299,6 +289,24 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
 
 
+def sniff_triples(source: Source) -> bool:
+    """Rows of two numbers, the second no smaller, and a text, separated by commas or semicolons."""
+    rows = [line.split(source.delimiter, 2) for line in source.head]
+    return source.delimiter != "\t" and bool(rows) and all(
+        len(row) == 3 and is_number(row[0]) and is_number(row[1]) and float(row[1]) >= float(row[0])
+        and not is_number(row[2]) for row in rows
+    )  # fmt: skip
+
+
+def read_triples(source: Source) -> TextRows:
+    """The events of one file of start, end, label."""
+    found = Lines.split(source, 3, lambda text: text.split(source.delimiter, 2), "has {} fields; there are three")
+    times = found.numbers(0, "start"), found.numbers(1, "end")
+    label = [text.strip().strip('"') for text in found.columns[2]]
+    rows = TextRows.of(source, found.places, source.stem(), *times, label).checked()
+    return rows.say(f"recording = the file's name (1), label = the third field ({len(set(label))}), time in seconds")
+
+
 _LISTED = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*(?:##\s*(.*))?$")
 
 
@@ -310,7 +318,7 @@ def sniff_listed(source: Source) -> bool:
 
 def read_listed(source: Source) -> TextRows:
     """The segments of a list of videos; the class stands behind ##, else it is the file's name (Diving_val: Diving)."""
-    found, n = _Lines(source, 4), 0
+    found, n = Lines(source, 4), 0
     for line, text in source.lines():
         match, n = _LISTED.match(text), n + 1
         if match is None:
@@ -323,14 +331,10 @@ def read_listed(source: Source) -> TextRows:
     onset = found.numbers(1, "start")
     onset[found.short([3 + bool(text) for text in found.columns[3]])] = np.inf
     label = found.columns[3] if told else [source.label or name] * len(found.places)
-    data = {"recording": found.columns[0], "onset": onset, "offset": found.numbers(2, "end"), "label": label}
-    n, k = len(set(data["recording"])), len(set(label))
+    rows = TextRows.of(source, found.places, found.columns[0], onset, found.numbers(2, "end"), label)
+    n, k = len(set(found.columns[0])), len(set(label))
     which = "the words behind ##" if told else "the file's name"
-    return (
-        TextRows(source, data, found.places)
-        .checked()
-        .say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
-    )
+    return rows.checked().say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
 
 
 _NO_TURN = "SPKR-INFO LEXEME NON-LEX NON-SPEECH FILLER EDIT SU IP CB A/P NOSCORE NO_RT_METADATA SEGMENT"
@@ -347,10 +351,12 @@ def sniff_rttm(source: Source) -> bool:
 
 def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
-    found = _Lines(source, 5)
+    found = Lines(source, 5)
     others: set[int | str] = set()
     widths: list[int] = []
-    for line, fields in _words(source, ";;"):
+    lines = [(line, text.split()) for line, text in source.lines() if not text.lstrip().startswith(";;")]
+    source.n_rows = len(lines)
+    for line, fields in lines:
         if fields[0] in _OTHERS:
             others.add(line)
         elif fields[0] != "SPEAKER" or not 8 <= len(fields) <= 10:
@@ -363,11 +369,11 @@ def read_rttm(source: Source) -> TextRows:
     onset = found.numbers(1, "onset")
     onset[found.short(widths)] = np.inf
     end = ending(onset, found.numbers(2, "duration"))
-    data: dict[str, Any] = {"recording": found.columns[0], "onset": onset, "offset": end, "label": found.columns[3]}
+    rows = TextRows.of(source, found.places, found.columns[0], onset, end, found.columns[3])
     if any(found.columns[4]):
-        data["confidence"] = found.numbers(4, "confidence")
-    rows = TextRows(source, data, found.places, merged={"no turn": others} if others else {})
-    n, k = len(set(data["recording"])), len(set(data["label"]))
+        rows.data["confidence"] = found.numbers(4, "confidence")
+    rows.merged = {"no turn": others} if others else {}
+    n, k = len(set(found.columns[0])), len(set(found.columns[3]))
     return rows.checked().say(f"recording = the second word ({n}), label = the speaker ({k}), time in seconds")
 
 
@@ -403,20 +409,12 @@ def sniff_uem(source: Source) -> bool:
 
 def read_uem(source: Source) -> TextRows:
     """The stretches that were examined, as events of the class "examined"; give them as ``examined``."""
-    found = _Lines(source, 4)
-    for line, fields in _words(source, ";;"):
-        if len(fields) != 4:
-            source.fail(line, "", f"has {len(fields)} words; a UEM line is file, channel, start and end")
-        else:
-            found.add(line, *fields)
-    data = {"recording": found.columns[0], "onset": found.numbers(2, "start"), "offset": found.numbers(3, "end"),
-            "label": ["examined"] * len(found.places)}  # fmt: skip
-    n = len(set(data["recording"]))
-    return (
-        TextRows(source, data, found.places)
-        .checked()
-        .say(f"recording = the first word ({n}), stretches that were examined")
-    )
+    wrong = "has {} words; a UEM line is file, channel, start and end"
+    found = Lines.split(source, 4, str.split, wrong, comment=";;")
+    times = found.numbers(2, "start"), found.numbers(3, "end")
+    rows = TextRows.of(source, found.places, found.columns[0], *times, "examined")
+    n = len(set(found.columns[0]))
+    return rows.checked().say(f"recording = the first word ({n}), stretches that were examined")
 
 
 def write_uem(events: Events, path: Path) -> list[str]:
@@ -438,29 +436,14 @@ def sniff_mne(source: Source) -> bool:
 
 def read_mne(source: Source) -> TextRows:
     """Onset, duration and description of each line; those without a duration are points."""
-    found = _Lines(source, 3)
-    n = 0
-    for line, text in source.lines():
-        if text.lstrip().startswith("#"):
-            continue
-        n += 1
-        fields = [part.strip() for part in text.split(",", 2)]
-        if len(fields) < 3:
-            source.fail(line, "", f"has {len(fields)} fields; an annotation is onset, duration, description")
-            continue
-        found.add(line, *fields)
-    source.n_rows = n
+    wrong = "has {} fields; an annotation is onset, duration, description"
+    found = Lines.split(source, 3, lambda text: [part.strip() for part in text.split(",", 2)], wrong, comment="#")
     onset = found.numbers(0, "onset")
+    end = ending(onset, found.numbers(1, "duration"))
     name = source.stem(r"[-_.]?annot(ations)?\.txt$", r"-annot\.txt$", r"\.txt$")
-    data = {"recording": [name] * len(found.places), "onset": onset, "label": found.columns[2],
-            "offset": ending(onset, found.numbers(1, "duration"))}  # fmt: skip
-    rows = TextRows(source, data, found.places)
-    if not found.places:
-        rows.empty.append(name)
-    k = len(set(data["label"]))
-    return rows.checked().say(
-        f"recording = the file's name (1), label = description ({k}), time = onset + duration in seconds"
-    )
+    rows = TextRows.of(source, found.places, name, onset, end, found.columns[2])
+    told = f"label = description ({len(set(found.columns[2]))}), time = onset + duration in seconds"
+    return rows.checked().say(f"recording = the file's name (1), {told}")
 
 
 def write_mne(events: Events, path: Path) -> list[str]:
@@ -496,4 +479,5 @@ TRACKS = (
     Format("thumos", "list of videos (name start end; the class is the file's name, or stands behind ##)", sniff_listed,
            read_listed),
     Format("nigens", "NIGENS text (start end; the class is the folder)", sniff_pairs, read_pairs, write_pairs),
+    Format("triples", "start, end, label without a line of names, by commas", sniff_triples, read_triples),
 )  # fmt: skip

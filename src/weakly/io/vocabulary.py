@@ -1,7 +1,9 @@
-"""The one vocabulary of answers: which words say present, absent or unsure, and where in a label's text they stand.
+"""What a stranger's words mean: the names of columns, texts as seconds, and answers.
 
-Everybody who reads answers (tables, Raven, Audacity, Label Studio, campaigns) asks here. An answer is 1 (present), 0
-(absent) or NaN (unsure); nothing said is None; what cannot be read is ``UNREADABLE``, to be listed and never skipped.
+Times are plain numbers, hh:mm:ss, dates, sample numbers or milliseconds; lengths add up exactly. Everybody who reads
+answers (tables, Raven, Audacity, Label Studio, campaigns) asks here which words say present, absent or unsure, and
+where in a label's text they stand: 1 (present), 0 (absent) or NaN (unsure); nothing said is None; what cannot be read
+is ``UNREADABLE``, to be listed and never skipped.
 """
 
 from __future__ import annotations
@@ -14,7 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .times import UNITS
+from .source import Source, quoted
+
+#: What stands in tables where nothing is known.
+MISSING = frozenset(("", "n/a", "na", "nan", "null", "none", "-", "--", "nat", "<na>", "#n/a", "n.a.", "."))
+#: Units that a column's name may end with, as seconds; samples and frames need a rate.
+UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("sample", "samples", "samp", "frame", "frames"), np.nan),
+}
+_CLOCK = re.compile(r"^(?:(\d+):)?(\d{1,3}):(\d{1,2}(?:[.,]\d+)?)$")
+_DATE = re.compile(r"^(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}/\d{1,2}/\d{4})[T ]\d{1,2}:\d{2}")
 
 #: Names of recordings, from files over ids to people: a column of an earlier line is preferred.
 _FILES = """
@@ -62,13 +79,14 @@ NAMES: dict[str, str] = {
         action_label activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags
         category category_name kind description species_code ebird_code primary_label scientific_name speaker
         speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
-        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name
+        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name section
     """,
     "annotator": """
         annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
         labeler_id user user_id user_name username worker worker_id coder coder_id observer observer_id expert
         expert_id analyst completed_by created_by reviewer reviewer_id listener listener_id scorer scored_by person
-        initials anotador annotateur beobachter
+        initials anotador annotateur beobachter volunteer volunteer_id volunteer_name participant participant_id reader
+        reader_id coder_name citizen citizen_scientist scorer_id labeled_by labelled_by
     """,
     "confidence": "confidence score probability prob conf likelihood certainty",
     "recording_length": """
@@ -77,6 +95,7 @@ NAMES: dict[str, str] = {
         soundfile_duration track_duration record_duration
     """,
     "annotated": "annotated",
+    "epoch": "epoch epoch_number epoch_no epoch_num epoch_index epoch_id epochs epoche époque",
     "present": """
         present presence answer answers response is_present detected choice vote judgement judgment verdict annotation
         antwort réponse respuesta
@@ -99,14 +118,14 @@ _ASIDE_NAMES = """
     notes note comment comments remark remarks memo split subset fold set partition site location station date day
     month year hour channel channels view selection stim_file stimulus response_time quality snr latitude longitude lat
     lon sex age version created_at updated_at updated modifiers hed sample channel_id hydrophone weather comment_start
-    comment_stop test_status behavior_type behavioral_category
+    comment_stop test_status behavior_type behavioral_category is_box weak
 """
 ASIDE = frozenset(_ASIDE_NAMES.split())
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 BITS = {"presence", "detected", "vote", "verdict"}
 # Of these, a place or a day may tell recordings apart if nothing else does.
 PLACES = {"site", "location", "station", "date", "day", "hydrophone"}
-_MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
+MEDIA = re.compile(r"\.(wav|flac|mp3|ogg|aiff?|m4a|mp4|avi|mkv|mov|webm|edf|bdf|mseed|sac|x\.wav)$", re.IGNORECASE)
 IDLIKE = re.compile(r"(^|_)(id|ids|name|file|key|no|nr|number|num|code|path|url|uuid|index|idx)$")
 
 
@@ -204,6 +223,32 @@ def answer_of(text: Any) -> float | None:
     return float(said.pop()) if len(said) == 1 else UNREADABLE
 
 
+# What a column of answers says at least once; other words of answers may be labels too (none, unknown, x).
+_SAID = "yes no true false present absent not_present pos neg positive negative detected ja nein oui non sim não"
+_CORE = set(_SAID.split())
+_DIGITS = {"0", "1", "0.0", "1.0"}
+
+
+def is_answers(values: Sequence[Any]) -> bool:
+    """Whether a column, whatever its name, holds nothing but answers: 0 and 1, yes and no, and words beside these.
+
+    >>> is_answers(["1", "0", ""]), is_answers(["yes", "?"]), is_answers(["1", "2"]), is_answers(["x", "y"])
+    (True, True, False, False)
+    """
+    if isinstance(values, np.ndarray):
+        some = values[values == values] if values.dtype.kind == "f" else values
+        return values.dtype.kind in "fiub" and bool(len(some)) and bool(np.isin(some, (0, 1)).all())
+    if len(values) > 200 and not is_answers(values[:100]) and any(map(str.strip, values[:100])):
+        return False  # nobody holds a set of a million numbers for this
+    known = {re.sub(r"\s+", "_", value.strip().lower()) for value in set(values)} - {"", "nan", "na"}
+    words = {word for word in known & WORDS.keys() if len(word) > 1 or word in "01?"}
+    if known and (known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= _DIGITS):
+        return bool(known & (_DIGITS | {"y", "n"}))
+    if known & _CORE and words == known:
+        return True
+    return len(known & _CORE) > 1 and len(known) <= 0.05 * len(values) and is_vocabulary(values, words=True)
+
+
 def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The answers of many texts, infinite where one cannot be read; and where nothing is said."""
     known = {value: answer_of(value) for value in set(values)}
@@ -230,6 +275,13 @@ def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
     return bool(known) and (not words or bool(clear))
 
 
+#: Classes that may say that nothing was there, and those that may say what was looked at.
+_NOTHING = re.compile(
+    r"^(0|sil|silence|silent|noise|background|bckg|bkg|bg|nothing|none|empty|absent|non[ _-]?(seizure|event|speech)|"
+    r"no[ _-]?(event|call|label|bird|sound)s?)$",
+    re.IGNORECASE,
+)
+_LOOKED = re.compile(r"^(segment[ _]?viewed|viewed|examined|annotated|reviewed|scored|listened)$", re.IGNORECASE)
 _NO = re.compile(
     r"^(?:no|not|non|without|absent|negative)[\s_-]+(.+)$|^(.+?)[\s_-]+(?:absent|negative)$", re.IGNORECASE
 )
@@ -249,6 +301,26 @@ def opposites(labels: Iterable[str]) -> dict[str, tuple[str, float]]:
     for name, present in found.values():
         said.setdefault(name, set()).add(present)
     return found if said and all(len(both) == 2 for both in said.values()) else {}
+
+
+def doubtful(labels: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The classes that may say that nothing was there, and those that may say what was looked at; others beside them.
+
+    >>> doubtful(["SIL", "song"]), doubtful(["dog", "no_dog", "cat"]), doubtful(["spindle", "segmentViewed"])
+    ((['SIL'], []), (['no_dog'], []), ([], ['segmentViewed']))
+    """
+    known = {label.strip() for label in labels} - {""}
+    negated = {label for label in known if (match := _NO.match(label)) and {*match.groups()} & known}
+    nothing = sorted(negated | {label for label in known if _NOTHING.match(label)})
+    looked = sorted(label for label in known if _LOOKED.match(label))
+    return ([], []) if known <= {*nothing, *looked} and len(known) < 2 else (nothing, looked)
+
+
+def texts(values: Any) -> list[str]:
+    """A column as texts."""
+    if isinstance(values, np.ndarray):
+        return ["" if value is None or value != value else str(value) for value in values.tolist()]
+    return list(values)
 
 
 def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
@@ -294,3 +366,135 @@ def person_of(value: Any) -> str:
     if isinstance(value, dict):
         value = value.get("email") or value.get("username") or value.get("name") or value.get("id")
     return "" if value is None else str(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether a field holds a finite number."""
+    try:
+        return bool(np.isfinite(float(text))) and "_" not in text
+    except (ValueError, OverflowError):
+        return False
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a field holds a whole number, or nothing."""
+    try:
+        return (isinstance(value, str) and not value.strip()) or bool(value == value and float(value) % 1 == 0)
+    except ValueError:
+        return False
+
+
+def kind_of(values: Sequence[Any]) -> str:
+    """What a column holds: "number", "clock", "date", "text", or "" where there is nothing in it."""
+    if isinstance(values, np.ndarray):
+        return {"M": "date", "m": "clock"}.get(values.dtype.kind, "number")
+    kinds: dict[str, int] = {}
+    for value in values[:2000] if len(values) > 2000 else values:
+        text = value.strip()
+        if text.lower() in MISSING:
+            continue
+        kind = "number" if is_number(text) or is_number(text.replace(",", ".")) else "text"
+        if kind == "text":
+            kind = "clock" if _CLOCK.match(text) else "date" if _DATE.match(text) else "text"
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return max(kinds, key=lambda kind: kinds[kind]) if kinds else ""
+
+
+def _clock(text: str) -> float:
+    match = _CLOCK.match(text)
+    if match is None:
+        raise ValueError
+    hours, minutes, seconds = match.groups()
+    return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+
+
+def numbers(
+    source: Source, values: Sequence[Any], places: Sequence[int | str], column: str, *, scale: float = 1.0
+) -> NDArray[np.float64]:
+    """Texts as float64 seconds; empty is NaN; hh:mm:ss is read as such; what is no number is a broken row.
+
+    Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
+    """
+    if isinstance(values, np.ndarray):
+        found = values.astype(np.float64) if values.dtype.kind != "m" else values / np.timedelta64(1, "s")
+        return found * scale if scale != 1.0 else found
+    found = _quick(values)
+    if found is not None:
+        return found * scale if scale != 1.0 else found
+    comma = source.delimiter == ";" and kind_of(values) == "number"  # 1,5 in a table that semicolons separate
+    found = np.empty(len(values))
+    clocks = 0
+    for i, value in enumerate(values):
+        text = value.strip()
+        try:
+            if text.lower() in MISSING:
+                found[i] = np.nan
+                continue
+            if "_" in text:
+                raise ValueError
+            if ":" in text:
+                found[i], clocks = _clock(text) / scale, clocks + 1
+            else:
+                found[i] = float(text.replace(",", ".") if comma else text)
+            broken = not np.isfinite(found[i])
+        except (ValueError, OverflowError):
+            broken = True
+        if broken:
+            source.fail(places[i], column, f"{quoted(value)} is not a number{_slip(text)}")
+            found[i] = np.inf
+    if clocks:
+        source.clocks.add(column)
+    return found * scale if scale != 1.0 else found
+
+
+def _quick(values: Sequence[str]) -> NDArray[np.float64] | None:
+    """The numbers of a column of nothing but numbers and empty fields, all at once; None for any other."""
+    together = "".join(values)
+    # Python's own float takes "1_0", "nan" and "infinity"; a file's author hardly means them.
+    if any(sign in together for sign in "_nN:"):
+        return None
+    try:
+        found = np.array([value or "nan" for value in values] if "" in values else values, dtype=object)
+        found = found.astype(np.float64)
+    except ValueError:
+        return None
+    return None if np.isinf(found).any() else found
+
+
+def _slip(text: str) -> str:
+    if text.count(",") == 1 and text.replace(",", "").isdigit():
+        return "; a decimal comma?"
+    if ":" in text:
+        return "; a time of day? times are seconds or hh:mm:ss"
+    if text.startswith("#"):
+        return "; a spreadsheet error?"
+    return ""
+
+
+def ending(onset: Any, length: Any) -> NDArray[np.float64]:
+    """Onset + length; to nine decimals where both have no more, so that 0.1 + 0.2 ends at 0.3."""
+    onset, length = np.asarray(onset, np.float64), np.asarray(length, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = onset + length
+        short = (total < 1e6) & (np.abs(length) < 1e6)
+        a, b = np.where(short, onset, 0.0), np.where(short, length, 0.0)
+        short &= (np.round(a, 9) == a) & (np.round(b, 9) == b)
+        return np.where(short, np.round(np.where(short, total, 0.0), 9), total)
+
+
+def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
+    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
+
+    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
+
+    >>> duration([0.1], [0.3]).tolist()
+    [0.2]
+    """
+    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
+    short = np.round(offset - onset, 9)
+    length = np.where(ending(onset, short) == offset, short, offset - onset)
+    for _ in range(2):
+        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
+        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
+    found: NDArray[np.float64] = length
+    return found

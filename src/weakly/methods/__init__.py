@@ -1,36 +1,59 @@
 """Ways to label: what to ask next, the labels that answers make, and how good they are expected to be.
 
-A way is a :class:`Method`; give one of your own to :func:`weakly.queries`.
+A way is a :class:`Method`, one file each; :data:`METHODS` lists them by the name that every command and page uses. Give
+an object of your own to :func:`weakly.queries` and :func:`weakly.plan`, or :func:`register` its class under its name.
 """
 
 from .base import AnswerHistory, Labels, Method, Recording, Session
-from .boundary import Boundary, FoundEvent
+from .bisection import Bisection, best_start
+from .by_hand import ByHand, Screening
 from .change_point import ChangePoint, Prototypes, active_learning, change_score
+from .fixed import Everything, Fixed, Nothing, Oracle
 from .information import Information
-from .segments import Bisection, Fixed, Oracle, Overlapping, best_start
+from .passes import Passes
+from .problem import LabelingProblem, MethodOutcome
 from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
+from .windows import Windows
+
+#: Every way to label by its name, in the order of tables.
+METHODS: dict[str, type[Method]] = {}
+
+
+def register(*kinds: type[Method]) -> None:
+    """Add ways to label; each is known by its ``name`` from then on."""
+    METHODS.update({kind.name: kind for kind in kinds})
+
+
+register(Fixed, Windows, Bisection, ByHand, Screening, ChangePoint, Information, Passes, Oracle, Nothing, Everything)
 
 __all__ = [
+    "METHODS",
     "AnswerHistory",
     "Bisection",
-    "Boundary",
+    "ByHand",
     "ChangePoint",
+    "Everything",
     "Fixed",
-    "FoundEvent",
     "Information",
+    "LabelingProblem",
     "Labels",
     "Method",
+    "MethodOutcome",
+    "Nothing",
     "Oracle",
     "Outcome",
-    "Overlapping",
+    "Passes",
     "Prototypes",
     "Recording",
+    "Screening",
     "Session",
     "SimulatedAnnotator",
+    "Windows",
     "active_learning",
     "best_start",
     "change_score",
     "event_fractions",
+    "register",
     "run",
     "score",
     "tally",

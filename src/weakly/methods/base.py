@@ -2,23 +2,27 @@
 
 A method holds no state. What it asks next is a function of the recording and of what was answered, so a simulated
 annotator, a person in front of a tool, and a campaign that is resumed after a crash are all served by the same lines.
-(Boundary search remembers the searches that it replayed last; that saves time and changes no result.)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from ..model.features import Features
-from ..model.intervals import Intervals, as_intervals, duration, merge
+from ..base.results import seconds
+from ..model.intervals import Features, Intervals, as_intervals, duration, merge
+from ..model.placement import Placement
+
+if TYPE_CHECKING:
+    from .model import Sums
+    from .problem import LabelingProblem, MethodOutcome
 
 _NONE = np.empty((0, 2))
 
@@ -86,11 +90,30 @@ class Labels:
         return duration(self.segments[np.isnan(self.present)])
 
 
+class Words(NamedTuple):
+    """How people say it: a name among others of its kind, what to do, the kind, and what its lengths are lengths of."""
+
+    name: str
+    instruction: str
+    kind: str
+    noun: str = "segments"
+
+
+def size(length: float | None) -> str:
+    """A length as it stands before a noun.
+
+    >>> size(0.8), size(14400.0)
+    ('0.8 s', '4 hour')
+    """
+    return seconds(length or 0.0).removesuffix("s") if (length or 0.0) >= 3600 else seconds(length or 0.0)
+
+
 class Method(ABC):
-    """A way to choose segments: subclass it, and give the object to :func:`weakly.queries`.
+    """A way to label: subclass it, and give the object to :func:`weakly.queries` and :func:`weakly.plan`.
 
     Only :meth:`next` must be written. ``name`` stands in the tables; ``follows_answers`` says whether what is asked
-    depends on what was answered, so that there is a next round.
+    depends on what was answered, so that there is a next round. Plans run a method that has no :meth:`sums` of its own
+    on some of their recordings; they compare methods, so an object must be hashable (``@dataclass(frozen=True)``).
 
     Examples
     --------
@@ -118,6 +141,21 @@ class Method(ABC):
     name: ClassVar[str] = "method"
     follows_answers: ClassVar[bool] = False
     learns: ClassVar[bool] = False  # from the answers about other recordings, through :meth:`among`
+    needs_signal: ClassVar[bool] = False  # audio or features of every recording
+    uses_signal: ClassVar[bool] = False  # where there is one
+    by_name: ClassVar[bool] = True  # queries make it from its name and parameters
+    planned: ClassVar[str] = "named"  # when plans compare it: "always", where it is "named", or "never"
+    is_trivial: ClassVar[bool] = False  # asks nobody: what every way of asking must beat
+    is_attainable: ClassVar[bool] = True  # people can do it
+    is_plain: ClassVar[bool] = False  # segments of one length side by side, with which others are compared
+    is_strong: ClassVar[bool] = False  # people mark where events begin and end
+    tools: ClassVar[tuple[str, ...]] = ()  # others' annotation tools that serve for it
+    colour: ClassVar[int] = 6  # in figures
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
+        """The method from the parameters of :func:`weakly.queries` that were given, all of them checked."""
+        raise InvalidInput(f"method {cls.name!r} is not made from its name: give an object of {cls.__name__}")
 
     @abstractmethod
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
@@ -159,7 +197,82 @@ class Method(ABC):
         """What the method was made with, by name."""
         if not is_dataclass(self):
             return {}
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its segments lie alike in all recordings, so that plans know each recording's part of the sums."""
+        return False
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether plans must run it to know what it gives."""
+        return type(self).sums is Method.sums
+
+    def of_class(self, label: str) -> Method:
+        """What is asked about one class."""
+        return self
+
+    # --- as it is planned and written about ---------------------------------------------------------------------------
+
+    @property
+    def command(self) -> str:
+        """The options of ``weakly queries`` that make it."""
+        numbers = [(name, value) for name, value in self.parameters.items() if value is not None]
+        told = " ".join(f"--{name.replace('_', '-')} {value:.12g}" for name, value in numbers)
+        return f"--method {self.name} {told}".strip()
+
+    def words(self) -> Words:
+        """How people say it."""
+        length = getattr(self, "segment_length", None)
+        name = self.name if length is None else f"{self.name}, {size(length)} segments"
+        return Words(name, f"Label by {name}", self.name)
+
+    @property
+    def same_labels(self) -> Method:
+        """What gives the same labels at once where answers are certain."""
+        return self
+
+    def is_like(self, other: Method) -> bool:
+        """Whether only lengths tell it from the other."""
+        return self.name == other.name
+
+    def notes(self, heard: float) -> list[str]:
+        """What a table says beside its numbers; ``heard`` is how often a moment is heard."""
+        return []
+
+    def sums(self, problem: LabelingProblem) -> Sums:
+        """What it makes of the recordings of a plan: by simulation, unless a class knows better."""
+        from .simulated import simulated_sums
+
+        return simulated_sums(self, problem)
+
+    def expected(self, problem: LabelingProblem) -> MethodOutcome:
+        """How good its labels become and how much work they are."""
+        return problem.rows([self])[0]
+
+    @classmethod
+    def candidates(cls, problem: LabelingProblem) -> list[MethodOutcome]:
+        """What is worth a look where a plan is told its name alone."""
+        return [cls().expected(problem)]
+
+    @classmethod
+    def at_lengths(cls, problem: LabelingProblem, lengths: Sequence[float]) -> list[MethodOutcome]:
+        """The rows of these segment lengths, for a way that is told by its length."""
+        return []
+
+
+def required(settings: Mapping[str, Any], name: str, method: str) -> float:
+    """A parameter that the method cannot do without."""
+    if name not in settings:
+        raise InvalidInput(f"method {method!r} needs {name}")
+    return float(settings[name])
+
+
+def enough(budget: int, recordings: Sequence[Recording]) -> None:
+    """Raise where a budget of queries does not reach every recording."""
+    if budget < len(recordings):
+        raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
 
 
 class AtOnce(Method):
@@ -172,6 +285,39 @@ class AtOnce(Method):
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The segments not asked yet."""
         return unasked(asked, self.segments(recording))
+
+
+class Placed(AtOnce):
+    """Segments that repeat from 0 to the end of every recording: worked out exactly by the engine."""
+
+    @abstractmethod
+    def placement(self, phase: float = 0.0) -> tuple[float, Placement] | None:
+        """The segments' length and where they lie, from this phase on; None where recordings differ in them."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Unless recordings differ in them."""
+        return self.placement() is not None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Only where recordings differ in their segments."""
+        return not self.is_placed
+
+    @property
+    def step(self) -> float:
+        """Seconds from one segment to the next."""
+        length, placement = self.placement() or (0.0, None)
+        return length if placement is None or placement.hop is None else placement.hop
+
+    @property
+    def windows_per_cell(self) -> int:
+        """How many segments cover a moment."""
+        return 1
+
+    def sums(self, problem: LabelingProblem) -> Sums:
+        """Exact, where segments lie alike in all recordings."""
+        return problem.placed_sums(self) if self.is_placed else super().sums(problem)
 
 
 class Counted:
@@ -196,7 +342,7 @@ class Session(Counted):
 
     Examples
     --------
-    >>> from weakly.methods.segments import Bisection
+    >>> from weakly.methods.bisection import Bisection
     >>> from weakly.methods.base import Recording, Session
     >>> session = Session(Bisection(segment_length=1.0, start=1), Recording("a", 4.0))
     >>> session.next().tolist()

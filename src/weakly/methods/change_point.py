@@ -11,8 +11,8 @@ points of that curve are the next segments.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
 from ..base.symbols import choice, positive
-from ..model.features import Features
-from ..model.intervals import Intervals
-from .base import AtOnce, Labels, Recording
+from ..model.intervals import Features, Intervals
+from .base import AnswerHistory, AtOnce, Labels, Recording, enough
 from .simulated import Outcome, run
 
 SEARCHES = ("peaks", "kernel", "pelt")
@@ -205,6 +204,25 @@ class ChangePoint(AtOnce):
     threshold: float | None = None
     shortest: float = 0.0
     name: ClassVar[str] = "change-point"
+    needs_signal: ClassVar[bool] = True
+    planned: ClassVar[str] = "never"  # it depends on a signal, of which a plan knows nothing
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> AtOnce:
+        """From queries_per_recording (in batches) or budget, windows, search, penalty, threshold and shortest."""
+        names = ("search", "penalty", "threshold", "shortest")
+        how = cls(
+            n_queries=settings.get("queries_per_recording"),
+            windows=tuple(settings.get("windows") or WINDOWS),
+            **{name: settings[name] for name in names if name in settings},
+        )
+        if "batch" in settings:
+            return LearnedChangePoint(**how.parameters, batch=settings["batch"])
+        if "budget" not in settings:
+            return how
+        enough(settings["budget"], recordings)
+        how = replace(how, threshold=settings.get("threshold", 0.0))
+        return SharedBudget(tuple(recordings), settings["budget"], how)
 
     def __post_init__(self) -> None:
         if not len(self.windows):
@@ -238,18 +256,6 @@ class ChangePoint(AtOnce):
 
 
 @dataclass(frozen=True)
-class Chosen(AtOnce):
-    """Segments that were chosen beforehand, by recording."""
-
-    by_recording: dict[str, Intervals]
-    name: ClassVar[str] = "change-point"
-
-    def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
-        return self.by_recording[recording.name]
-
-
-@dataclass(frozen=True)
 class SharedBudget(AtOnce):
     """The change-point segments of a whole data set: the most prominent peaks of all recordings share the budget.
 
@@ -261,6 +267,7 @@ class SharedBudget(AtOnce):
     budget: int
     how: ChangePoint = ChangePoint(threshold=0.0)
     name: ClassVar[str] = "change-point"
+    needs_signal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.how.search != "peaks":
@@ -338,19 +345,49 @@ def _side(times: NDArray[np.float64], labels: Labels) -> NDArray[np.int64]:
     return np.where(known, np.nan_to_num(value), -1).astype(np.int64)
 
 
-def learned_segments(
-    model: Prototypes,
-    recording: Recording,
-    *,
-    n_queries: int,
-    windows: tuple[float, ...] = WINDOWS,
-    shortest: float = 0.0,
-) -> Intervals:
-    """The segments between the most prominent changes of the model's probability."""
-    features = recording.known_features()
-    times, _ = peaks(model.probability(features)[:, None], features.times, windows=windows)
-    inside = times[apart(times, recording.length, shortest)]
-    return partition(inside[: n_queries - 1], recording.length)
+@dataclass(frozen=True)
+class LearnedChangePoint(ChangePoint):
+    """Change points of a model that learns from the answers so far, for ``batch`` recordings at a time.
+
+    Until present and absent time have both been heard, the change points are those of the signal.
+    """
+
+    batch: int = 1
+    #: What was asked of the recordings, in the campaign's order.
+    campaign: Mapping[str, tuple[Recording, AnswerHistory]] = field(default_factory=dict, compare=False)
+    follows_answers: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+
+    def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> LearnedChangePoint:
+        """The method with what the answers about other recordings taught."""
+        return replace(self, campaign=campaign)
+
+    @cached_property
+    def model(self) -> Prototypes:
+        """What the answers taught."""
+        model = Prototypes()
+        for recording, asked in self.campaign.values():
+            if len(asked):
+                order = np.argsort(asked.segments[:, 0], kind="stable")
+                labels = Labels(asked.segments[order], asked.present[order])
+                model = model.learn(recording.known_features(), labels)
+        return model
+
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
+        """The segments between the most prominent changes of the model's probability, for the recordings in turn."""
+        waiting = [name for name, (_, theirs) in self.campaign.items() if not len(theirs)]
+        if len(asked) or recording.name in waiting[self.batch :]:
+            return np.empty((0, 2))
+        if not self.model.ready:
+            return self.segments(recording)
+        features = recording.known_features()
+        times, _ = peaks(self.model.probability(features)[:, None], features.times, windows=self.windows)
+        inside = times[apart(times, recording.length, self.shortest)]
+        return partition(inside[: (self.n_queries or 1) - 1], recording.length)
+
+    def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
+        """How many batches were answered."""
+        return -(-sum(len(theirs) > 0 for _, theirs in self.campaign.values()) // self.batch)
 
 
 def active_learning(
@@ -363,18 +400,10 @@ def active_learning(
 ) -> list[Outcome]:
     """The outcomes of change-point queries with a model that learns from each answered recording.
 
-    Recordings are asked in a random order; until present and absent time have both been heard, the change points are
-    those of the signal. The outcomes come in the order of the recordings.
+    Recordings are asked in a random order; the outcomes come in the order of the recordings.
     """
-    order = np.random.default_rng(rng).permutation(len(recordings))
-    model = Prototypes()
-    outcomes: dict[int, Outcome] = {}
+    order = np.random.default_rng(rng).permutation(len(recordings)).tolist()
+    method, outcomes = LearnedChangePoint(n_queries=n_queries, windows=windows), list[Outcome]()
     for i in order:
-        recording = recordings[i]
-        method: Any = ChangePoint(n_queries=n_queries, windows=windows)
-        if model.ready:
-            segments = learned_segments(model, recording, n_queries=n_queries, windows=windows)
-            method = Chosen({recording.name: segments})
-        outcomes[int(i)] = run(method, recording, annotator)
-        model = model.learn(recording.known_features(), outcomes[int(i)].labels)
-    return [outcomes[i] for i in range(len(recordings))]
+        outcomes.append(run(method, recordings[i], annotator, earlier=outcomes))
+    return [outcomes[order.index(i)] for i in range(len(recordings))]

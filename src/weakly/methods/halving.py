@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..engine.scoring import measure
-from ..engine.tally import FP, FP_ELSEWHERE, N_FOUND, TP
+from ..engine.tally import FP, FP_OUTSIDE, N_FOUND, TP
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerModels
-from ..model.event_arrays import EventArrays
+from ..model.intervals import EventArrays
 from ..model.placement import Edge, Placement
-from .criteria import Criteria
 
 NEAR = 1e-9
 #: What comes back per recording and starting level.
-FIELDS = ("tp", "fp", "fp_elsewhere", "n_found", "n_queries", "listened")
+FIELDS = ("tp", "fp", "fp_outside", "n_found", "n_queries", "listened")
 _TP, _FP, _ELSEWHERE, _FOUND, _QUERIES, _LISTENED = range(6)
 
 
@@ -38,7 +37,7 @@ def levels(longest: float, leaf: float) -> int:
     return int(np.ceil(np.log2(max(1.0, np.ceil(longest / leaf * (1 - NEAR))))))
 
 
-def halved(timelines: EventArrays, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
+def expected_bisection(timelines: EventArrays, leaf: float, depth: int, criteria: AnswerModels) -> NDArray[np.float64]:
     """Expected sums (recordings, starting levels, fields): level j starts from segments of ``leaf * 2**j`` seconds."""
     bounds, d = timelines.bounds, np.diff(timelines.bounds)
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
@@ -50,15 +49,19 @@ def halved(timelines: EventArrays, leaf: float, depth: int, criteria: Criteria) 
     return out
 
 
-def counted(timelines: EventArrays, leaf: float, depth: int, criteria: Criteria) -> NDArray[np.float64]:
-    """The same, faster, for nested criteria: the labels of the leaves, and what is asked by counting."""
+def expected_queries(
+    timelines: EventArrays, leaf: float, depth: int, criteria: AnswerModels, *, labels: bool = True
+) -> NDArray[np.float64]:
+    """The same, faster, for monotone answers: the labels of the leaves, if asked for, and what is asked by counting."""
     parts, d = criteria.parts(), np.diff(timelines.bounds)
-    rules = [rule for _, rule, _, _ in parts]
-    who = criteria.who if criteria.rule else AnswerModels.of(presence_criterion=[rule.criterion for rule in rules])
-    raw, _ = measure(timelines, leaf, who, Placement(0.0, Edge.TRUNCATE, None, None))
-    mixed = np.einsum("rck,c->rk", raw[:, :, [TP, FP, FP_ELSEWHERE, N_FOUND]], [weight for weight, *_ in parts])
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
-    out[:, :, : _FOUND + 1] = mixed[:, None]
+    if labels:
+        rules = [rule for _, rule, _, _ in parts]
+        shares = [rule.criterion for rule in rules]
+        who = AnswerModels.of(rule=rules) if None in shares else AnswerModels.of(presence_criterion=shares)
+        raw, _ = measure(timelines, leaf, who, Placement(0.0, Edge.TRUNCATE, None, None))
+        mixed = np.einsum("rck,c->rk", raw[:, :, [TP, FP, FP_OUTSIDE, N_FOUND]], [weight for weight, *_ in parts])
+        out[:, :, : _FOUND + 1] = mixed[:, None]
     for weight, rule, _, _ in parts:
         need = rule.required_overlap(event_length=d, segment_length=leaf * 2.0 ** np.arange(depth + 1))
         _count(timelines.bounds, timelines.starts, timelines.lengths, leaf, need, weight, out)

@@ -1,8 +1,8 @@
 r"""Ask what tells most: the segment whose answer is expected to settle most of every moment's label for its cost.
 
 Nothing needs to be known beforehand. The posterior of the events, of how the annotator hears (criterion, guesses,
-lapses) and of the events' rate and lengths follows from the answers so far (:mod:`.belief`); what one recording taught
-is expected of the next. Asked is the segment with the largest expected fall of
+lapses) and of the events' rate and lengths follows from the answers so far (:mod:`..posterior.particles`); what one
+recording taught is expected of the next. Asked is the segment with the largest expected fall of
 :math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over
 :math:`(1-r)\,d_q + r`, until the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -24,12 +24,19 @@ import numpy as np
 
 from ..base.errors import InvalidInput, MissingExtra
 from ..base.symbols import check, positive, whole
-from ..model.features import Features
-from ..model.intervals import Intervals
+from ..model.intervals import Features, Intervals
 from ..model.lengths import Lengths
-from ..posterior.belief import MARK, NO_SIGNAL, Array, ParameterPrior, ParticlePosterior, belief
-from ..posterior.particles import FIRST, SignalPrior
-from .base import AnswerHistory, Labels, Method, Recording
+from ..posterior.particle_kernels import FIRST
+from ..posterior.particles import (
+    MARK,
+    NO_SIGNAL,
+    ParameterPrior,
+    ParticlePosterior,
+    SignalPrior,
+    particle_posterior,
+)  # fmt: skip
+from ..posterior.renewal import Array
+from .base import AnswerHistory, Labels, Method, Recording, Words
 from .change_point import WINDOWS, change_score, excess, loudness, prepare
 
 STEP = 0.02  # seconds
@@ -52,14 +59,14 @@ def signal_of(recording: Recording) -> SignalPrior:
             _kept.move_to_end(mark)
             return _kept[mark][1]
     try:
-        found = _signal(recording.known_features(), recording.length)
+        signal = _signal(recording.known_features(), recording.length)
     except MissingExtra:
-        found = NO_SIGNAL
+        signal = NO_SIGNAL
     with _lock:
-        _kept[mark] = source, found
+        _kept[mark] = source, signal
         while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
             _kept.popitem(last=False)
-    return found
+    return signal
 
 
 def _size(kept: tuple[Any, SignalPrior]) -> int:
@@ -153,6 +160,16 @@ class Information(Method):
     name: ClassVar[str] = "information"
     follows_answers: ClassVar[bool] = True
     learns: ClassVar[bool] = True
+    colour: ClassVar[int] = 4
+    uses_signal: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Information:
+        """From what is known beforehand; queries_per_recording are those of a round, a rate of 0 is not known."""
+        names = ("event_length", "event_rate", "wrong_time", "presence_criterion", "query_cost_share", "signal")
+        given = {name: settings[name] for name in names if name in settings}
+        given |= {name: settings[name] for name in ("guess_rate", "lapse_rate", "shortest") if settings.get(name)}
+        return cls(**given, batch=int(settings.get("queries_per_recording", 1)))
 
     def __post_init__(self) -> None:
         for name in ("event_rate", "presence_criterion", "guess_rate", "lapse_rate"):
@@ -166,13 +183,6 @@ class Information(Method):
         whole("batch", self.batch)
         _ = self._expected
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What the method was made with, by name."""
-        found = super().parameters
-        del found["campaign"]
-        return found
-
     @cached_property
     def _expected(self) -> ParameterPrior:
         given: dict[str, tuple[float, float]] = {}
@@ -184,7 +194,13 @@ class Information(Method):
             given["event_rate"] = (float(np.log(0.1 / middle)), 1.5)  # ten lengths from one to the next, or so
             given["length_spread"] = (float(np.log(np.clip(width, 0.1, 2.0))), 0.3)
         if self.event_rate is not None:
-            given["event_rate"] = (float(np.log(max(self.event_rate, 1e-6))), 0.5)
+            busy = (
+                0.0 if self.event_length is None else min(0.9, self.event_rate * Lengths.parse(self.event_length).mean)
+            )
+            given["event_rate"] = (
+                float(np.log(max(self.event_rate / (1 - busy), 1e-6))),
+                0.5,
+            )  # while none is under way
         if self.presence_criterion is not None:
             p = min(0.99, self.presence_criterion)
             given["presence_criterion"] = (float(np.log(p / (1 - p))), 0.3)
@@ -193,6 +209,10 @@ class Information(Method):
                 p = float(np.clip(2 * getattr(self, name), 0.01, 0.98))
                 given[name] = (float(np.log(p / (1 - p))), 0.5)
         return ParameterPrior.broad(given)
+
+    def words(self) -> Words:
+        """How people say it."""
+        return Words("what tells most (information)", "Ask what tells most, by weakly label", "what tells most")
 
     def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> Information:
         """The method with what the answers about other recordings taught."""
@@ -206,51 +226,55 @@ class Information(Method):
         ends, more = np.linspace(0.0, recording.length, n + 1), _BEYOND * span
         return [Stretch(a, b, max(0.0, a - more), min(recording.length, b + more)) for a, b in pairwise(ends.tolist())]
 
-    def expected(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
+    def prior(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
         """What the stretches before this one taught, those of the recordings before it first."""
-        found, taught = self._expected, 0
+        learned, taught = self._expected, 0
         for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
             own = name == recording.name
             for part in self.stretches(other):
                 if taught == _TEACHERS or (own and part.start >= start - 1e-6):
-                    return found
+                    return learned
                 mine = part.asked(asked if own else said)
                 sure = np.flatnonzero(~np.isnan(mine.present))
                 # A stretch that is done teaches all it knows; before, the others need not follow every answer.
                 for n in (len(sure), len(sure) // MARK * MARK):
                     if n == 0:
                         break
-                    heard = belief(part.low, part.high, mine.segments[sure[:n]], mine.present[sure[:n]], expected=found,
-                                   signal=self._signal(other))  # fmt: skip
+                    heard = self._posterior(other, part, mine.segments[sure[:n]], mine.present[sure[:n]], learned)
                     if n % MARK == 0 or self._met(heard, part, other):
-                        taught, found = taught + 1, heard.learned()
+                        taught, learned = taught + 1, heard.learned()
                         break
             if own:
                 break
-        return found
+        return learned
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
 
-    def belief(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
+    def posterior(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
         """What the answers say of a stretch of the recording (the first one, unless told)."""
         part = part or self.stretches(recording)[0]
         mine = part.asked(asked)
         sure = ~np.isnan(mine.present)
-        return belief(part.low, part.high, mine.segments[sure], mine.present[sure],
-                      expected=self.expected(recording, part.start, asked), signal=self._signal(recording))  # fmt: skip
+        expected = self.prior(recording, part.start, asked)
+        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], expected)
 
-    def _within(self, known: ParticlePosterior, part: Stretch) -> tuple[Array, Array]:
+    def _posterior(
+        self, recording: Recording, part: Stretch, segments: Intervals, present: Array, expected: ParameterPrior
+    ) -> ParticlePosterior:
+        return particle_posterior(segments, present, recording_length=recording.length, expected=expected,
+                                  signal=self._signal(recording), low=part.low, high=part.high)  # fmt: skip
+
+    def within(self, known: ParticlePosterior, part: Stretch) -> tuple[Array, Array]:
         """The edges of the steps of a stretch, and P(active) in each."""
-        active = known.active
-        edges = np.linspace(known.low, known.high, len(active) + 1)
+        active, edges = known.active, known.edges
         inside = (edges[1:] > part.start + 1e-9) & (edges[:-1] < part.end - 1e-9)
         first, last = np.flatnonzero(inside)[[0, -1]]
         return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
 
     def _outlook(self, known: ParticlePosterior, part: Stretch, recording: Recording) -> tuple[float, float, float]:
         """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
-        edges, active = self._within(known, part)
+        edges, active = self.within(known, part)
         step, length = np.diff(edges), part.end - part.start
         wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
         if self.wrong_time is not None:
@@ -268,14 +292,14 @@ class Information(Method):
         trusted; where that takes longer than drawing, draw.
         """
         part = part or self.stretches(recording)[0]
-        known = self.belief(recording, asked, part)
+        known = self.posterior(recording, asked, part)
         wrong, target, seconds = self._outlook(known, part, recording)
-        n_events = float(known.count.mean()) * (part.end - part.start) / (known.high - known.low)
+        n_events = known.n_events * (part.end - part.start) / (known.high - known.low)
         slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
         told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
         left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
         return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
-                "answers_left": left, "surprise": known.z, "doubt": known.doubt}  # fmt: skip
+                "answers_left": left, "surprise": known.z, "prior_conflict": known.prior_conflict}  # fmt: skip
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
@@ -299,19 +323,19 @@ class Information(Method):
             if self.is_content(now, part):
                 continue
             mine = part.asked(asked)
-            found = self.belief(recording, asked, part).best(
+            segments = self.posterior(recording, asked, part).best(
                 self.batch, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
                 refused=mine.segments[np.isnan(mine.present)],
             )  # fmt: skip
-            if len(found):
-                return found
+            if len(segments):
+                return segments
         return _NONE
 
     def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The likelier label of every moment."""
         edges, present = [np.zeros(1)], []
         for part in self.stretches(recording):
-            ends, active = self._within(self.belief(recording, asked, part), part)
+            ends, active = self.within(self.posterior(recording, asked, part), part)
             edges.append(ends[1:])
             present.append(active > 0.5)
         at, said = np.concatenate(edges), np.concatenate(present)

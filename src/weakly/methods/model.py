@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,36 +20,47 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel, sort_together
 from ..base.parallel import checkpoint
 from ..engine.scoring import measure
-from ..engine.tally import BASE, RAW
-from ..model.annotator import PresenceRule
-from ..model.event_arrays import EventArrays
+from ..engine.tally import EXPOSURE, SCORES
+from ..model.answer_model import AnswerModels
+from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
-from ..model.placement import Edge, Placement
-from .criteria import Criteria
-from .halving import FIELDS, counted, halved, levels
-from .outcome import LabelingDesign
-from .searching import searched, simulated
+from ..model.placement import Placement
+from .base import Placed
+from .halving import FIELDS, expected_bisection, expected_queries
 
 Floats = NDArray[np.float64]
-#: Measures per class (classes, RAW) and (classes, BASE), seconds heard, standard error of the wrong time.
-Sums = tuple[Floats, Floats, float, float]
-R = {name: k for k, name in enumerate(RAW)}
-B = {name: k for k, name in enumerate(BASE)}
+R = {name: k for k, name in enumerate(SCORES)}
+B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
 _LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
-_NOISY = 16  # events on which noisy searches are simulated
 _gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
+
+
+class Sums(NamedTuple):
+    """Measures per class (classes, SCORES) and (classes, EXPOSURE), seconds heard, standard error of the mean wrong
+    time of a recording, what is to be said of them, and the work: answers, ticks of classes, seconds that are reviewed
+    to mark events by hand, and marks."""
+
+    raw: Floats
+    base: Floats
+    heard: float
+    error: float
+    note: str = ""
+    answers: float = 0.0
+    ticks: float = 0.0
+    reviewed: float = 0.0
+    marks: float = 0.0
 
 
 @dataclass(frozen=True)
 class Measured:
     """The measures of units (recordings, or event lengths) on one design, and how often each unit counts."""
 
-    raw: Floats  # (units, RAW)
-    base: Floats  # (units, BASE)
+    raw: Floats  # (units, SCORES)
+    base: Floats  # (units, EXPOSURE)
     weight: Floats  # (units,)
 
     @property
@@ -59,16 +70,17 @@ class Measured:
         return raw, base
 
 
-def _placed(design: LabelingDesign, phase: float = 0.0) -> Placement:
-    return Placement(phase=phase, edge=Edge.TRUNCATE, hop=design.hop, votes=design.votes, means=False)
-
-
-def _mixed(
-    timelines: EventArrays, design: LabelingDesign, criteria: Criteria, phase: float = 0.0
-) -> tuple[Floats, Floats]:
+def _mixed(timelines: EventArrays, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> tuple[Floats, Floats]:
     """The measures of every recording, averaged over the columns of the criteria."""
-    raw, base = measure(timelines, float(design.segment_length or 0.0), criteria.who, _placed(design, phase))
+    length, placement = _placed(design, phase)
+    raw, base = measure(timelines, length, criteria, placement)
     return np.einsum("rck,c->rk", raw, criteria.weights), base
+
+
+def _placed(design: Placed, phase: float = 0.0) -> tuple[float, Placement]:
+    placed = design.placement(phase)
+    assert placed is not None  # else it is simulated
+    return placed
 
 
 def _silent(lengths: Any) -> EventArrays:
@@ -76,37 +88,17 @@ def _silent(lengths: Any) -> EventArrays:
     return EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, dtype=np.int64), np.asarray(lengths))
 
 
-def _hop_worth(design: LabelingDesign, criteria: Criteria) -> tuple[Floats, Floats]:
+def _hop_worth(design: Placed, criteria: AnswerModels) -> tuple[Floats, Floats]:
     """What one more hop without events adds to the measures of a recording."""
-    hop, few = float(design.hop or design.segment_length or 0.0), _KEPT * (1 + design.windows_per_cell)
-    if criteria.certain:  # nobody says present where nothing is
-        worth = np.zeros(len(BASE))
-        worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, float(design.segment_length or 0.0)
-        return np.zeros(len(RAW)), worth
+    hop, few = design.step, _KEPT * (1 + design.windows_per_cell)
+    if criteria.is_noiseless:  # nobody says present where nothing is
+        worth = np.zeros(len(EXPOSURE))
+        worth[[B["time"], B["n_segments"], B["listened"]]] = hop, 1.0, _placed(design)[0]
+        return np.zeros(len(SCORES)), worth
     raw, base = _mixed(_silent([hop * few, hop * (few + 1.0)]), design, criteria)
     more = np.nan_to_num(raw[1] - raw[0]), base[1] - base[0]
     more[1][B["time"]] = hop
     return more
-
-
-def _searched(part: RecordingModel, design: LabelingDesign, criteria: Criteria) -> Measured:
-    """Boundary search: exact where answers hold no noise, else the method itself on some of the recordings."""
-    width, tolerance = float(design.segment_length or 0.0), float(design.tolerance or 0.0)
-    noisy = None if criteria.certain else criteria.annotator
-    if noisy is not None:
-        part = part.part(max(1, round(len(part.full.bounds) / _NOISY)))
-    lines = [line for line in (part.full, part.silent) if len(line)]
-    made: list[Any]
-    if noisy is not None:
-        rule = PresenceRule.fraction(criteria.middle)
-        made = [simulated(line, width, tolerance, noisy, rule) for line in lines]
-    else:
-        made = []
-        for line in lines:
-            each = [(weight, searched(line, width, tolerance, rule)) for weight, rule, _, _ in criteria.parts()]
-            made.append((sum(w * one[0] for w, one in each), sum(w * one[1] for w, one in each)))
-    raw, base = (np.concatenate(both) for both in zip(*made))
-    return Measured(raw, base, part.weight)
 
 
 def _shortened(timelines: EventArrays, hop: float, reach: int) -> tuple[EventArrays, Floats]:
@@ -166,14 +158,12 @@ class RecordingModel:
         """The longest recording."""
         return float(max(self.full.lengths.max(initial=0.0), self.silent.lengths.max(initial=0.0)))
 
-    def measure(self, design: LabelingDesign, criteria: Criteria, phase: float = 0.0) -> Measured:
-        """Fixed segments, windows or boundary search, from 0 unless told otherwise."""
+    def measure(self, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows, from 0 unless told otherwise."""
         checkpoint()
-        if design.method == "boundary":
-            return _searched(self, design, criteria)
         parts = []
-        if design.hop is not None and len(self.full):  # the kernel of windows visits every cell
-            short, removed = _shortened(self.full, design.hop, design.windows_per_cell)
+        if _placed(design)[1].hop is not None and len(self.full):  # the kernel of windows visits every cell
+            short, removed = _shortened(self.full, design.step, design.windows_per_cell)
             both = zip(_mixed(short, design, criteria, phase), _hop_worth(design, criteria))
             parts.append(tuple(part + removed[:, None] * more for part, more in both))
         elif len(self.full):
@@ -182,6 +172,12 @@ class RecordingModel:
             parts.append(_mixed(self.silent, design, criteria, phase))
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
+
+    def per_event(self, design: Placed, criteria: AnswerModels) -> Measured:
+        """The same with every event alone in its recording."""
+        owner = self.full.owner
+        alone = EventArrays(self.full.bounds, np.arange(len(owner) + 1), self.full.lengths[owner])
+        return Measured(*_mixed(alone, design, criteria), self.weight[owner])
 
     def draft(self, events: float) -> RecordingModel:
         """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
@@ -226,8 +222,8 @@ class MultiClassModel:
         line = RecordingModel(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
         return cls(line, first, silent, units)
 
-    def measure(self, design: LabelingDesign, criteria: Criteria, phase: float = 0.0) -> Measured:
-        """Fixed segments or windows; of a boundary search, for one class."""
+    def measure(self, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> Measured:
+        """Fixed segments or windows."""
         return self.all.measure(design, criteria, phase)
 
     def sums(self, part: Measured) -> tuple[Floats, Floats]:
@@ -235,9 +231,13 @@ class MultiClassModel:
         return self._sums(part.raw), self._sums(part.base)
 
     def _sums(self, values: Floats) -> Floats:
-        made = np.zeros((len(self.silent), *values.shape[1:]))
-        _add_up(values.reshape(len(values), -1), self.all.weight, self.first, self.silent, made.reshape(len(made), -1))
-        return made
+        n, parts = self.first[-1], (-1, *(1,) * (values.ndim - 1))
+        full, quiet = self.all.weight[:n].reshape(parts) * values[:n], values[n:]
+        made = []
+        for first, last, times in zip(self.first[:-1], self.first[1:], self.silent):
+            rows = np.concatenate((full[first:last], times.reshape(parts) * quiet))
+            made.append(np.cumsum(rows, axis=0)[-1])  # one after the other, where sum() would add in pairs
+        return np.array(made)
 
     def in_recordings(self, values: Floats) -> Floats:
         """The sums over the classes of each recording."""
@@ -257,7 +257,7 @@ class MultiClassModel:
             kind[~some] = np.flatnonzero(times)[unit[~some] - n]
         return np.concatenate(place), quiet, kind
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+    def halved(self, leaf: float, depth: int, criteria: AnswerModels, alone: Sums) -> tuple[Floats, Floats]:
         """Halving of each class from every level, and the standard error of its wrong time; ``alone`` are the sums of
         fixed segments as long as a leaf."""
         full, silent = self.all.full, self.all.silent
@@ -266,22 +266,9 @@ class MultiClassModel:
         if self.all.drawn and step > 1 and step <= len(full):
             return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
         # Of few leaves each is visited: rounding then tells ways from their leaves, always in the same order.
-        way = counted if criteria.nested and (self.all.drawn or step > 1) else halved
+        way = expected_queries if criteria.is_monotone and (self.all.drawn or step > 1) else expected_bisection
         line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
         return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
-
-
-@kernel
-def _add_up(values: Any, weight: Any, first: Any, silent: Any, out: Any) -> None:
-    """Add the rows of each class, and those of recordings without its events, as often as there are."""
-    n = first[-1]
-    for c in range(out.shape[0]):
-        for u in range(first[c], first[c + 1]):
-            for k in range(out.shape[1]):
-                out[c, k] += weight[u] * values[u, k]
-        for s in range(silent.shape[1]):
-            for k in range(out.shape[1]):
-                out[c, k] += silent[c, s] * values[n + s, k]
 
 
 @dataclass(frozen=True)
@@ -318,14 +305,10 @@ class SingleEventModel:
             shares = (half * w).ravel()
         return np.minimum(values, self.longest), shares
 
-    def measure(self, design: LabelingDesign, criteria: Criteria) -> Measured:
-        """Fixed segments, windows or boundary search."""
+    def measure(self, design: Placed, criteria: AnswerModels) -> Measured:
+        """Fixed segments or windows."""
         checkpoint()
-        if design.method == "boundary":
-            part = _searched(self._drawn, design, criteria)
-            return replace(part, weight=part.weight / part.weight.sum())
-        width = float(design.segment_length or 0.0)
-        line, shares, first, weight, removed = _placed_events(self, width, float(design.hop or width), criteria)
+        line, shares, first, weight, removed = _placed_events(self, _placed(design)[0], design.step, criteria)
         raw, base = _mixed(line, design, criteria)
         if removed.any():
             raw_hop, base_hop = _hop_worth(design, criteria)
@@ -339,6 +322,10 @@ class SingleEventModel:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
+    def per_event(self, design: Placed, criteria: AnswerModels) -> Measured:
+        """The same: every event is alone."""
+        return self.measure(design, criteria)
+
     def draft(self, events: float) -> SingleEventModel:
         """Itself, or with so few lengths that many ways can be tried on them."""
         if self.lengths.values is not None and self.lengths.values.size <= _FEW:
@@ -351,7 +338,7 @@ class SingleEventModel:
         raw, base = part.sums
         return raw[None], base[None]
 
-    def halved(self, leaf: float, depth: int, criteria: Criteria, alone: Sums) -> tuple[Floats, Floats]:
+    def halved(self, leaf: float, depth: int, criteria: AnswerModels, alone: Sums) -> tuple[Floats, Floats]:
         """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
         return _as_leaves(self._drawn, alone, leaf, depth, criteria)
 
@@ -368,11 +355,13 @@ class SingleEventModel:
         return RecordingModel.of(timelines, "", silent=n * (1 - self.share) / self.share)
 
 
-def _as_leaves(few: RecordingModel, exact: Sums, leaf: float, depth: int, criteria: Criteria) -> tuple[Floats, Floats]:
+def _as_leaves(
+    few: RecordingModel, exact: Sums, leaf: float, depth: int, criteria: AnswerModels
+) -> tuple[Floats, Floats]:
     """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
-    way = counted if criteria.nested else halved
+    way = partial(expected_queries, labels=few.drawn) if criteria.is_monotone else expected_bisection
     each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
-    raw, base = exact[0][0], exact[1][0]
+    raw, base = exact.raw[0], exact.base[0]
     line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
     if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
         weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
@@ -381,16 +370,16 @@ def _as_leaves(few: RecordingModel, exact: Sums, leaf: float, depth: int, criter
             ("n_found", "n_events", weight.sum()),
         ):
             line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
-    if criteria.nested:
-        for name in ("tp", "fp", "fp_elsewhere", "n_found"):
+    if criteria.is_monotone:
+        for name in ("tp", "fp", "fp_outside", "n_found"):
             line[:, FIELDS.index(name)] = raw[R[name]]
-    return line[None], np.zeros(depth + 1) if criteria.nested and not few.drawn else _errors(each, few)
+    return line[None], np.zeros(depth + 1) if criteria.is_monotone and not few.drawn else _errors(each, few)
 
 
 def _errors(line: Floats, where: RecordingModel) -> Floats:
     """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
     event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
-    tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_elsewhere"))
+    tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_outside"))
     wrong, share = fp + elsewhere + event[:, None] - tp, (where.weight / where.count)[:, None]
     mean = np.sum(share * wrong, axis=0)
     return np.asarray(np.sqrt(np.sum(share * (wrong - mean) ** 2, axis=0) / where.count))
@@ -408,15 +397,15 @@ def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
 def _placed_events(
-    model: SingleEventModel, width: float, hop: float, criteria: Criteria
+    model: SingleEventModel, width: float, hop: float, criteria: AnswerModels
 ) -> tuple[EventArrays, Floats, NDArray[np.int64], Floats, Floats]:
     """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
     each, and per recording (in a column) its weight and how many hops were taken out of it."""
-    splits = [width] if criteria.smooth else [width, *(width / np.clip(criteria.plausible, 1e-9, 1.0))]
-    d, shares = model.nodes(splits, smooth=criteria.smooth)
+    splits = [width] if criteria.is_continuous else [width, *(width / np.clip(criteria.range, 1e-9, 1.0))]
+    d, shares = model.nodes(splits, smooth=criteria.is_continuous)
     kinks = criteria.kinks(d, width)
     kinks[~np.isfinite(kinks)] = 0.0
-    nodes = _gauss(3 if criteria.smooth else 1)
+    nodes = _gauss(3 if criteria.is_continuous else 1)
     first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
     bounds, length, weight, removed = rest
     return EventArrays(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
@@ -470,6 +459,22 @@ def _starts(
 Model = RecordingModel | SingleEventModel
 
 
-def depth_of(model: Model, leaf: float) -> int:
-    """How many starting levels a bisection has."""
-    return levels(model.longest, leaf)
+def some_recordings(model: Model, drawn: int, known: int) -> EventArrays:
+    """So many recordings as the model has them, of a fixed seed; of known ones all, or so many."""
+    rng = np.random.default_rng(0)
+    if isinstance(model, SingleEventModel):
+        d = np.minimum(model.lengths.draw(drawn, rng), model.longest)
+        some = rng.random(drawn) < model.share
+        start = rng.uniform(0.0, 1.0, drawn) * (model.longest - d)
+        return EventArrays.of(
+            [[(a, a + b)] if is_there else [] for a, b, is_there in zip(start, d, some)], model.longest
+        )
+    units = np.arange(len(model.full) + len(model.silent))
+    if model.drawn:
+        picked = rng.choice(units, drawn, p=model.weight / model.weight.sum())
+    else:
+        picked = np.repeat(units, model.weight.astype(np.int64))
+        picked = picked if len(picked) <= known else rng.choice(picked, known, replace=False)
+    events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
+    lengths = np.concatenate((model.full.lengths, model.silent.lengths))
+    return EventArrays.of([events[k] for k in picked], lengths[picked])

@@ -1,24 +1,31 @@
-"""Simulated annotators, the run of any method against one, and its score by the same tally as FIX."""
+"""Simulated annotators, the run of any method against one, its score by the same tally as FIX, and its plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
+from ..base.parallel import checkpoint
 from ..base.results import METRICS
-from ..engine.tally import RAW, Tally, of_labels
+from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import TIE, Annotator, PresenceRule
+from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
-from ..model.event_arrays import EventArrays
-from ..model.intervals import Intervals
+from ..model.intervals import EventArrays, Intervals
 from .base import AnswerHistory, Counted, Labels, Method, Recording, Session
+from .model import B, Floats, Sums, some_recordings
 
-_FOUND = RAW.index("n_found")
+if TYPE_CHECKING:
+    from .problem import LabelingProblem
+
+#: Recordings on which a plan runs a method, at least and at most, and their seconds; more if it follows no answers.
+_LEAST, _TRIED, _SECONDS, _MORE = 4, 12, 720.0, 16
+_FOUND = SCORES.index("n_found")
 
 
 def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
@@ -42,9 +49,9 @@ class SimulatedAnnotator:
 
     Parameters
     ----------
-    annotator : an :class:`~weakly.Annotator`, or a presence criterion. A law of criteria is drawn from once for each
-        voter: a criterion belongs to a person, guesses and lapses to a segment.
-    rule : a presence rule instead of a criterion, for an annotator without noise.
+    annotator : an :class:`~weakly.Annotator`, a criterion, a law, or text of one. A law of criteria is drawn from once
+        for each voter: a criterion belongs to a person, guesses and lapses to a segment.
+    rule : a presence rule, or its text, instead of the annotator's criterion.
     rng : seed or generator.
 
     Examples
@@ -53,9 +60,12 @@ class SimulatedAnnotator:
     [1.0, 0.0]
     """
 
-    def __init__(self, annotator: Any = 0.5, *, rule: PresenceRule | None = None, rng: Any = None) -> None:
-        self.annotator = annotator if isinstance(annotator, Annotator) else Annotator(presence_criterion=annotator)
-        self.rule = rule
+    def __init__(self, annotator: Any = 0.5, *, rule: PresenceRule | str | None = None, rng: Any = None) -> None:
+        models = AnswerModels.of(annotator=annotator)
+        if len(models) != 1:
+            raise InvalidInput(f"annotator must be one person here, got {models.name}")
+        self.annotator = models.members[0].annotator or Annotator()
+        self.rule = models.rule if rule is None else AnswerModels.of(rule=rule).as_rule
         self._rng = np.random.default_rng(rng)
         voters = self.annotator.votes[1] if self.annotator.votes else 1
         law = self.annotator.presence_criterion
@@ -111,7 +121,7 @@ def run(
 
     Examples
     --------
-    >>> from weakly.methods.segments import Bisection
+    >>> from weakly.methods.bisection import Bisection
     >>> from weakly.methods.base import Recording
     >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
     >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))
@@ -153,15 +163,15 @@ def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRul
 def score(
     outcomes: Sequence[Outcome],
     *,
-    presence_criterion: float | None = None,
-    rule: PresenceRule | None = None,
+    presence_criterion: float | str | None = None,
+    rule: PresenceRule | str | None = None,
     cost: Any = None,
 ) -> dict[str, float]:
     """The words of results for the outcomes of one method: accuracies, recalls, wrong time, queries, seconds, cost.
 
     Examples
     --------
-    >>> from weakly.methods.segments import Oracle
+    >>> from weakly.methods.fixed import Oracle
     >>> from weakly.methods.base import Recording
     >>> from weakly.methods.simulated import SimulatedAnnotator, run
     >>> one = Recording("a", 10.0, events=np.array([[2.0, 3.0]]))
@@ -169,10 +179,11 @@ def score(
     >>> row["wrong_time"], row["event_recall"], row["n_queries"]
     (0.0, 1.0, 3)
     """
-    if rule is None and presence_criterion is not None:
-        rule = PresenceRule.fraction(presence_criterion)
+    chosen: PresenceRule | None = None
+    if rule is not None or presence_criterion is not None:
+        chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule
     timelines = EventArrays.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
-    result = tally([one.labels for one in outcomes], timelines, rule=rule)
+    result = tally([one.labels for one in outcomes], timelines, rule=chosen)
     values = result.metrics()
     row: dict[str, float] = {}
     for name in METRICS:
@@ -184,3 +195,51 @@ def score(
     row["n_recordings"] = len(outcomes)
     row["n_events"] = float(result.n_events.item())
     return row
+
+
+def simulated_sums(method: Method, problem: LabelingProblem) -> Sums:
+    """What a plan expects of a method: it is run on some of the recordings, with a fixed seed.
+
+    Each of the criteria that the plan takes for possible answers every recording, with its weight. The standard error
+    is 0 where all recordings are known and answers certain.
+    """
+    n = int(np.clip(_SECONDS / problem.recording_length, _LEAST, _TRIED)) * (1 if method.follows_answers else _MORE)
+    raws, bases, errors, tried = [], [], [], 0
+    for model in problem.models.values():
+        lines = some_recordings(model, n, n)
+        is_whole = not getattr(model, "drawn", True) and len(lines) == round(model.count)
+        repeats = 1 if problem.criteria.is_noiseless else -(-n // len(lines))
+        units = [unit for _ in range(repeats) for unit in _tried(method, problem, lines)]
+        raw, base = (np.stack(each) for each in zip(*units))
+        wrong = raw[:, :3].sum(axis=1) + base[:, B["event_time"]] - 2 * raw[:, 0]  # tp, fp, fp_outside
+        exact = is_whole and problem.criteria.is_noiseless
+        errors.append(0.0 if exact else float(wrong.std(ddof=1) / np.sqrt(len(wrong))))
+        raws.append(raw.mean(axis=0) * model.count)
+        bases.append(base.mean(axis=0) * model.count)
+        tried = len(lines)
+    heard, answers = (
+        sum(column) if method.follows_answers else column[0]
+        for column in ([float(base[B[name]]) for base in bases] for name in ("listened", "n_segments"))
+    )
+    note = f"simulated on {tried:,} recordings"
+    return Sums(np.stack(raws), np.stack(bases), heard, float(np.hypot.reduce(errors)), note, answers)
+
+
+def _tried(method: Method, problem: LabelingProblem, lines: EventArrays) -> list[tuple[Floats, Floats]]:
+    """The measures of every recording, averaged over who may answer."""
+    rng = np.random.default_rng(0)
+    total = [(np.zeros(len(SCORES)), np.zeros(len(EXPOSURE))) for _ in range(len(lines))]
+    for weight, rule, low, high in problem.answers_of(method).parts():
+        annotator = SimulatedAnnotator(Annotator(guess_rate=low, lapse_rate=1 - high), rule=rule, rng=rng)
+        earlier: list[Outcome] = []
+        for k, (events, length) in enumerate(lines):
+            checkpoint()
+            one = Recording(f"{k}", length, events=events)
+            done = run(method, one, annotator, earlier=earlier if method.learns else ())
+            earlier.append(done)
+            scored = tally([done.labels], EventArrays.of([events], length), rule=rule)
+            raw, base = scored.sums[0, 0], scored.base_sums[0]
+            base[[B["n_segments"], B["listened"]]] = done.n_queries, done.listened
+            total[k][0][:] += weight * raw
+            total[k][1][:] += weight * base
+    return total

@@ -8,7 +8,7 @@ same few numbers. In time this means: segments that start in :math:`[a_e - d_q +
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import InvalidInput
+from ..base.results import law_name
 from ..base.symbols import check, choice, positive
+from .criterion_law import LawTable, Logistic, law_integrals
 
 #: Two overlaps that differ by less than this share of the required overlap are equal. Event (0.1, 0.4) in segment
 #: (0.1, 0.25) at criterion 0.5 is present although 0.25 - 0.1 < 0.5 * (0.4 - 0.1) in floating point.
@@ -111,16 +113,11 @@ class PresenceRule:
         if len(parts) > 1:
             return cls.either(*(cls.parse(part) for part in parts))
         kind, _, value = parts[0].partition(":")
-        makers = {
-            "fraction": cls.fraction,
-            "seconds": cls.seconds,
-            "coverage": cls.coverage,
-            "shorter": cls.shorter,
-            "margin": cls.margin,
-        }
+        makers = {maker: getattr(cls, maker) for maker in _MAKERS}
         try:
             if kind in makers and value:
-                return makers[kind](float(value))
+                rule: PresenceRule = makers[kind](float(value))
+                return rule
             if not value and kind not in PRESETS and kind != "any":
                 return cls.fraction(float(kind))
         except ValueError as error:
@@ -129,6 +126,11 @@ class PresenceRule:
             words = ", ".join([*(f"{maker}:NUMBER" for maker in makers), "any", *PRESETS])
             raise InvalidInput(f"rule must be a number or one of {words}, got {text!r}") from error
         return cls.any() if kind == "any" else cls.preset(kind)
+
+    @staticmethod
+    def is_kind(text: str) -> bool:
+        """Whether text of this name, before any colon, is a rule."""
+        return text in _MAKERS or text in PRESETS or text == "any"
 
     @property
     def criterion(self) -> float | None:
@@ -165,6 +167,7 @@ class PresenceRule:
         return (reach > 0) & (reach >= need * (1 - TIE))
 
 
+_MAKERS = ("fraction", "seconds", "coverage", "shorter", "margin")  # rules of one number
 _half_second_or_half = PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))
 
 #: The rules that tools apply when they turn strong labels into clip labels, with the values that they document.
@@ -178,6 +181,28 @@ PRESETS: dict[str, PresenceRule] = {
     "a-cpd": PresenceRule.coverage(0.5),
     "fsd-mix-sed": _half_second_or_half,
 }
+
+
+def items(text: str) -> list[str]:
+    """The items of a text: commas separate them, but numbers and names after a law are its parameters.
+
+    >>> items("0.3, seconds:1, norm:0.4, scale=0.05")
+    ['0.3', 'seconds:1', 'norm:0.4, scale=0.05']
+    """
+    separate: list[str] = []
+    for piece in text.split(","):
+        is_parameter = not piece.strip()[:1].isalpha() or "=" in piece
+        if separate and is_parameter and is_law(separate[-1]):
+            separate[-1] += f",{piece}"
+        else:
+            separate.append(piece.strip())
+    return separate
+
+
+def is_law(text: str) -> bool:
+    """Whether an item of text names a law, with its parameters after a colon."""
+    kind, colon, _ = text.partition(":")
+    return bool(colon) and kind.strip().isidentifier() and not PresenceRule.is_kind(kind.strip())
 
 
 def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float64]:
@@ -300,6 +325,22 @@ class Annotator:
         return cls(presence_criterion=Logistic(middle, positive("spread", spread)), **rates)
 
     @property
+    def name(self) -> str:
+        """The annotator in a few words, for tables.
+
+        >>> Annotator(presence_criterion=0.5, flip_rate=0.1).name
+        'criterion 0.5, flip_rate 0.1'
+        """
+        law = self.presence_criterion
+        words = [f"criterion {f'{law:g}' if isinstance(law, float) else law_name(law)}"]
+        for rate in ("guess_rate", "lapse_rate", "flip_rate"):
+            if getattr(self, rate):
+                words.append(f"{rate} {getattr(self, rate):g}")
+        if self.votes is not None:
+            words.append("votes {}/{}".format(*self.votes))
+        return ", ".join(words)
+
+    @property
     def is_certain(self) -> bool:
         """Whether the answer follows from the event fraction alone: one criterion, no noise."""
         return isinstance(self.presence_criterion, float) and not (self.guess_rate or self.lapse_rate or self.flip_rate)
@@ -335,14 +376,11 @@ class Annotator:
         >>> Annotator(lapse_rate=0.5, votes=(1, 2)).label_chances.round(9).tolist()
         [0.0, 0.5, 0.75]
         """
-        from scipy.stats import binom
-
         unmet, met = (rate + self.flip_rate * (1 - 2 * rate) for rate in (self.guess_rate, 1 - self.lapse_rate))
         j, k = (1, 1) if self.votes is None else (int(self.votes[0]), int(self.votes[1]))
         found = []
         for m in range(k + 1):
-            yes = np.convolve(binom.pmf(np.arange(m + 1), m, met), binom.pmf(np.arange(k - m + 1), k - m, unmet))
-            found.append(yes[j:].sum())
+            found.append(np.convolve(binomial(m, met), binomial(k - m, unmet))[j:].sum())
         return np.asarray(np.clip(found, 0.0, 1.0), dtype=np.float64)
 
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -360,23 +398,8 @@ class Annotator:
         return low * h + rise * area, low * h * h / 2 + rise * moment
 
     def criterion_integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of the law of one criterion.
-
-        A fixed criterion, Beta and logistic laws in closed form, every other law by Gauss-Legendre quadrature.
-        """
-        h = np.asarray(event_fraction, dtype=np.float64)
-        law = self.presence_criterion
-        if isinstance(law, float):
-            above = np.maximum(h - law, 0.0)
-            return above, above * (h + law) / 2
-        if isinstance(law, Logistic) and law.spread < 2:  # wider, the closed form loses digits
-            return law.integrals(h)
-        kind, shapes, loc, scale = _parameters(law)
-        if kind == "beta" and loc == 0 and scale == 1:
-            return _beta_integrals(h, *shapes)
-        if kind == "logistic":
-            return _logistic_integrals(h, loc, scale)
-        return self.panels.integrals(self.criterion_cdf, h)
+        r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of the law of one criterion."""
+        return law_integrals(self.presence_criterion, np.asarray(event_fraction, dtype=np.float64))
 
     def voted_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
         """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
@@ -389,64 +412,29 @@ class Annotator:
             return self.criterion_integrals(event_fraction)[0]
         return self.panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
 
+    def criteria(self, n: int) -> NDArray[np.float64]:
+        """Criteria of equal weight that stand for a law: steps at them from P(present | 0) to P(present | 1) have the
+        mean :meth:`probability` as n grows, votes and noise included."""
+        from scipy.special import betaincinv
+
+        share = (np.arange(n) + 0.5) / n
+        if self.votes is None:
+            low, high = self.criterion_cdf([0.0, 1.0])
+            level = low + (high - low) * share
+        else:
+            first, last = self.probability([0.0, 1.0])
+            if abs(last - first) < 1e-9:  # the answer does not depend on the event: any criteria will do
+                return replace(self, guess_rate=0.0, lapse_rate=0.0, flip_rate=0.0).criteria(n)
+            j, k = self.votes
+            single = betaincinv(j, k - j + 1, first + (last - first) * share)
+            guess = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
+            level = (single - guess) / ((1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate))
+        return np.asarray(np.clip(np.asarray(self.presence_criterion.ppf(level), dtype=np.float64), 1e-9, 1.0))
+
     @cached_property
     def panels(self) -> LawTable:
         """The panels on which the law of criteria is a smooth function; the law must not be one number."""
         return LawTable.of(self.presence_criterion)
-
-
-def logistic_cdf(event_fraction: ArrayLike, middle: ArrayLike, spread: ArrayLike) -> NDArray[np.float64]:
-    r"""The logistic curve from 0 where nothing of an event is heard to 1 where all of it is; arrays broadcast.
-
-    .. math:: G(h) = \frac{F(h) - F(0)}{F(1) - F(0)}
-        = \frac{F(h)}{F(1)} \cdot \frac{1 - e^{-h/s}}{1 - e^{-1/s}}, \qquad F(h) = \frac{1}{1 + e^{-(h - x_0)/s}}
-    """
-    from scipy.special import expit
-
-    h, x0, s = (np.asarray(x, dtype=np.float64) for x in (event_fraction, middle, spread))
-    return np.asarray(expit((h - x0) / s) / expit((1 - x0) / s) * np.expm1(-h / s) / np.expm1(-1 / s))
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """The law of criteria on [0, 1] whose distribution function is :func:`logistic_cdf`: middle and spread."""
-
-    middle: float
-    spread: float
-
-    @property
-    def args(self) -> tuple[float, float]:
-        """The numbers, as a law of scipy has them."""
-        return self.middle, self.spread
-
-    @cached_property
-    def _ends(self) -> tuple[float, float]:
-        """What the curve without ends has below 0 and above 1."""
-        from scipy.special import expit
-
-        return float(expit(-self.middle / self.spread)), float(expit((self.middle - 1) / self.spread))
-
-    def cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
-        """The chance of a criterion up to here."""
-        return logistic_cdf(np.clip(event_fraction, 0.0, 1.0), self.middle, self.spread)
-
-    def ppf(self, level: ArrayLike) -> NDArray[np.float64]:
-        """The criterion up to which this share of them lies."""
-        (below, above), q = self._ends, np.asarray(level, dtype=np.float64)
-        width = 1 - below - above
-        with np.errstate(divide="ignore"):
-            odds = np.log(below + q * width) - np.log(above + (1 - q) * width)
-        return np.asarray(np.clip(self.middle + self.spread * odds, 0.0, 1.0))
-
-    def mean(self) -> float:
-        """The mean criterion."""
-        return 1.0 - float(Annotator(presence_criterion=self).criterion_integrals(1.0)[0])
-
-    def integrals(self, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The integrals of the distribution function, and of it times the criterion, from zero to h."""
-        (below, above), (area, moment) = self._ends, _logistic_integrals(h, self.middle, self.spread)
-        width = 1 - below - above
-        return (area - below * h) / width, (moment - below * h * h / 2) / width
 
 
 def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -456,84 +444,10 @@ def _at_least(votes: tuple[int, int], single: NDArray[np.float64]) -> NDArray[np
     return np.asarray(betainc(j, k - j + 1, single), dtype=np.float64)
 
 
-def _parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
-    """Name, shapes, location and scale of a frozen scipy law; an empty name for anything else."""
-    maker = getattr(law, "dist", None)
-    if maker is None or not hasattr(maker, "_parse_args"):
-        return "", (), 0.0, 1.0
-    parsed = maker._parse_args(*law.args, **law.kwds)
-    shapes, loc = parsed[0], parsed[1]
-    return maker.name, tuple(float(v) for v in shapes), float(loc), float(parsed[2]) if len(parsed) > 2 else 1.0
+def binomial(n: int, p: float) -> NDArray[np.float64]:
+    """The chances of 0 to n successes in n trials; without scipy's laws, which load slowly, where nothing is random."""
+    if p in (0.0, 1.0):
+        return np.eye(1, n + 1, n if p else 0).ravel()
+    from scipy.stats import binom
 
-
-def _beta_integrals(h: NDArray[np.float64], a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from scipy.special import betainc
-
-    share = betainc(a, b, h)
-    first = a / (a + b) * betainc(a + 1, b, h)
-    second = a * (a + 1) / ((a + b) * (a + b + 1)) * betainc(a + 2, b, h)
-    return h * share - first, (h * h * share - second) / 2
-
-
-def _logistic_integrals(h: NDArray[np.float64], x0: float, s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    upper, lower = (h - x0) / s, -x0 / s
-    area = s * (np.logaddexp(0, upper) - np.logaddexp(0, lower))
-    inner = s * (s * (_dilog_of_minus_exp(np.asarray(lower)) - _dilog_of_minus_exp(upper)) - h * np.logaddexp(0, lower))
-    return area, h * area - inner
-
-
-def _dilog_of_minus_exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Li2(-e^x), by inversion where e^x would overflow."""
-    from scipy.special import spence
-
-    small = spence(1 + np.exp(-np.abs(x)))
-    return np.where(x > 0, -(np.pi**2) / 6 - x * x / 2 - small, small)
-
-
-#: Levels of a law's cdf and of its complement at which panels end: close to both tails, where a cdf bends most.
-_LEVELS = 0.5 ** np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 28, 33, 39])
-_DEGREE = 11
-
-
-@dataclass(frozen=True)
-class LawTable:
-    """The one discretisation of a law of criteria: panels of [0, 1] that end at its quantiles, where its cdf bends.
-
-    On each panel a function of the event fraction is a polynomial of low degree to about 1e-12 (:meth:`table`), and
-    Gauss-Legendre nodes integrate it (:meth:`integrals`).
-    """
-
-    edges: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, law: Any) -> LawTable:
-        levels = np.concatenate(([0.0], _LEVELS, 1 - _LEVELS, [1.0]))
-        points = np.asarray(law.ppf(levels), dtype=np.float64)
-        return cls(np.unique(np.concatenate(([0.0], points[(points > 0) & (points < 1)], [1.0]))))
-
-    def table(self, function: Any) -> NDArray[np.float64]:
-        """The function as polynomials, (panels, degree + 1): coefficients of powers of u in [-1, 1] on each panel."""
-        from numpy.polynomial import chebyshev
-
-        u = chebyshev.chebpts1(_DEGREE + 1)
-        half = np.diff(self.edges)[:, None] / 2
-        values = np.asarray(function(self.edges[:-1, None] + half * (1 + u)), dtype=np.float64)
-        series = np.linalg.solve(chebyshev.chebvander(u, _DEGREE), values.T)
-        powers = np.zeros((_DEGREE + 1, _DEGREE + 1))
-        for i in range(_DEGREE + 1):
-            powers[i, : i + 1] = chebyshev.cheb2poly(np.eye(i + 1)[i])
-        return np.ascontiguousarray(series.T @ powers)
-
-    def integrals(self, function: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The integrals of the function, and of it times the event fraction, from zero to h."""
-        nodes, weights = np.polynomial.legendre.leggauss(24)
-        half = np.diff(self.edges)[:, None] / 2
-        at = self.edges[:-1, None] + half * (1 + nodes)
-        terms = half * weights * function(at)
-        panel = np.clip(np.searchsorted(self.edges, h, side="right") - 1, 0, self.edges.size - 2)
-        start = self.edges[panel]
-        rest = ((h - start) / 2)[..., None]
-        last = start[..., None] + rest * (1 + nodes)
-        tail = rest * weights * function(last)
-        sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
-        return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)
+    return np.asarray(binom.pmf(np.arange(n + 1), n, p))

@@ -1,47 +1,66 @@
-r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in theory, engine and plans.
+r"""Who answers: the one type behind ``presence_criterion``, ``rule`` and ``annotator``, in every public function.
 
 An :class:`AnswerModel` is one column of results (or, in theory, a whole array of criteria); :class:`AnswerModels` are
-the columns that a public function was asked for. Both are made once, at the door, by ``of``; past it nobody asks again
-what the arguments were. What the rooms read:
+the columns that a public function was asked for, or the equally likely possibilities that a plan averages over. Both
+are made once, by ``of``, which alone reads the three arguments (:func:`parse` has the grammar). What the rooms read:
 
 * ``required_overlap(d, q)``: seconds of an event that make a segment present (criteria and rules);
 * ``probability(h)``: P(present | largest event fraction) of an annotator, ``low`` where no event is;
-* ``nodes()``: a law of criteria as values and weights, for what is linear in the answers;
-* ``found_on_grid`` and ``found_at_random``: the chance that an event is found, **by the one definition of event
-  recall**: at least one segment in which the rule is satisfied on the event (for at least one voter of a panel) is
-  labelled present. Answers of different segments are independent given the annotators' criteria, which each keeps over
-  all segments; see :mod:`weakly.model.crowd`.
+* ``parts(n)``: deterministic rules with weights and P(present) without and with, for products of answers;
+
+The chance that an event is found is in :mod:`weakly.model.detection`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from ..base.results import law_name
-from ..base.symbols import check
-from .annotator import TIE, Annotator, PresenceRule
+from ..base.symbols import check, numbers
+from .annotator import TIE, Annotator, PresenceRule, is_law, items
+from .criterion_law import Law
 
 Floats = NDArray[np.float64]
+#: What is assumed of people whom nobody measured, in the middle, and at the plausible ends.
+UNKNOWN = ("seconds:0.5|fraction:0.3", "seconds:1|fraction:0.5", "seconds:2|fraction:0.7")
+#: Criteria that stand for a law of criteria in a posterior.
+NODES = 9
+_WIDTHS = np.geomspace(0.01, 1000.0, 51)
+
+
+class Part(NamedTuple):
+    """One deterministic rule of a mixture, and the chance of a present answer where the rule says no, and yes."""
+
+    weight: float
+    rule: PresenceRule
+    low: float
+    high: float
+
+
+class Card(Protocol):
+    """A record of how one person answers, as ``weakly label --measure`` writes it."""
+
+    def as_annotator(self) -> Annotator | PresenceRule:
+        """The person."""
 
 
 @dataclass(frozen=True)
 class AnswerModel:
     """Who answers: presence criteria (numbers of any shape), a presence rule, or a random annotator; one of them.
+    Posteriors and plans also take a rule and an annotator, whose noise is meant then and not the criterion.
 
     Examples
     --------
     >>> AnswerModel.of(presence_criterion=0.5).required_overlap(event_length=2.0, segment_length=3.0).item()
     1.0
-    >>> panel = AnswerModel.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
-    >>> round(panel.found_at_random(event_length=5.0, segment_length=0.5).item(), 3)
-    0.919
+    >>> AnswerModel.of(annotator="beta:2,3").middle
+    0.4
     """
 
     criterion: Floats | None = None
@@ -50,27 +69,53 @@ class AnswerModel:
 
     @classmethod
     def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> AnswerModel:
-        """The observer from the arguments of a public function; exactly one of them must be given.
+        """The one who answers, from the arguments of a public function; exactly one of them must be given.
 
-        A fraction rule and an annotator without noise and with one criterion are that criterion.
+        A fraction rule and an annotator without noise and with one criterion are that criterion; criteria may be an
+        array of any shape.
         """
-        name = _given(presence_criterion, rule, annotator)
-        if name == "rule":
-            (rule,) = _each("rule", rule, PresenceRule)
-            return cls(rule=rule) if rule.criterion is None else cls(criterion=np.asarray(rule.criterion))
-        if name == "annotator":
-            (annotator,) = _each("annotator", annotator, Annotator)
-            return cls(annotator=annotator) if not annotator.is_certain else cls(criterion=np.asarray(annotator.mean))
-        return cls(criterion=np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64))
+        name, value = _given(presence_criterion, rule, annotator)
+        if _is_numeric(value):
+            return cls(criterion=np.asarray(check("presence_criterion", value), dtype=np.float64))
+        models = [model.simplified for model in parse(value, name=name)]
+        criteria = [model.criterion for model in models if model.criterion is not None]
+        if len(models) == 1:
+            return models[0]
+        if len(criteria) == len(models):
+            return cls(criterion=np.array(criteria, dtype=np.float64))
+        raise InvalidInput(f"{name} must be one rule, law or annotator here (criteria may be several), got {value!r}")
 
     @property
-    def hearing(self) -> Annotator | PresenceRule:
-        """The same as an annotator or a rule, of one criterion."""
-        if self.criterion is not None:
-            return PresenceRule.fraction(float(self.criterion))
-        made = self.annotator if self.rule is None else self.rule
-        assert made is not None
-        return made
+    def simplified(self) -> AnswerModel:
+        """Itself, or the criterion that a fraction rule or an annotator without noise and with one criterion is."""
+        number = self.rule.criterion if self.rule is not None else None
+        if self.annotator is not None and self.annotator.is_certain:
+            number = self.annotator.mean
+        return self if number is None else AnswerModel(criterion=np.asarray(number))
+
+    @property
+    def name(self) -> str:
+        """The answer model in a few words."""
+        if self.rule is not None:
+            return self.rule.name
+        if self.annotator is not None:
+            return self.annotator.name
+        return ", ".join(f"{each:g}" for each in np.ravel(np.asarray(self.criterion)))
+
+    def _named(self, name: str) -> AnswerModel:
+        """A criterion as a rule or, of the argument ``annotator``, a person; anything else as it is."""
+        if self.criterion is None:
+            return self
+        if name == "annotator":
+            return AnswerModel(annotator=Annotator(presence_criterion=float(self.criterion)))
+        return AnswerModel(rule=PresenceRule.fraction(float(self.criterion)))
+
+    @property
+    def _mean(self) -> float:
+        """The criterion for tables: NaN for a rule that is none, the mean of a law."""
+        if self.rule is not None:
+            return np.nan if self.rule.criterion is None else self.rule.criterion
+        return self.middle if self.annotator is None else self.annotator.mean
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -99,6 +144,63 @@ class AnswerModel:
         """The chance of a present label where a whole event is."""
         return 1.0 if self.annotator is None else float(self.annotator.probability(1.0))
 
+    @property
+    def is_noiseless(self) -> bool:
+        """Whether what is heard decides the answer: no guesses, lapses or flips."""
+        return self.annotator is None or not self.annotator.is_noisy
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the criterion has a law, so that measures bend everywhere."""
+        return self.annotator is not None and not isinstance(self.annotator.presence_criterion, float)
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a longer segment around a present one is present: halving then gives the labels of its leaves."""
+        if self.rule is None:
+            return self.is_noiseless
+        if not self.is_noiseless:
+            return False
+        need = self.rule.required_overlap(event_length=np.array([[0.1], [1.0], [10.0]]), segment_length=_WIDTHS)
+        return bool(np.all(need[:, 1:] <= need[:, :-1] * (1 + 1e-9)))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The range of criteria that matters: all of several values, the central 90 % of a law; 0 and 1 for a rule."""
+        if self.rule is not None:
+            return 0.0, 1.0
+        if self.annotator is None or self.single is not None:
+            values = np.asarray(self.criterion if self.annotator is None else self.single)
+            return float(values.min()), float(values.max())
+        law = self.annotator.presence_criterion
+        low, high = np.clip(np.asarray(law.ppf([0.05, 0.95]), dtype=np.float64), 1e-9, 1.0)
+        return float(low), float(high)
+
+    @property
+    def middle(self) -> float:
+        """The mean criterion, for drawings and starting points; 1/2 for a rule."""
+        if self.rule is not None:
+            return 0.5
+        if self.annotator is None:
+            return float(np.mean(np.asarray(self.criterion)))
+        return self.single if self.single is not None else float(np.clip(self.annotator.mean, 1e-6, 1.0))
+
+    def parts(self, n: int = 16) -> list[Part]:
+        """Deterministic rules with their weights, and the chance of a present answer where the rule says no, and yes.
+
+        A criterion is kept over all answers about a recording, so it stands outside of products of answers. A law is
+        ``n`` criteria of equal weight (:meth:`Annotator.criteria`).
+        """
+        if self.rule is not None:
+            return [Part(1.0, self.rule, self.low, self.high)]
+        if self.annotator is None:
+            values = np.ravel(np.asarray(self.criterion))
+        elif self.single is not None:
+            values = np.array([self.single])
+        else:
+            values = self.annotator.criteria(n)
+        return [Part(1 / len(values), PresenceRule.fraction(float(each)), self.low, self.high) for each in values]
+
     def required_overlap(self, event_length: Any, segment_length: Any) -> Floats:
         """x_0 in seconds, infinite where no segment can be present; of a noisy annotator with one criterion, that of
         the criterion. Arrays broadcast, with the criteria too."""
@@ -117,147 +219,50 @@ class AnswerModel:
         assert self.criterion is not None
         return (h >= self.criterion * (1 - TIE)).astype(np.float64)
 
-    def nodes(self, n: int = 1000) -> tuple[Floats, Floats]:
-        """Criteria and weights that stand for the law of the criterion in whatever is linear in the answers:
-        P(present | h) is ``low`` plus the weights of the criteria up to h. One criterion stays one.
 
-        >>> values, weights = AnswerModel.of(annotator=Annotator.beta(2, 2, guess_rate=0.1)).nodes(4)
-        >>> round(float(weights.sum()), 6), bool((np.diff(values) > 0).all())
-        (0.9, True)
-        """
-        if self.single is not None:
-            return np.array([self.single]), np.array([self.high - self.low])
-        assert self.annotator is not None
-        law = self.annotator.presence_criterion
-        edges = np.linspace(float(law.cdf(0.0)), float(law.cdf(1.0)), n + 1)
-        middles = np.clip(np.asarray(law.ppf((edges[1:] + edges[:-1]) / 2), dtype=np.float64), 1e-9, 1.0)
-        ends = np.clip(np.asarray(law.ppf(edges), dtype=np.float64), 0.0, 1.0)
-        weights = np.diff(self.annotator.probability(ends))
-        return middles[weights > 0], weights[weights > 0]
-
-    @cached_property
-    def _chances(self) -> Floats:
-        return np.array([0.0, 1.0]) if self.annotator is None else self.annotator.label_chances
-
-    def found_on_grid(self, own: Any, best: Any, count: Any) -> Floats:
-        """The chance that each event is found, from the segments that meet it: per event (rows) and kind of segment
-        (columns) the event's fraction in it, the largest fraction in it, and how many such segments there are."""
-        from .crowd import found_each
-
-        met = self.probability if self.annotator is None else self.annotator.criterion_cdf
-        own, best, count = (np.asarray(x, dtype=np.float64) for x in (own, best, count))
-        law = np.where(count > 0, met(np.minimum(1.0, own)), 0.0)
-        largest, more = law.copy(), (count > 0) & (best != own)  # an event that is alone is the largest
-        largest[more] = met(np.minimum(1.0, best[more]))
-        return np.asarray(found_each(law, largest, count, self._chances))
-
-    def found_at_random(
-        self, *, event_length: Any, segment_length: Any, onset: Any = 0.0, starts: Any = None, largest: Any = None
-    ) -> Floats:
-        r"""The chance that an event is found on a grid of segments with a uniform phase. Arrays broadcast.
-
-        Where n segments or one more satisfy the rule on the event, each present with chance p, it is
-        :math:`1 - (1-p)^n (1 - rp)`; linear in the criterion between a few bends, so that a law of criteria integrates
-        by parts. Panels of voters with their own criteria go through :func:`weakly.model.crowd.found_at_random`.
-
-        Parameters
-        ----------
-        onset : where events begin, if ``starts`` matters.
-        starts : (low, high), the first and last start that a segment may have; left out, any.
-        largest : the largest event fractions of windows, (rows, first, owner, circle) of
-            :func:`weakly.model.crowd.found_at_random`; left out, each event is alone.
-        """
-        d, q, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (event_length, segment_length, onset)))
-        low, high = (np.broadcast_to(x, d.shape) for x in ((-np.inf, np.inf) if starts is None else starts))
-        if self.rule is not None or self.criterion is not None or self.single is not None:
-            need = self.required_overlap(event_length=d, segment_length=q)
-            finite = np.where(np.isfinite(need), need, 0.0)
-            span = np.minimum(a + d - finite, high) - np.maximum(a - q + finite, low)
-            return np.where(np.isfinite(need), _some(span / q, self._chances[-1]), 0.0)
-        assert self.annotator is not None
-        if self.annotator.votes is not None:
-            return self._panel_at_random(a, d, q, low, high, largest)
-        return _integrated(self.annotator, a, d, q, low, high)
-
-    def _panel_at_random(self, a: Floats, d: Floats, q: Floats, low: Floats, high: Floats, largest: Any) -> Floats:
-        from .crowd import found_at_random
-
-        assert self.annotator is not None
-        nodes, weights = np.polynomial.legendre.leggauss(10)
-        panels = self.annotator.panels
-        law = (panels.edges, panels.table(self.annotator.criterion_cdf), self._chances, (1 + nodes) / 2, weights / 2)
-        rows, first, owner, circle = largest or (np.empty((0, 4)), np.zeros(2, np.int64), np.zeros(d.size, np.int64), 0)
-        circle = np.broadcast_to(np.asarray(circle, dtype=np.float64), d.shape)
-        events = np.column_stack((a.ravel(), (a + d).ravel()))
-        bounds = np.column_stack((low.ravel(), high.ravel(), circle.ravel()))
-        out, widths = np.empty(d.size), q.ravel()
-        for width in np.unique(widths):
-            at = widths == width
-            out[at] = found_at_random(events[at], float(width), bounds[at], rows, first, owner[at], *law)
-        return out.reshape(d.shape)
-
-
-def _some(n: Floats, p: float) -> Floats:
-    """The chance that one of n segments is present, where n is a whole number or one more in the mean."""
-    n = np.maximum(0.0, n)
-    whole = np.floor(n)
-    return np.asarray(1 - (1 - p) ** whole * (1 - (n - whole) * p), dtype=np.float64)
-
-
-def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floats, high: Floats) -> Floats:
-    """The same for one annotator whose criterion has a law: by parts over the criteria between bends."""
-    p = float(annotator.label_chances[-1])
-    shape, (a, d, q, low, high) = d.shape, (x.reshape(-1, 1) for x in (a, d, q, low, high))
-    b, cap = a + d, np.minimum(1.0, q / d)
-
-    def span(g: Floats) -> Floats:
-        return np.asarray((np.minimum(b - g * d, high) - np.maximum(a - q + g * d, low)) / q)
-
-    bends = np.column_stack((np.zeros_like(d), (low - a + q) / d, (b - high) / d, cap))
-    bends = np.sort(np.clip(bends, 0.0, cap), axis=1)
-    most = int(min(60, np.ceil(span(np.zeros_like(d)).max(initial=1.0)) + 1))
-    points = [bends]
-    for k in range(3):  # windows fall out one by one as the criterion rises; beyond the first few nothing changes
-        g0, g1 = bends[:, k : k + 1], bends[:, k + 1 : k + 2]
-        s0, s1 = span(g0), span(g1)
-        levels = np.floor(s0) - np.arange(most) if p >= 1 else np.maximum(np.ceil(s1), 1) + np.arange(-1, most)
-        inside = (levels > s1) & (levels < s0)
-        points.append(np.where(inside, g0 + (s0 - levels) / np.where(s0 > s1, s0 - s1, 1.0) * (g1 - g0), g0))
-    g = np.sort(np.concatenate(points, axis=1), axis=1)
-    g0, g1 = g[:, :-1], g[:, 1:]
-    whole = np.floor(np.maximum(0.0, span((g0 + g1) / 2)))
-
-    def answered(at: Floats) -> Floats:
-        part = np.clip(span(at) - whole, 0.0, 1.0)
-        return np.asarray(1 - (1 - p) ** whole * (1 - part * p))
-
-    f0, f1 = answered(g0), answered(g1)
-    slope = np.divide(f1 - f0, g1 - g0, out=np.zeros_like(g0), where=g1 > g0)
-    met, area = annotator.criterion_cdf(g), annotator.criterion_integrals(g)[0]
-    parts = f1 * met[:, 1:] - f0 * met[:, :-1] - slope * np.diff(area, axis=1)
-    total = np.where(g1 > g0, parts, 0.0).sum(axis=1) + met[:, 0] * f0[:, 0]
-    return np.asarray(total, dtype=np.float64).reshape(shape)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AnswerModels:
-    """The columns of a table of results: criteria, which are computed all at once, or single observers."""
+    """One or several who answer, each as likely as the others: criteria, which are computed all at once, or members.
+
+    The columns of a table of results; a plan, whose expected times are linear in the answers, averages over them.
+    """
 
     criteria: Floats | None
     members: tuple[AnswerModel, ...]
+    is_unknown: bool = False
 
     @classmethod
-    def of(cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> AnswerModels:
-        """The columns from the arguments of a public function; exactly one of them must be given, one or several."""
-        name = _given(presence_criterion, rule, annotator)
-        if name == "rule":
-            return cls(None, tuple(AnswerModel(rule=each) for each in _each("rule", rule, PresenceRule)))
-        if name == "annotator":
-            return cls(None, tuple(AnswerModel(annotator=each) for each in _each("annotator", annotator, Annotator)))
-        criteria = np.atleast_1d(check("presence_criterion", presence_criterion))
-        if criteria.ndim != 1 or len(criteria) == 0:
-            raise InvalidInput(f"presence_criterion must be one number or a list, got shape {criteria.shape}")
-        return cls(criteria, ())
+    def of(
+        cls, *, presence_criterion: Any = None, rule: Any = None, annotator: Any = None, unknown: Any = None
+    ) -> AnswerModels:
+        """From the arguments of a public function, each one or several: exactly one of them must be given, at most one
+        if ``unknown``, criteria to assume where nothing is told, is given."""
+        if unknown is not None and presence_criterion is None and rule is None and annotator is None:
+            return cls(np.atleast_1d(np.asarray(unknown, dtype=np.float64)), (), is_unknown=True)
+        name, value = _given(presence_criterion, rule, annotator)
+        if isinstance(value, (AnswerModel, AnswerModels)):
+            return value if isinstance(value, AnswerModels) else cls(None, (value._named(name),))
+        if name == "presence_criterion" and _is_numeric(value):
+            criteria = np.atleast_1d(check("presence_criterion", value)).astype(np.float64)
+            if criteria.size == 0:
+                raise InvalidInput("presence_criterion must hold at least one number in (0, 1], got none")
+            if criteria.ndim != 1:
+                raise InvalidInput(f"presence_criterion must be one number or a list, got shape {criteria.shape}")
+            return cls(criteria, ())
+        models = parse(value, name=name)
+        if name == "presence_criterion" and all(model.criterion is not None for model in models):
+            return cls(np.array([model.criterion for model in models], dtype=np.float64), ())
+        # Beside rules and people a criterion is a rule or a person as well, so that columns have one kind of name.
+        return cls(None, tuple(model._named(name) for model in models))
+
+    @property
+    def distinct(self) -> AnswerModels:
+        """The same without repetitions, criteria in order; rules and people who come down to one are that criterion."""
+        models = [model.simplified for model in self]
+        if all(model.criterion is not None for model in models):
+            values = np.unique(np.array([model.criterion for model in models], dtype=np.float64))
+            return AnswerModels(values, (), self.is_unknown)
+        return AnswerModels(None, tuple(dict.fromkeys(self.members)))
 
     def __len__(self) -> int:
         return len(self.members) if self.criteria is None else len(self.criteria)
@@ -266,6 +271,125 @@ class AnswerModels:
         if self.criteria is None:
             return iter(self.members)
         return (AnswerModel(criterion=np.asarray(criterion)) for criterion in self.criteria)
+
+    @property
+    def weights(self) -> Floats:
+        """How likely each is: all alike."""
+        return np.full(len(self), 1 / len(self))
+
+    @property
+    def kind(self) -> str:
+        """What is known: a criterion (known), several, nothing (unknown), a law, or that a rule is used."""
+        if any(model.rule is not None for model in self.members):
+            return "rule"
+        if self.is_continuous:
+            return "law"
+        return "unknown" if self.is_unknown else "known" if len(self) == 1 else "several"
+
+    @property
+    def name(self) -> str:
+        """All of them in a few words."""
+        return ", ".join(model.name for model in self)
+
+    @property
+    def rule(self) -> PresenceRule | None:
+        """The first presence rule, if there is one."""
+        return next((model.rule for model in self.members if model.rule is not None), None)
+
+    @property
+    def annotators(self) -> list[Annotator]:
+        """The random annotators, if there are some."""
+        return [model.annotator for model in self.members if model.annotator is not None]
+
+    @property
+    def single(self) -> float | None:
+        """The criterion, if one is known and answers hold no noise."""
+        return float(self.criteria[0]) if self.criteria is not None and self.criteria.size == 1 else None
+
+    @property
+    def is_noiseless(self) -> bool:
+        """Whether what is heard decides the answer: no guesses, lapses or flips."""
+        return all(model.is_noiseless for model in self.members)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether a criterion has a law, so that measures bend everywhere."""
+        return any(model.is_continuous for model in self.members)
+
+    @cached_property
+    def is_monotone(self) -> bool:
+        """Whether a longer segment around a present one is present: halving then gives the labels of its leaves."""
+        return all(model.is_monotone for model in self.members)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The range of criteria that matters: all of several values, the central 90 % of a law; 0 and 1 for a rule."""
+        low, high = zip(*(model.range for model in self))
+        return min(low), max(high)
+
+    @property
+    def middle(self) -> float:
+        """The mean criterion, for drawings and starting points; 1/2 for a rule."""
+        return float(np.array([model.middle for model in self]) @ self.weights)
+
+    def only(self, values: Any) -> AnswerModels:
+        """The same people with these known criteria instead, a column each."""
+        values = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        people = [replace(each, presence_criterion=float(value)) for each in self.annotators for value in values]
+        return AnswerModels.of(annotator=people) if people else AnswerModels.of(presence_criterion=values)
+
+    def with_rates(self, *, guess_rate: float = 0.0, lapse_rate: float = 0.0, flip_rate: float = 0.0) -> AnswerModels:
+        """The same criteria and laws of people who guess, lapse or are recorded wrongly this often; no rule does."""
+        if not (guess_rate or lapse_rate or flip_rate):
+            return self
+        if self.rule is not None:
+            raise InvalidInput(f"guess_rate, lapse_rate and flip_rate go with a criterion, not a rule, got {self.name}")
+        people = [model._named("annotator").annotator or Annotator() for model in self]
+        noisy = [replace(p, guess_rate=guess_rate, lapse_rate=lapse_rate, flip_rate=flip_rate) for p in people]
+        return AnswerModels.of(annotator=noisy)
+
+    @property
+    def as_rule(self) -> PresenceRule:
+        """The one rule or criterion, where nothing else will do."""
+        if len(parts := self.parts(2)) != 1 or not self.is_noiseless:
+            raise InvalidInput(f"one rule or criterion without noise is needed here, got {self.name}")
+        return parts[0].rule
+
+    def with_noise(self, guess_rate: float, lapse_rate: float) -> AnswerModels:
+        """The same rules and criteria, a law as :data:`NODES` of them, of people who guess and lapse this often."""
+        noise = Annotator(guess_rate=guess_rate, lapse_rate=lapse_rate)
+        return AnswerModels(None, tuple(AnswerModel(rule=part.rule, annotator=noise) for part in self.parts(NODES)))
+
+    @property
+    def low(self) -> float:
+        """The chance of a present label where no event is, of the first."""
+        return self.members[0].low if self.members else 0.0
+
+    @property
+    def high(self) -> float:
+        """The chance of a present label where a whole event is, of the first."""
+        return self.members[0].high if self.members else 1.0
+
+    @property
+    def seconds(self) -> float | None:
+        """The shortest overlap in seconds that a rule asks for, if one does."""
+        forms = [form for model in self.members if model.rule is not None for form in model.rule.forms]
+        return min((form.seconds for form in forms if form.seconds > 0), default=None)
+
+    def parts(self, n: int = 16) -> list[Part]:
+        """:meth:`AnswerModel.parts` of all, with weights that add to one."""
+        return [
+            part._replace(weight=float(weight * part.weight))
+            for weight, model in zip(self.weights, self)
+            for part in model.parts(n)
+        ]
+
+    def kinks(self, event_length: Floats, segment_length: float) -> Floats:
+        """The overlaps (events, any number) at which an answer changes; none for a law of criteria."""
+        d = np.asarray(event_length, dtype=np.float64)
+        rules = [part.rule for model in self if not model.is_continuous for part in model.parts()]
+        needs = [rule.required_overlap(event_length=d, segment_length=segment_length) for rule in rules]
+        return np.column_stack(needs) if needs else np.empty((len(d), 0))
 
     @cached_property
     def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64] | slice]:
@@ -284,47 +408,80 @@ class AnswerModels:
     @cached_property
     def labels(self) -> tuple[Any, ...]:
         """What tells the columns apart."""
-        return tuple(list(self.frame().values())[-1])
+        return tuple(model.name for model in self.members) if self.criteria is None else tuple(self.criteria.tolist())
 
     def frame(self) -> dict[str, list[Any]]:
         """The columns of a table that say what each result column is."""
         if self.criteria is not None:
             return {"presence_criterion": self.criteria.tolist()}
-        rules = [who.rule for who in self.members if who.rule is not None]
-        if rules:
-            criteria = [np.nan if rule.criterion is None else rule.criterion for rule in rules]
-            return {"presence_criterion": criteria, "rule": [rule.name for rule in rules]}
-        people = [who.annotator for who in self.members if who.annotator is not None]
-        return {"presence_criterion": [one.mean for one in people], "annotator": [describe(one) for one in people]}
+        columns: dict[str, list[Any]] = {"presence_criterion": [model._mean for model in self.members]}
+        for name in ("rule", "annotator"):
+            if any(getattr(model, name) is not None for model in self.members):
+                columns[name] = ["" if getattr(model, name) is None else model.name for model in self.members]
+        return columns
 
 
-def _given(presence_criterion: Any, rule: Any, annotator: Any) -> str:
-    given = {"presence_criterion": presence_criterion, "rule": rule, "annotator": annotator}
-    names = [name for name, value in given.items() if value is not None]
+def _given(presence_criterion: Any, rule: Any, annotator: Any) -> tuple[str, Any]:
+    """Which of the three arguments was given, and its value."""
+    values = {"presence_criterion": presence_criterion, "rule": rule, "annotator": annotator}
+    names = [name for name, value in values.items() if value is not None]
     if len(names) != 1:
         got = " and ".join(names) or "none"
         raise InvalidInput(f"give exactly one of presence_criterion, rule and annotator, got {got}")
-    return names[0]
+    return names[0], values[names[0]]
 
 
-def _each(name: str, value: Any, kind: type) -> Sequence[Any]:
-    items = [value] if isinstance(value, kind) else list(value) if isinstance(value, (list, tuple)) else []
-    if not items or not all(isinstance(item, kind) for item in items):
-        raise InvalidInput(f"{name} must be a {kind.__name__} or a list of them, got {value!r}")
-    return items
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a number or an array of them, to be read as a whole."""
+    if isinstance(value, (list, tuple)):
+        return all(_is_numeric(item) for item in value)
+    return isinstance(value, (int, float, np.number)) or getattr(getattr(value, "dtype", None), "kind", "O") in "iuf"
 
 
-def describe(annotator: Annotator) -> str:
-    """The annotator in a few words, for tables.
+def parse(value: Any, *, name: str = "presence_criterion") -> list[AnswerModel]:
+    """The grammar of who answers, the same in ``presence_criterion``, ``rule`` and ``annotator``: a number; a frozen
+    scipy law; a :class:`PresenceRule`; an :class:`Annotator`; a card of one; text, which holds one or several numbers,
+    ranges of them (low:high:count), laws and rules separated by commas; or a list of any of these.
 
-    >>> describe(Annotator(presence_criterion=0.5, flip_rate=0.1))
-    'criterion 0.5, flip_rate 0.1'
+    >>> [model.name for model in parse("0.3,0.5,seconds:1|fraction:0.5,beta:2,3,any")]
+    ['0.3', '0.5', 'seconds(1) or fraction(0.5)', 'criterion beta(2, 3)', 'any']
+    >>> parse(["norm:0.4,scale=0.05"])[0].middle
+    0.4
     """
-    law = annotator.presence_criterion
-    words = [f"criterion {f'{law:g}' if isinstance(law, float) else law_name(law)}"]
-    for rate in ("guess_rate", "lapse_rate", "flip_rate"):
-        if getattr(annotator, rate):
-            words.append(f"{rate} {getattr(annotator, rate):g}")
-    if annotator.votes is not None:
-        words.append("votes {}/{}".format(*annotator.votes))
-    return ", ".join(words)
+    if hasattr(value, "as_annotator"):
+        value = value.as_annotator()
+    if isinstance(value, PresenceRule):
+        return [AnswerModel(rule=value)]
+    if hasattr(value, "cdf") and hasattr(value, "ppf"):
+        value = Annotator(presence_criterion=value)
+    if isinstance(value, Annotator):
+        return [AnswerModel(annotator=value)]
+    if isinstance(value, str):
+        return [model for text in items(value) for model in _of_text(text, name)]
+    if isinstance(value, (list, tuple)) and len(value):
+        return [model for item in value for model in parse(item, name=name)]
+    if _is_numeric(value):
+        return [AnswerModel(criterion=np.asarray(number)) for number in np.ravel(check("presence_criterion", value))]
+    raise InvalidInput(
+        f"{name} must be a number, a law, a PresenceRule, an Annotator, text such as seconds:1 or a list of these, "
+        f"got {value!r}"
+    )
+
+
+def _of_text(text: str, name: str) -> list[AnswerModel]:
+    """A number, a range of numbers, a rule or a law."""
+    from .lengths import Lengths
+
+    if not text[:1].isalpha() and "|" not in text:
+        return parse(numbers(text, name=name))
+    try:
+        if not is_law(text):
+            return [AnswerModel(rule=PresenceRule.parse(text))]
+        return [AnswerModel(annotator=Annotator(presence_criterion=Lengths.parse(text).frozen))]
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace("rule must", f"{name} must").replace("event_length", name)) from error
+
+
+_Item = float | str | Law | PresenceRule | Annotator | Card
+#: What public functions take as ``presence_criterion``, ``rule`` and ``annotator``: one, or several (:func:`parse`).
+AnswerLike = _Item | Sequence[_Item] | NDArray[Any] | AnswerModel | AnswerModels

@@ -1,11 +1,13 @@
-r"""What labeling costs: a price per second heard and per query answered.
+r"""What labeling costs: hours of work, their wage, or a price per second heard and per answer.
 
-The paper's model charges :math:`1 - r` for every second heard and :math:`r` for every answer:
+Work takes
 
-.. math:: C(T, B) = (1 - r) T + r B
+.. math:: W = \frac{\text{heard}}{v} + t_a \, \text{answers} + t_t \, \text{ticks} + t_e \, \text{marks}
 
-:class:`Cost` holds it, or the same model in money or seconds of work. What a target or a budget makes of it, in closed
-form, is in :mod:`weakly.theory`.
+seconds: everything is heard (or viewed) at the speed v, an answer takes :math:`t_a` seconds besides, a class that is
+ticked :math:`t_t`, an event that is marked by hand :math:`t_e`. The paper's model charges :math:`1 - r` for every
+second heard and :math:`r` for every answer. What a target or a budget makes of it, in closed form, is in
+:mod:`weakly.theory`.
 """
 
 from __future__ import annotations
@@ -16,23 +18,37 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInput
+from ..base.results import digits
 from ..base.results import hours as hours
 from ..base.symbols import check, whole
+
+_TIMES = {"seconds_per_answer": 3.0, "seconds_per_tick": 1.0, "seconds_per_event": 15.0}
 
 
 @dataclass(frozen=True, init=False)
 class Cost:
-    r"""The price of labeling: per second heard and per query answered, for each of the annotators.
+    r"""The price of labeling: hours of work unless told otherwise.
 
     Parameters
     ----------
-    query_cost_share : r in [0, 1], the paper's model: a second costs 1 - r, a query r (0.5 unless told). No unit.
-    per_second, per_query : instead, the price of a second heard and of a query, each >= 0.
-    currency : what the prices are in: "EUR", "USD", ..., or "s" for seconds of work.
+    per_hour : the wage of an hour; left out, the cost is in hours. per_hour_marking : of those who mark events by hand,
+        if it is another.
+    currency : what prices are in: "EUR" unless told, "USD", ...; "s" of per_second for seconds of work.
+    seconds_per_answer, seconds_per_tick, seconds_per_event : for a present or absent, for each class that is ticked
+        where several are asked for at once, and for marking where one event begins and ends.
+    speed : seconds of a recording that are heard or viewed in a second (1 for sound; experts page through EEG at about
+        8). speed_marking : of those who mark, if it is another.
+    query_cost_share : r in [0, 1], the paper's model instead: a second costs 1 - r, a query r. No unit.
+    per_second, per_query : instead, the price of a second heard and of a query, each >= 0; a second of marking costs as
+        much as one heard, a mark as much as a query.
     annotators : how many people label every segment.
 
     Examples
     --------
+    >>> Cost(per_hour=20).of(listened=3600, n_queries=1200)
+    40.0
+    >>> Cost().hours(listened=3600, n_queries=1200), Cost().hours(reviewed=3600, n_marks=40)
+    (2.0, 1.1666666666666667)
     >>> Cost(query_cost_share=0.5).of(listened=100, n_queries=124)
     112.0
     >>> Cost(per_second=0.01, per_query=0.05, currency="EUR", annotators=3).of(listened=100, n_queries=124)
@@ -44,40 +60,105 @@ class Cost:
     currency: str
     annotators: int
     query_cost_share: float | None
+    per_hour: float | None
+    per_hour_marking: float | None
+    seconds_per_answer: float
+    seconds_per_tick: float
+    seconds_per_event: float
+    speed: float
+    speed_marking: float
 
     def __init__(
         self,
         *,
+        per_hour: float | None = None,
+        currency: str | None = None,
+        seconds_per_answer: float | None = None,
+        seconds_per_tick: float | None = None,
+        seconds_per_event: float | None = None,
+        speed: float = 1.0,
+        per_hour_marking: float | None = None,
+        speed_marking: float | None = None,
         query_cost_share: float | None = None,
         per_second: float | None = None,
         per_query: float | None = None,
-        currency: str = "EUR",
         annotators: int = 1,
     ) -> None:
         priced = per_second is not None or per_query is not None
-        if priced and query_cost_share is not None:
-            raise InvalidInput("give query_cost_share, or per_second and per_query, not both")
-        share = None
+        waged = per_hour is not None or per_hour_marking is not None
+        if priced + waged + (query_cost_share is not None) > 1:
+            raise InvalidInput("give per_hour, or query_cost_share, or per_second and per_query, not several of them")
+        given = {"seconds_per_answer": seconds_per_answer, "seconds_per_tick": seconds_per_tick,
+                 "seconds_per_event": seconds_per_event}  # fmt: skip
+        times = {
+            name: float(check("cost", _TIMES[name] if value is None else value, called=name))
+            for name, value in given.items()
+        }
+        pace = [
+            float(check("hop", value, called="speed"))
+            for value in (speed, speed if speed_marking is None else speed_marking)
+        ]
+        wage = None if per_hour is None else float(check("cost", per_hour, called="per_hour"))
+        marking = (
+            wage if per_hour_marking is None else float(check("cost", per_hour_marking, called="per_hour_marking"))
+        )
+        if waged and wage is None:
+            raise InvalidInput("per_hour_marking needs per_hour, the wage of those who answer (0 for volunteers)")
+        if waged and not (wage or marking):
+            raise InvalidInput("per_hour must not be 0 for everybody: everything would be free")
+        share = None if query_cost_share is None else float(check("query_cost_share", query_cost_share))
         if priced:
             second = float(check("cost", 0.0 if per_second is None else per_second, called="per_second"))
             query = float(check("cost", 0.0 if per_query is None else per_query, called="per_query"))
             if second == query == 0:
                 raise InvalidInput("per_second and per_query must not both be 0: everything would be free")
+        elif share is not None:
+            second, query = 1 - share, share
         else:
-            share = float(check("query_cost_share", 0.5 if query_cost_share is None else query_cost_share))
-            second, query, currency = 1 - share, share, ""
+            hour = (1.0 if wage is None else wage) / 3600.0
+            second, query = hour / pace[0], hour * times["seconds_per_answer"]
+        unit = "" if share is not None else "h" if not priced and wage is None else str(currency or "EUR")
         for name, value in (
-            ("per_second", second),
-            ("per_query", query),
-            ("currency", str(currency)),
-            ("annotators", whole("annotators", annotators)),
-            ("query_cost_share", share),
+            *(("per_second", second), ("per_query", query), ("currency", unit)),
+            *(("annotators", whole("annotators", annotators)), ("query_cost_share", share)),
+            *(("per_hour", wage), ("per_hour_marking", marking), *times.items()),
+            *(("speed", pace[0]), ("speed_marking", pace[1])),
         ):
             object.__setattr__(self, name, value)
 
-    def of(self, *, listened: Any, n_queries: Any) -> Any:
-        """The cost of hearing so many seconds and answering so many queries; numbers or arrays."""
-        return self.annotators * (self.per_second * listened + self.per_query * n_queries)
+    @property
+    def is_work(self) -> bool:
+        """Whether it follows the hours of work, paid or not."""
+        return self.currency == "h" or self.per_hour is not None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether answers cost nothing although they take time."""
+        return self.per_query == 0 and self.seconds_per_answer > 0
+
+    def _seconds(self, listened: Any, n_queries: Any, n_ticks: Any, reviewed: Any, n_marks: Any) -> tuple[Any, Any]:
+        """Seconds of answering and of marking, of one person."""
+        answering = listened / self.speed + self.seconds_per_answer * n_queries + self.seconds_per_tick * n_ticks
+        return answering, reviewed / self.speed_marking + self.seconds_per_event * n_marks
+
+    def hours(
+        self, *, listened: Any = 0.0, n_queries: Any = 0.0, n_ticks: Any = 0.0, reviewed: Any = 0.0, n_marks: Any = 0.0
+    ) -> Any:
+        """Hours of work: so many seconds heard and queries answered with so many ticks; so many seconds reviewed to
+        mark so many events by hand."""
+        return self.annotators * sum(self._seconds(listened, n_queries, n_ticks, reviewed, n_marks)) / 3600.0
+
+    def of(
+        self, *, listened: Any = 0.0, n_queries: Any = 0.0, n_ticks: Any = 0.0, reviewed: Any = 0.0, n_marks: Any = 0.0
+    ) -> Any:
+        """The cost of the work that :meth:`hours` takes; numbers or arrays."""
+        if not self.is_work:
+            marking = self.per_second * (reviewed + self.seconds_per_event * n_marks) + self.per_query * n_marks
+            return self.annotators * (self.per_second * listened + self.per_query * n_queries + marking)
+        answering, marking = self._seconds(listened, n_queries, n_ticks, reviewed, n_marks)
+        if self.per_hour is None:
+            return self.annotators * (answering + marking) / 3600.0
+        return self.annotators * (self.per_hour * answering + (self.per_hour_marking or 0.0) * marking) / 3600.0
 
     def queries(self, *, budget: Any, listened: Any) -> Any:
         """The queries that the budget leaves after the listening is paid; infinite where a query is free."""
@@ -89,21 +170,36 @@ class Cost:
     def words(self, amount: float) -> str:
         """The amount as people say it.
 
-        >>> Cost(per_second=1, per_query=2, currency="s").words(5400), Cost().words(111.8)
-        ('1.5 hours of work', '112 cost units')
+        >>> Cost().words(1.5), Cost(per_hour=20).words(5000), Cost(query_cost_share=0.5).words(111.8)
+        ('1.5 hours of work', '5,000 EUR', '112 cost units')
         """
-        if self.currency == "s":
-            return f"{hours(amount)} of work"
-        number = f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}"
+        if self.currency in ("h", "s"):
+            return f"{hours(amount * (3600.0 if self.currency == 'h' else 1.0))} of work"
+        number = f"{amount:,.0f}" if amount >= 100 else digits(amount)
         return f"{number} {self.currency or 'cost units'}"
+
+    @property
+    def work(self) -> str:
+        """What the hours of work rest on, in words."""
+        pace = "" if self.speed == 1 else f", everything heard or viewed at {self.speed:g} times its speed"
+        marking = "" if self.speed_marking == self.speed else f" ({self.speed_marking:g} times by those who mark)"
+        return (
+            f"{self.seconds_per_answer:g} s per answer, {self.seconds_per_tick:g} s per class ticked, "
+            f"{self.seconds_per_event:g} s per event marked{pace}{marking}"
+        )
 
     @property
     def description(self) -> str:
         """The model in words."""
+        unit = f" {self.currency}"
         if self.query_cost_share is not None:
             price = f"a second heard costs {self.per_second:g}, a query {self.per_query:g} (the paper's units)"
+        elif not self.is_work:
+            price = f"a second heard costs {self.per_second:g}{unit}, a query {self.per_query:g}{unit}"
+        elif self.per_hour is None:
+            price = f"hours of work ({self.work})"
         else:
-            price = (
-                f"a second heard costs {self.per_second:g} {self.currency}, a query {self.per_query:g} {self.currency}"
-            )
+            own = f", of marking by hand {self.per_hour_marking:g}{unit}"
+            price = f"an hour of work costs {self.per_hour:g}{unit}"
+            price += f"{'' if self.per_hour_marking == self.per_hour else own} ({self.work})"
         return price + (f"; {self.annotators} annotators label every segment" if self.annotators > 1 else "")

@@ -13,11 +13,12 @@ needs several overlapping windows, so many of the windows that satisfy the rule 
 
 from __future__ import annotations
 
+from math import pow
 from typing import Any
 
 import numpy as np
 
-from ..base.compiled import kernel, sort_together
+from ..base.compiled import count_up_to, kernel, sort_together
 
 
 @kernel
@@ -34,6 +35,17 @@ def _order(values: Any) -> Any:
 
 
 @kernel
+def _power(x: float, n: int) -> float:
+    """x to the n-th, n whole and not negative: by products, so that Python gives the same bits."""
+    found = 1.0
+    while n > 0:
+        if n % 2 == 1:
+            found *= x
+        n, x = n // 2, x * x
+    return found
+
+
+@kernel
 def _rise(state: Any, before: float, after: float) -> None:
     """Move the chances over m (first axis of ``state``) from one level of the law of criteria to a higher one."""
     k = state.shape[0] - 1
@@ -42,14 +54,14 @@ def _rise(state: Any, before: float, after: float) -> None:
     rate = min(1.0, (after - before) / (1 - before)) if before < 1 else 1.0
     for m in range(k, 0, -1):  # from above: state[m] gathers from those below, which are still as they were
         for v in range(state.shape[1]):
-            total = state[m, v] * (1 - rate) ** (k - m)
+            total = state[m, v] * _power(1 - rate, k - m)
             ways = 1.0
             for up in range(1, m + 1):  # `up` of the k - m + up voters that were not met rise
                 ways = ways * (k - m + up) / up
-                total += state[m - up, v] * ways * rate**up * (1 - rate) ** (k - m)
+                total += state[m - up, v] * ways * _power(rate, up) * _power(1 - rate, k - m)
             state[m, v] = total
     for v in range(state.shape[1]):
-        state[0, v] *= (1 - rate) ** k
+        state[0, v] *= _power(1 - rate, k)
 
 
 @kernel
@@ -59,10 +71,10 @@ def _answer(state: Any, chances: Any, count: float) -> None:
     for m in range(state.shape[0]):
         p = chances[m]
         if full == 1:
-            state[m, 0] *= (1 - p) ** count
+            state[m, 0] *= pow(1 - p, count)
             continue
         for v in range(full - 1, -1, -1):
-            total, law = 0.0, (1 - p) ** count
+            total, law = 0.0, pow(1 - p, count)
             for up in range(v + 1):
                 if up > count:
                     break
@@ -87,7 +99,7 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
             below = level
             continue
         state = np.zeros((k + 1, votes[i]))
-        state[0, 0] = (1 - below) ** k
+        state[0, 0] = _power(1 - below, k)
         _rise(state, below, level)
         state[0, 0] = 0.0
         reached = 0.0
@@ -145,14 +157,8 @@ def cell(best: Any, chances: Any, need: int) -> float:
 
 @kernel
 def value(h: float, edges: Any, table: Any) -> float:
-    """The law at event fraction h, from its polynomials (:meth:`weakly.model.annotator.LawTable.table`)."""
-    low, high = 0, edges.shape[0] - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if edges[middle] <= h:
-            low = middle
-        else:
-            high = middle
+    """The law at event fraction h, from its polynomials (:meth:`weakly.model.criterion_law.LawTable.table`)."""
+    low = count_up_to(edges[1:-1], h)  # of the inner edges
     u = 2 * (min(max(h, 0.0), 1.0) - edges[low]) / (edges[low + 1] - edges[low]) - 1
     total = 0.0
     for i in range(table.shape[1] - 1, -1, -1):
@@ -161,16 +167,9 @@ def value(h: float, edges: Any, table: Any) -> float:
 
 
 @kernel
-def _piece(s: float, rows: Any, first: int, last: int) -> int:
+def _piece(s: float, rows: Any, first: int, last: int) -> Any:
     """The last of the sorted pieces that begins at s or before; the first if none does."""
-    low, high = first, last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if rows[middle, 0] <= s:
-            low = middle
-        else:
-            high = middle
-    return low
+    return first + max(count_up_to(rows[first:last, 0], s) - 1, 0)
 
 
 @kernel

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from .event_arrays import EventArrays
-from .rows import Reading, RowTable, codes_of, words_of
+from .answers import Reading, RowTable, codes_of, words_of
+from .intervals import EventArrays
 
 
 class Adopted:
@@ -294,6 +294,19 @@ class Events(RowTable, Adopted):
         told = f"{len(more)} examined recordings (first {more[0]!r}) hold no event" if more else ""
         notes = (*self.notes, told) if told else self.notes
         return Events(frame, listing, source=replace(self.source, notes=notes))
+
+    def hours_of_all(self, seconds: float | None = None) -> float | None:
+        """The hours of all recordings of which these are a sample, each as long as one of the sample on average.
+
+        ``seconds`` are the length of recordings that do not tell theirs; None where there is no sample, or where all
+        tell another length, which is then that of other recordings.
+        """
+        counts, known = self.source.sample, self.recordings["length"]
+        other = seconds is not None and bool((known / seconds - 1).abs().gt(1e-9).any()) and bool(known.notna().all())
+        if counts is None or other:
+            return None
+        lengths = (self.extents if seconds is None else known.fillna(seconds))[self.recordings["annotated"]]
+        return float(lengths.sum()) / 3600 * counts["of_recordings"] / counts["recordings"]
 
     @property
     def n_merged(self) -> int:

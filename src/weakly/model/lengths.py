@@ -8,10 +8,11 @@ sorted values; a continuous law with Gauss-Legendre panels whose masses are chec
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.results import law_name
 from ..base.symbols import check
+from .criterion_law import Law
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
@@ -178,13 +180,19 @@ class Lengths:
 
     @classmethod
     def parse(cls, text: str) -> Lengths:
-        """The law written as text: ``1``, ``0.5,1,4``, ``gamma:0.8,loc=0.5``, ``lognorm:s=0.5,scale=1``.
+        """The law written as text: ``1``, ``0.5,1,4``, ``2-20`` (uniform), ``3±1`` or ``3+-1`` (mean and standard
+        deviation, lognormal), ``about 3`` (the same, give or take a third), ``gamma:0.8,loc=0.5``,
+        ``lognorm:s=0.5,scale=1``: scipy's laws, but ``uniform:2,20`` is from 2 to 20.
 
-        >>> Lengths.parse("0.5,1,4").longest
-        4.0
+        >>> Lengths.parse("0.5,1,4").longest, Lengths.parse("2-20").longest, Lengths.parse("uniform:2,20").longest
+        (4.0, 20.0, 20.0)
+        >>> round(Lengths.parse("3±1").mean, 6), round(Lengths.parse("about 3").std, 6)
+        (3.0, 1.0)
         """
+        if said := _said(text.strip()):
+            return cls.law(said[0], name=said[1])
         kind, _, rest = text.strip().partition(":")
-        help_text = "a length in seconds, several like 0.5,1,4, or a law like gamma:0.8,loc=0.5"
+        help_text = "a length in seconds, several like 0.5,1,4, a range like 2-20, or a law like gamma:0.8,loc=0.5"
         parts = [part.strip() for part in (rest or kind).split(",")]
         try:
             if not rest:
@@ -411,6 +419,31 @@ def _prefix(terms: Floats, index: Any) -> Floats:
     return np.asarray(np.cumsum(pieces)[where].reshape(np.shape(index)), dtype=np.float64)
 
 
+_NUMBER = r"\s*(\d+\.?\d*|\.\d+)\s*"
+_RANGE = re.compile(rf"(?:uniform:{_NUMBER},{_NUMBER}|{_NUMBER}(?:-|–|to){_NUMBER}s?)", re.IGNORECASE)
+_ABOUT = re.compile(rf"(?:(?:about|~){_NUMBER}s?|{_NUMBER}(?:±|\+-|\+/-){_NUMBER}s?)", re.IGNORECASE)
+
+
+def _said(text: str) -> tuple[Any, str] | None:
+    """A range, or a mean and its spread, as people say them: the frozen law and its name."""
+    from scipy import stats
+
+    if match := _RANGE.fullmatch(text):
+        low, high = (float(each) for each in match.groups() if each is not None)
+        if not low < high:
+            raise InvalidInput(f"event_length must be a range from a shorter to a longer length, got {text!r}")
+        return stats.uniform(low, high - low), f"uniform from {low:g} to {high:g} s"
+    if match := _ABOUT.fullmatch(text):
+        mean, *spread = (float(each) for each in match.groups() if each is not None)
+        std = spread[0] if spread else mean / 3
+        if not (mean > 0 and std > 0):
+            raise InvalidInput(f"event_length must have a mean and a spread > 0, got {text!r}")
+        shape = math.sqrt(math.log1p((std / mean) ** 2))
+        law = stats.lognorm(shape, scale=mean * math.exp(-(shape**2) / 2))
+        return law, f"lognormal with mean {mean:g} s and standard deviation {std:.3g} s"
+    return None
+
+
 def _family(name: str) -> Any:
     from scipy import stats
 
@@ -418,3 +451,15 @@ def _family(name: str) -> Any:
     if not isinstance(maker, stats.rv_continuous):
         raise InvalidInput(f"family must be a continuous scipy law such as lognorm, gamma or norm, got {name!r}")
     return maker
+
+
+class HasLengths(Protocol):
+    """Events, or anything else that has lengths."""
+
+    @property
+    def lengths(self) -> Any:
+        """The lengths of its events."""
+
+
+#: What functions take as ``event_length``: numbers, a law of lengths or of scipy, or events.
+LengthLike = ArrayLike | Lengths | Law | HasLengths

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check, choice, positive, whole
 
 Floats = NDArray[np.float64]
+EdgeName = Literal["truncate", "inside", "infinite", "circular"]
 NEAR = 1e-9  # an edge this close to a boundary, in segment lengths, lies on it
 
 

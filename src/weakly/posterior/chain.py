@@ -10,17 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check
 from ..model.annotator import Annotator, PresenceRule
+from ..model.answer_model import NODES, AnswerModels, Part
 from ..model.intervals import as_intervals
 from . import kernels
-from .hearing import Hearing, joint
 from .kernels import Chain, Questions, Runs
-from .renewal import Array, Mixed, Renewal
+from .renewal import Array, Mixed, Renewal, TimelinePosterior, entropy
 
 _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
@@ -165,7 +164,7 @@ class Prepared:
 
     recording_length: float
     grid: Grid
-    hearings: tuple[Hearing, ...]
+    people: tuple[tuple[Part, ...], ...]
     combinations: tuple[tuple[int, ...], ...]
     runs: tuple[Runs, ...]
 
@@ -173,7 +172,7 @@ class Prepared:
         """The posterior under a process of events on the same steps, or under several."""
         members = renewal.members if isinstance(renewal, Mixed) else (renewal,)
         shares = renewal.weights if isinstance(renewal, Mixed) else np.ones(1)
-        made: list[tuple[tuple[int, ...], float, _Run]] = []
+        weighed: list[tuple[tuple[int, ...], float, _Run]] = []
         reached = 0
         for member, share in zip(members, shares):
             if share <= 0:
@@ -182,26 +181,26 @@ class Prepared:
             for combination, runs in zip(self.combinations, self.runs):
                 run = _run(chain, runs)
                 if isinstance(run, _Run):
-                    made.append((combination, math.log(share / len(self.runs)), run))
+                    weighed.append((combination, math.log(share / len(self.runs)), run))
                 else:
                     reached = max(reached, run)
-        if not made:
+        if not weighed:
             raise Contradiction(min(self.recording_length, (1 + reached) * renewal.step))
-        top = max(log_prior + run.log_likelihood for _, log_prior, run in made)
-        made = [one for one in made if one[1] + one[2].log_likelihood > top - _FAINT]
-        combinations, log_prior, kept = zip(*made)
+        top = max(log_prior + run.log_likelihood for _, log_prior, run in weighed)
+        weighed = [row for row in weighed if row[1] + row[2].log_likelihood > top - _FAINT]
+        combinations, log_prior, kept = zip(*weighed)
         return Posterior(
-            renewal, self.recording_length, self.hearings, combinations, np.array(log_prior), self.grid, kept
+            renewal, self.recording_length, self.people, combinations, np.array(log_prior), self.grid, kept
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(TimelinePosterior):
     """What the answers of one recording say about its timeline; made by :func:`posterior`."""
 
     renewal: Renewal | Mixed
     recording_length: float
-    hearings: tuple[Hearing, ...]
+    people: tuple[tuple[Part, ...], ...]
     combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
     log_prior: Array  # of each run
     grid: Grid
@@ -236,8 +235,8 @@ class Posterior:
     @cached_property
     def active(self) -> Array:
         """P(an event is under way), per step."""
-        found: Array = np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
-        return found
+        share: Array = np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
+        return share
 
     @cached_property
     def counts(self) -> Array:
@@ -253,16 +252,6 @@ class Posterior:
     def n_events(self) -> float:
         """The expected number of events."""
         return float(self.counts.sum())
-
-    @property
-    def event_seconds(self) -> float:
-        """The expected seconds of events."""
-        return float(self.active @ np.diff(self.edges))
-
-    @property
-    def wrong_time(self) -> float:
-        """The expected seconds of wrong label, if every step gets its more likely label: the least there can be."""
-        return float(np.minimum(self.active, 1 - self.active) @ np.diff(self.edges))
 
     def satisfied(self, segments: Any, *, who: int = 0) -> Array:
         """P(the segment satisfies the rule), exactly, for many further segments (start, end) in seconds.
@@ -280,28 +269,28 @@ class Posterior:
         spans = _inside(segments, self.recording_length)
         chances = []
         for run, combination in zip(self.runs, self.combinations):
-            rule = self.hearings[who].rules[combination[who]]
+            rule = self.people[who][combination[who]].rule
             blank = np.ones(len(spans))
             which = np.zeros(len(spans), np.int64)
             further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
             none = kernels.unsatisfied(run.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row])
-        found: Array = np.clip(self._mean(chances), 0.0, 1.0)
-        return found
+        mean: Array = np.clip(self._mean(chances), 0.0, 1.0)
+        return mean
 
     def present(self, segments: Any, *, who: int = 0) -> Array:
         """P(the answer will be present), for many further segments."""
-        heard = self.hearings[who]
-        return heard.low + (heard.high - heard.low) * self.satisfied(segments, who=who)
+        _, _, low, high = self.people[who][0]
+        return low + (high - low) * self.satisfied(segments, who=who)
 
     def information(self, segments: Any, *, who: int = 0) -> Array:
         r"""Bits that the answer to each further segment is expected to tell about the timeline.
 
         .. math:: H(P(\text{present})) - P(\text{sat}) H(1 - \ell) - (1 - P(\text{sat})) H(g_0)
         """
-        heard, met = self.hearings[who], self.satisfied(segments, who=who)
-        noise = met * _entropy(np.asarray(heard.high)) + (1 - met) * _entropy(np.asarray(heard.low))
-        return np.maximum(0.0, _entropy(heard.low + (heard.high - heard.low) * met) - noise)
+        (_, _, low, high), met = self.people[who][0], self.satisfied(segments, who=who)
+        noise = met * entropy(np.asarray(high)) + (1 - met) * entropy(np.asarray(low))
+        return np.maximum(0.0, entropy(low + (high - low) * met) - noise)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Sample number, onset and offset of every event of n sampled timelines."""
@@ -324,18 +313,6 @@ class Posterior:
         last = rows[:, 1] + rows[:, 2] == self.grid.n
         return rows[:, 0], onset, np.where(last, self.recording_length, np.minimum(offset, self.recording_length))
 
-    def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
-        """n whole timelines drawn from the posterior: sample, onset, offset in seconds, one row per event."""
-        number, onset, offset = self.draw(n, np.random.default_rng(rng))
-        table = pd.DataFrame({"sample": number, "onset": onset, "offset": offset})
-        return table.sort_values(["sample", "onset"], ignore_index=True)
-
-
-def _entropy(p: Array) -> Array:
-    q = np.clip(p, 1e-300, 1.0)
-    r = np.clip(1 - p, 1e-300, 1.0)
-    return np.asarray(-(q * np.log2(q) + r * np.log2(r)), dtype=np.float64)
-
 
 def _inside(segments: Any, recording_length: float) -> Array:
     spans = np.asarray(as_intervals(segments, name="segments"), dtype=np.float64).reshape(-1, 2)
@@ -346,13 +323,37 @@ def _inside(segments: Any, recording_length: float) -> Array:
     return spans
 
 
+_JOINT = 64  # sets of criteria that stand for several annotators, each with a law
+
+
+def _parts(who: Any) -> tuple[Part, ...]:
+    """The rules that somebody may go by, equally likely, with the same noise."""
+    parts = tuple(AnswerModels.of(annotator=who).parts(NODES))
+    if len({(part.weight, part.low, part.high) for part in parts}) > 1:
+        raise InvalidInput(
+            "annotator must be one here, or several rules or criteria with the same guesses and lapses; "
+            "give different people by name"
+        )
+    return parts
+
+
+def _joint(people: Sequence[tuple[Part, ...]]) -> list[tuple[int, ...]]:
+    """Which rule each of several people goes by, in equally likely combinations (a lattice where there are many)."""
+    several = [len(parts) > 1 for parts in people]
+    if sum(several) <= 1:
+        return [tuple(k if many else 0 for many in several) for k in range(max(map(len, people)))]
+    k = np.arange(_JOINT)
+    turns = [((k + 0.5) / _JOINT * (a == 0) + (a > 0) * k * math.sqrt(a + 1.0)) % 1 for a in range(len(people))]
+    return list(zip(*((turn * len(parts)).astype(int).tolist() for turn, parts in zip(turns, people))))
+
+
 def prepare(
     segments: Any,
     present: Any,
     *,
     renewal: Renewal | Mixed,
     recording_length: float,
-    annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
+    annotator: Any = None,
     annotators: Sequence[str] | None = None,
 ) -> Prepared:
     """The answers of one recording, ready for any rate and law of lengths on the same steps."""
@@ -368,25 +369,25 @@ def prepare(
         unknown = [name for name in people if name not in who]
         if unknown:
             raise InvalidInput(f"annotator has no entry for {unknown[0]!r}; there are {', '.join(map(str, who))}")
-        hearings = {name: Hearing.of(who[name]) for name in people}
+        parts = {name: _parts(who[name]) for name in people}
     else:
-        hearings = dict.fromkeys(dict.fromkeys(names) or [""], Hearing.of(who))
+        parts = dict.fromkeys(dict.fromkeys(names) or [""], _parts(who))
     grid = Grid.of(renewal, length)
-    heard = tuple(hearings.values())
+    everybody = tuple(parts.values())
     answered = ~np.isnan(said)
-    owner = np.array([list(hearings).index(name) for name in names[answered]], dtype=np.int64)
-    low, high = np.array([h.low for h in heard]), np.array([h.high for h in heard])
+    owner = np.array([list(parts).index(name) for name in names[answered]], dtype=np.int64)
+    low, high = (np.array([person[0][k] for person in everybody]) for k in (2, 3))
     yes = np.where(said[answered] == 1, high[owner], 1 - high[owner])
     no = np.where(said[answered] == 1, low[owner], 1 - low[owner])
-    combinations = joint(heard)
+    combinations = _joint(everybody)
     runs = []
     for combination in combinations:
-        rules = [h.rules[k] for h, k in zip(heard, combination)]
+        rules = [person[k].rule for person, k in zip(everybody, combination)]
         distinct = list(dict.fromkeys(rules))  # people with the same rule share their queries' bits
         which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
         ask, _ = _questions(spans[answered], which, distinct, yes, no, grid=grid)
         runs.append(_runs(grid, ask))
-    return Prepared(length, grid, heard, tuple(combinations), tuple(runs))
+    return Prepared(length, grid, everybody, tuple(combinations), tuple(runs))
 
 
 def posterior(
@@ -395,7 +396,7 @@ def posterior(
     *,
     renewal: Renewal | Mixed,
     recording_length: float,
-    annotator: Annotator | PresenceRule | Hearing | Mapping[str, Any] | None = None,
+    annotator: Any = None,
     annotators: Sequence[str] | None = None,
 ) -> Posterior:
     """The posterior of one recording's timeline, given queries and their answers.
@@ -418,53 +419,5 @@ def posterior(
     >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
     (1.048, 0.912)
     """
-    ready = prepare(
-        segments,
-        present,
-        renewal=renewal,
-        recording_length=recording_length,
-        annotator=annotator,
-        annotators=annotators,
-    )
-    return ready.posterior(renewal)
-
-
-def expected_wrong_time(
-    segments: Any,
-    *,
-    renewal: Renewal,
-    recording_length: float,
-    annotator: Annotator | PresenceRule | Hearing | None = None,
-    n: int = 200,
-    rng: Any = None,
-) -> tuple[float, float]:
-    """Seconds of wrong label per recording that remain when these segments are answered and every step gets its
-    likelier label, and the standard error: the mean over n timelines and answers drawn from the process.
-
-    What a plan shows beside painted labels: no label made from the same answers has less.
-
-    Examples
-    --------
-    >>> from weakly.model.lengths import Lengths
-    >>> calls = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.25)
-    >>> clips = [(k, k + 1.0) for k in range(20)]
-    >>> wrong, _ = expected_wrong_time(clips, renewal=calls, recording_length=20, n=50, rng=0)
-    >>> wrong < 0.05 * 20  # nothing labelled present is wrong for one second in twenty
-    True
-    """
-    generator = np.random.default_rng(rng)
-    spans = _inside(segments, recording_length)
-    hearing = Hearing.of(Annotator() if annotator is None else annotator)
-    blank = posterior(np.empty((0, 2)), [], renewal=renewal, recording_length=recording_length, annotator=hearing)
-    sample, onset, offset = blank.draw(n, generator)
-    found = np.zeros(n)
-    for k in range(n):
-        events = np.column_stack((onset, offset))[sample == k]
-        rule = hearing.rules[generator.integers(len(hearing.rules))]
-        met = np.zeros(len(spans), bool)
-        if len(events):
-            met[:] = rule.is_present(event=events[None, :], segment=spans[:, None]).any(axis=1)
-        said = generator.random(len(spans)) < np.where(met, hearing.high, hearing.low)
-        ready = posterior(spans, said, renewal=renewal, recording_length=recording_length, annotator=hearing)
-        found[k] = ready.wrong_time
-    return float(found.mean()), float(found.std(ddof=1) / math.sqrt(n))
+    how: Any = {"recording_length": recording_length, "annotator": annotator, "annotators": annotators}
+    return prepare(segments, present, renewal=renewal, **how).posterior(renewal)

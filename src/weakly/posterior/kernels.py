@@ -118,6 +118,11 @@ def _state(mask: int, masks: Any, table: Any, known: Any) -> Any:
 
 
 @kernel
+def _as_runs(masks: Any, first: Any, ints: Any, factors: Any) -> Any:
+    return Runs(masks, first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors)
+
+
+@kernel
 def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
     """The runs of a recording, and 1; or 0 if there are more than ``room`` masks, -1 if too many queries overlap."""
     classes, many = len(ask.stops) - 1, len(shifts)
@@ -154,7 +159,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
             if factor > 0:
                 target = _state(kept, masks, table, known)
                 if target < 0:
-                    return Runs(masks, first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors), 0
+                    return _as_runs(masks, first, ints, factors), 0
                 reached[target, i + 1] = True
                 if size == len(ints):
                     ints = _longer_table(ints)
@@ -168,7 +173,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
             j = _first_after(ask.due, ask.stops[k], ask.stops[k + 1], i)
             while j < ask.stops[k + 1] and ask.start[j] < i + widest - _TOUCH:
                 if n_left == 62:
-                    return Runs(masks, first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors), -1
+                    return _as_runs(masks, first, ints, factors), -1
                 left[n_left, 0], left[n_left, 1] = j, k
                 n_left += 1
                 j += 1
@@ -238,10 +243,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
                             continue
                         target = _state(kept, masks, table, known)
                         if target < 0:
-                            return (
-                                Runs(masks, first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors),
-                                0,
-                            )
+                            return _as_runs(masks, first, ints, factors), 0
                         for length in range(begun, l):
                             reached[target, i + length] = True
                         if size == len(ints):
@@ -255,9 +257,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
             before[:] = now
             bits_before[:] = now_bits
         first[i + 1] = size
-    ints, factors = ints[:size].copy(), factors[:size].copy()
-    made = Runs(masks[: known[0]], first, ints[:, 0], ints[:, 1], ints[:, 2], ints[:, 3], ints[:, 4], factors)
-    return made, 1
+    return _as_runs(masks[: known[0]], first, ints[:size].copy(), factors[:size].copy()), 1
 
 
 @kernel

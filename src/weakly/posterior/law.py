@@ -5,12 +5,17 @@ r"""Gamma as a law: how the chance of "present" rises with the share of the even
 G is the law of the presence criterion over answers: a Beta law with mean and spread (its limit is one hard criterion
 for all), or a logistic curve. A segment without an event informs the guess rate and nothing else.
 
-The interval of the mean is the middle 95 % of its posterior, flat in the mean, half a hard criterion and half a spread
-of half-normal size, with guesses and lapses at their best for each. Answers of one recording or annotator are alike,
-which a likelihood of independent answers does not know: it is taken to the power of one over the design effect, the
-ratio of the clustered to the plain variance of the mean's influence (a sandwich), with Student's t for few clusters. A
-bootstrap of clusters would ignore how a hard criterion is known, to 1/n, and is slower. Where a hard criterion is
-likely, the posterior is that of a hard one alone. Coverage: ``benchmarks/bench_audit.py``.
+The prior is one for all who ask: flat in the mean, :data:`HARD` that one criterion serves for all, else a half-normal
+spread; guesses and lapses as if :data:`SLIPS` (or :data:`ATTENTIVE`) answers without any had been seen. Here the
+likelihood is looked at on grids that close in on it, with guesses and lapses at their best for each law: what many
+answers need. Few answers, which hardly tell the rates, are served by the whole grid of
+:class:`~weakly.posterior.criterion.CriterionPosterior`.
+
+Answers of one recording or annotator are alike, which a likelihood of independent answers does not know: it is taken to
+the power of one over the design effect, the ratio of the clustered to the plain variance of the mean's influence (a
+sandwich), with Student's t for few clusters. A bootstrap of clusters would ignore how a hard criterion is known, to
+1/n, and is slower. Where a hard criterion is likely, the posterior is that of a hard one alone. Coverage:
+``benchmarks/bench_audit.py``.
 """
 
 from __future__ import annotations
@@ -21,17 +26,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from ..base.compiled import kernel
-from ..model.annotator import logistic_cdf
+from ..model.annotator import TIE
+from ..model.criterion_law import logistic_cdf
 
 Array = NDArray[np.float64]
 
 FAMILIES = ("beta", "logistic")
 WIDEST = 1 / 3  # of the share of the largest variance that a law on (0, 1) with this mean can have: 1/3 is uniform
-_PRIOR = 4.0  # as if so many answers without a guess, and without a lapse, had been seen before
-_SCALE = 0.3  # of the half-normal prior of the spread, as a share of the largest
+#: The prior. With 50 answers its intervals cover 93 to 98 %; half of it on a hard criterion would cover 88 to 96 %.
+HARD = 0.15  # that one criterion serves for all
+SPREAD = 0.3  # of the half-normal spread, as a share of the largest
+SLIPS = 4.0  # answers without a guess, and without a lapse, as if seen before: labels of unknown origin
+ATTENTIVE = 9.0  # the same of somebody who is being measured
+#: The grid of the prior; the means lie between the fractions of its items, so that no answer at one is a toss.
+MEANS = np.linspace(0.0225, 0.9775, 96)
+SPREADS = np.array([0.0, 0.04, 0.1, 0.2, 0.3, 0.4, 0.54])  # as shares of the largest; 0: one hard criterion
+RATES = np.array([0.005, 0.02, 0.06, 0.13, 0.25, 0.42])  # of guesses, and of lapses
 _NEAR = 32  # distinct shares on either side of the hard criterion that are kept apart
 _MANY = 64  # groups of the others
 FEWEST_CLUSTERS = 3  # below which nothing can be said about how clusters differ
@@ -147,13 +161,15 @@ def grouped(h: Array, y: Array, middle: float) -> Groups:
         code = (np.cumsum(keep) - 1)[code]
     of = np.empty(len(h), dtype=np.int64)
     of[order] = code
-    n = np.bincount(of).astype(np.float64)
-    return Groups(np.bincount(of, weights=h) / n, n, np.bincount(of, weights=y).astype(np.float64), of)
+    n = np.bincount(code).astype(np.float64)  # sums in the order of the shares, whatever the order of the answers
+    presents = np.bincount(code, weights=y[order]).astype(np.float64)
+    return Groups(np.bincount(code, weights=x) / n, n, presents, of)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """The log posterior over pairs of mean and spread, the best rates of each pair, and the prior weight of each."""
+    """The log posterior over pairs of mean and spread, the best rates of each pair, the prior weight of each, and the
+    means (low, high) that each stands for."""
 
     family: str
     mean: Array
@@ -162,37 +178,39 @@ class Surface:
     guess: Array
     hit: Array
     prior: Array
+    ends: Array
 
     def mass(self, power: float, top: float) -> Array:
         """The posterior weight of every pair, the likelihood taken to this power; ``top`` is its largest value."""
         return np.asarray(np.exp(power * (self.value - top)) * self.prior)
 
 
-def _surface(family: str, groups: Groups, mean: Array, spread: Array, prior: Array) -> Surface:
+def _surface(
+    family: str, groups: Groups, mean: Array, spread: Array, prior: Array, ends: Array | None = None
+) -> Surface:
     law = cdf(family, groups.h, mean, spread)
     guess, hit, value = np.empty(len(mean)), np.empty(len(mean)), np.empty(len(mean))
-    _rates(law, groups.answers, groups.presents, _PRIOR, guess, hit, value)
-    return Surface(family, mean, spread, value, guess, hit, prior)
+    _rates(law, groups.answers, groups.presents, SLIPS, guess, hit, value)
+    return Surface(family, mean, spread, value, guess, hit, prior, np.empty((0, 2)) if ends is None else ends)
 
 
 def hard(groups: Groups) -> Surface:
     """One criterion for all: between two shares that were asked about every criterion is the same, so this is exact."""
     edges = np.concatenate(([0.0], groups.h[groups.h > 0], [1.0]))
-    width = np.diff(edges)
-    kept = width > 0
-    mean = ((edges[1:] + edges[:-1]) / 2)[kept]
-    return _surface("beta", groups, mean, np.zeros(len(mean)), width[kept])
+    ends = np.column_stack((edges[:-1], edges[1:]))[np.diff(edges) > 0]
+    mean = ends.mean(axis=1)
+    return _surface("beta", groups, mean, np.zeros(len(mean)), HARD * (ends[:, 1] - ends[:, 0]), ends)
 
 
 def soft(family: str, groups: Groups, *, power: float = 1.0) -> Surface:
     """A law with some spread: first everywhere, then where the posterior's mass lies, until that is seen well."""
-    scale, most = (_SCALE, np.sqrt(WIDEST)) if family == "beta" else (_SCALE / 4, 0.3)
+    scale, most = (SPREAD, np.sqrt(WIDEST)) if family == "beta" else (SPREAD / 4, 0.3)
     mean, spread, even = np.linspace(0.02, 0.98, 21), np.geomspace(3e-3, most, 8), False
     for stage in range(6):
         m, s = (v.ravel() for v in np.meshgrid(mean, spread, indexing="ij"))
         prior = np.outer(np.gradient(mean), np.gradient(spread)).ravel() * np.exp(-((s / scale) ** 2) / 2) / scale / 1.2
-        found = _surface(family, groups, m, s, prior)
-        share = found.mass(power, float(found.value.max())).reshape(len(mean), len(spread))
+        surface = _surface(family, groups, m, s, (1 - HARD) * prior, np.repeat(cells(mean), len(spread), axis=0))
+        share = surface.mass(power, float(surface.value.max())).reshape(len(mean), len(spread))
         ends, shrinks = [], 1.0
         for axis, x in ((1, mean), (0, spread)):
             mass = np.cumsum(share.sum(axis=axis)) / share.sum()
@@ -204,10 +222,79 @@ def soft(family: str, groups: Groups, *, power: float = 1.0) -> Surface:
             break
         mean, even = np.linspace(*ends[0][1:], 25), low > 0
         spread = np.linspace(least, most, 9) if even else np.geomspace(most / 60, most, 9)
-    return found
+    return surface
 
 
-def _peak(found: Surface, groups: Groups) -> Surface:
+def prior_grid(shortest: float, longest: float) -> dict[str, Any]:
+    """The prior of somebody who is being measured, as columns of a grid: a third for each law (a share, seconds, either
+    of them) of events from shortest to longest. NaN: no part of it."""
+    guess, lapse = (v.reshape(1, -1) for v in np.meshgrid(RATES, RATES, indexing="ij"))
+    edges = np.append(cells(SPREADS[1:])[:-1, 1], 1.0)
+    soft = np.diff(scipy.special.erf(np.append(0.0, edges) / (SPREAD * math.sqrt(2))))
+    spreads = np.append(HARD, (1 - HARD) * soft / soft.sum())
+    rates = -np.diff((1 - np.concatenate(([0.0], cells(RATES)[1:, 0], [0.5]))) ** (ATTENTIVE + 1))
+    rates /= rates.sum()
+    few, some = MEANS[3::8], MEANS[::2]
+    middles, ends = [(MEANS, np.nan * MEANS)], [(cells(MEANS), np.nan * cells(MEANS))]
+    if longest > shortest:  # the events at which seconds and share change places are among those that are asked about
+        change = np.geomspace(1.1 * shortest, longest / 1.1, 4) / longest
+        gamma, at = (v.ravel() for v in np.meshgrid(few, change, indexing="ij"))
+        of_gamma, of_change = (
+            np.repeat(cells(few), len(change), axis=0), np.tile(cells(change), (len(few), 1))
+        )  # fmt: skip
+        middles += [(np.nan * some, some), (gamma, gamma * at)]
+        ends += [(np.nan * cells(some), cells(some)), (of_gamma, of_gamma * of_change)]
+    weights = np.concatenate([np.full(len(one), 1 / len(one) / len(middles)) for one, _ in middles])
+    (mean, seconds), (low, high) = (map(np.concatenate, zip(*parts)) for parts in (middles, ends))
+    n, k = len(SPREADS), len(mean)
+    return {
+        "mean": np.repeat(mean, n), "spread": np.tile(SPREADS, k), "ends": np.repeat(low, n, axis=0), "guess": guess,
+        "lapse": lapse, "weights": np.outer(np.outer(weights, spreads).ravel(), np.outer(rates, rates).ravel()),
+        "seconds": np.repeat(seconds, n), "seconds_ends": np.repeat(high, n, axis=0),
+    }  # fmt: skip
+
+
+def deviation(family: str, mean: Array, spread: Array) -> Array:
+    """The standard deviation of the criterion of every law."""
+    return np.asarray(spread * (np.pi / np.sqrt(3) if family == "logistic" else np.sqrt(mean * (1 - mean))))
+
+
+def spread_quantiles(
+    width: Array, mass: Array, zero: float, shares: Sequence[float] = (0.025, 0.5, 0.975)
+) -> tuple[float, ...]:
+    """Quantiles of the spread: so much mass at exactly 0, the rest between the widths of the laws."""
+    order = np.argsort(width, kind="stable")
+    total = zero + mass.sum()
+    share = (zero + np.cumsum(mass[order])) / total
+    found = np.interp(shares, np.append(0.0, share), np.append(0.0, width[order]))
+    return tuple(0.0 if zero / total > q else float(value) for q, value in zip(shares, found))
+
+
+def coin(present: Array) -> float:
+    """The log evidence of answers that depend on no sound: each on the last few (none to three), in whatever way.
+
+    The mixture of the orders alike, with the prior of Krichevsky and Trofimov for every context. It holds whoever
+    tosses a coin, says always the same, alternates or goes round in a short circle.
+    """
+    y = present[~np.isnan(present)].astype(np.int64)
+    found = []
+    for order in range(4):
+        seen, total = np.full((2**order, 2), 0.5), 0.0
+        for k, said in enumerate(y):
+            at = int("".join(map(str, y[max(0, k - order) : k])) or "0", 2)
+            total += math.log(seen[at, said] / seen[at].sum())
+            seen[at, said] += 1
+        found.append(total)
+    return float(scipy.special.logsumexp(found)) - math.log(4)
+
+
+def cells(nodes: Array) -> Array:
+    """The stretch (low, high) that each node of a grid stands for: up to the middles between them."""
+    edges = np.concatenate((nodes[:1], (nodes[1:] + nodes[:-1]) / 2, nodes[-1:]))
+    return np.column_stack((edges[:-1], edges[1:]))
+
+
+def peak(found: Surface, groups: Groups) -> Surface:
     """A closer look around the best pair."""
     axes = []
     for values in (found.mean, found.spread):
@@ -218,99 +305,22 @@ def _peak(found: Surface, groups: Groups) -> Surface:
     return _surface(found.family, groups, mean, spread, np.ones(len(mean)))
 
 
-@dataclass(frozen=True)
-class LawFit:
-    """A fitted law: the middle and the ends of the posterior of each number, and how it was got.
-
-    ``hard`` is the posterior chance that one criterion serves for all; ``gain`` how much more likely (log) the best law
-    is than answers that do not depend on how much was heard; ``design_effect`` and ``freedom`` are those of the
-    clusters.
-    """
-
-    mean: tuple[float, float, float]
-    spread: tuple[float, float, float]
-    guess: tuple[float, float, float]
-    lapse: tuple[float, float, float]
-    log_likelihood: float
-    hard: float
-    gain: float
-    design_effect: float
-
-
-def fit(h: Array, y: Array, *, clusters: Sequence[NDArray[np.int64]] = (), family: str = "beta") -> LawFit:
-    """The law of these answers (1 or 0 at event fraction h); ``clusters``: codes of recordings, of annotators."""
-    first = hard(grouped(h, y, 0.5))
-    groups = grouped(h, y, float(first.mean[np.argmax(first.value)]))
-    step, law = hard(groups), soft(family, groups)
-    best = _peak(law, groups)
-    best = best if family != "beta" or best.value.max() > step.value.max() else step
-    weights, covariance = influence(best, groups)
-    effect, student = design_effect(weights, groups, y, clusters)
-    power = 1 / (effect * student**2)
-    if power < 0.9:
-        law = soft(family, groups, power=power)
-    top = max(float(law.value.max()), float(step.value.max()) if family == "beta" else -np.inf)
-    sure = 0.0
-    if family == "beta":
-        masses = [float(part.mass(1 / effect, top).sum()) for part in (step, law)]
-        sure = masses[0] / sum(masses)
-    parts = [] if family != "beta" else [(step, step.mass(1 / effect if sure > _SURE else power, top))]
-    if sure <= _SURE:
-        parts.append((law, law.mass(power, top)))
-    mean = _quantiles(parts)
-    flat = max(float(step.value[0]), float(step.value[-1]))  # all that meets an event is alike
-    at = int(np.argmax(best.value))
-    rates = [
-        _rate(value, float(covariance[k, k]) * effect)
-        for k, value in ((2, float(best.guess[at])), (3, 1 - float(best.hit[at])))
-    ]
-    width = _spread_of(law, family)
-    mass = law.mass(power, top)
-    zero = 0.0 if family != "beta" else float(step.mass(power, top).sum())
-    order = np.argsort(width, kind="stable")
-    share = (zero + np.cumsum(mass[order])) / (zero + mass.sum())
-    low, middle, high = np.interp([0.025, 0.5, 0.975], np.append(0.0, share), np.append(0.0, width[order]))
-    low, middle = (0.0 if zero / (zero + mass.sum()) > q else v for q, v in ((0.025, low), (0.5, middle)))
-    rise = cdf(family, h, best.mean[[at]], best.spread[[at]])[0]
-    p = np.clip(best.guess[at] + (best.hit[at] - best.guess[at]) * rise, 1e-12, 1 - 1e-12)
-    likelihood = float(np.log(np.where(y > 0.5, p, 1 - p)).sum())
-    spread = (0.0 if sure > _SURE else float(middle), float(low), float(high))
-    return LawFit(mean, spread, rates[0], rates[1], likelihood, sure, float(power * (top - flat)), effect)
-
-
-def _spread_of(found: Surface, family: str) -> Array:
-    """The standard deviation of the criterion at every pair."""
-    if family == "logistic":
-        return np.asarray(found.spread * np.pi / np.sqrt(3))
-    return np.asarray(found.spread * np.sqrt(found.mean * (1 - found.mean)))
-
-
-def _quantiles(parts: list[tuple[Surface, Array]]) -> tuple[float, float, float]:
-    """Median and 95 % interval of the mean over both kinds of posterior, each spread evenly between its nodes."""
-    edges, masses = [], []
-    for found, mass in parts:
-        if found.spread[0] == 0:
-            ends = np.concatenate(([0.0], np.cumsum(found.prior)))
-        else:
-            middle = np.unique(found.mean)
-            mass = mass.reshape(len(middle), -1).sum(axis=1)
-            ends = np.concatenate((middle[:1], (middle[1:] + middle[:-1]) / 2, middle[-1:]))
-        edges.append(ends)
-        masses.append(np.concatenate(([0.0], np.cumsum(mass))))
-    grid = np.unique(np.concatenate(edges))
-    total = sum((np.interp(grid, x, c) for x, c in zip(edges, masses)), np.zeros(len(grid)))
-    low, middle, high = np.interp([0.025, 0.5, 0.975], total / total[-1], grid)
-    return float(middle), float(low), float(high)
-
-
-def _rate(value: float, variance: float) -> tuple[float, float, float]:
-    """A rate with Jeffreys' interval for as many answers as its variance is worth."""
-    from scipy.special import betaincinv
-
+def rate_interval(value: float, variance: float) -> tuple[float, float, float]:
+    """The rate between the ends of Jeffreys' interval for as many answers as its variance is worth."""
     p = min(max(value, 0.01), 0.99)
     n = max(p * (1 - p) / max(variance, 1e-12) - 1, 0.5)
-    low, high = betaincinv(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
-    return value if value > 1e-6 else 0.0, float(low) if n * value > 0.5 else 0.0, float(high)
+    low, high = scipy.special.betaincinv(n * value + 0.5, n * (1 - value) + 0.5, [0.025, 0.975])
+    return float(low) if n * value > 0.5 else 0.0, value if value > 1e-6 else 0.0, float(high)
+
+
+def slopes(family: str, h: Array, at: Array) -> tuple[Array, Array]:
+    """P(present) at every share, and how it changes with the mean, the spread, the guess and the hit rate (``at``)."""
+
+    def chance(v: Array) -> Array:
+        return np.asarray(v[2] + (v[3] - v[2]) * cdf(family, h, v[:1], v[1:2])[0])
+
+    steps = 1e-5 * np.eye(4)
+    return chance(at), np.array([(chance(at + step) - chance(at - step)) / 2e-5 for step in steps])
 
 
 def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Array]:
@@ -320,16 +330,9 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
     at = np.array([found.mean[best], max(found.spread[best], least), found.guess[best], found.hit[best]])
     at[2], at[3] = max(at[2], 0.01), min(at[3], 0.99)
 
-    def chance(v: Array) -> Array:
-        return np.asarray(v[2] + (v[3] - v[2]) * cdf(found.family, groups.h, v[:1], v[1:2])[0])
-
-    p = chance(at)
-    slope = np.empty((4, len(p)))
-    for k, step in enumerate((1e-4, 1e-4, 1e-5, 1e-5)):
-        move = step * np.eye(4)[k]
-        slope[k] = (chance(at + move) - chance(at - move)) / (2 * step)
+    p, slope = slopes(found.family, groups.h, at)
     variance = np.maximum(p * (1 - p), 1e-4)
-    information = (slope * (groups.answers / variance)) @ slope.T + np.diag([1e-6, 100.0, _PRIOR, _PRIOR])
+    information = (slope * (groups.answers / variance)) @ slope.T + np.diag([1e-6, 100.0, SLIPS, SLIPS])
     covariance = np.linalg.inv(information)
     direction = covariance[0] @ (slope / variance)
     return (np.asarray(-direction * p), np.asarray(direction * (1 - p))), np.asarray(covariance, dtype=np.float64)
@@ -343,8 +346,6 @@ def design_effect(
     Of two ways to cluster the variances add, less that of the clusters of both (Cameron, Gelbach and Miller): what one
     annotator says of one recording is not counted twice.
     """
-    from scipy.special import stdtrit
-
     psi = np.where(y > 0.5, weights[1][groups.of], weights[0][groups.of])
     plain = float((psi**2).sum())
     codes = [code for code in clusters if FEWEST_CLUSTERS <= code.max() + 1 < len(y)]
@@ -357,7 +358,7 @@ def design_effect(
         _, both = np.unique(codes[0] * counts[1] + codes[1], return_inverse=True)
         total -= float((np.bincount(both, weights=psi) ** 2).sum())
     effect = max(total, *sums, plain) / plain
-    return effect, float(stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
+    return effect, float(scipy.special.stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
 
 
 def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:
@@ -367,8 +368,6 @@ def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tup
     own mean and spread make the answers most likely (empirical Bayes), so that a unit with few answers stays near.
     ``whole`` is the estimate of all answers together.
     """
-    from scipy.special import logsumexp, xlog1py, xlogy
-
     grid = np.linspace(0.005, 0.995, 100)
     relative = min(whole.spread / np.sqrt(whole.presence_criterion * (1 - whole.presence_criterion)), 0.55)
     law = cdf("beta", groups.h, grid, np.full(len(grid), relative))
@@ -385,12 +384,62 @@ def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tup
             total = m * (1 - m) / sd**2 - 1
             if total <= 1:
                 continue
-            log = xlogy(m * total - 1, grid) + xlog1py((1 - m) * total - 1, -grid)
-            log -= logsumexp(log)
-            value = float(logsumexp(likelihood + log, axis=1).sum())
+            log = scipy.special.xlogy(m * total - 1, grid) + scipy.special.xlog1py((1 - m) * total - 1, -grid)
+            log -= scipy.special.logsumexp(log)
+            value = float(scipy.special.logsumexp(likelihood + log, axis=1).sum())
             if value > best:
                 best, prior = value, log
     mass = np.exp(likelihood + prior - (likelihood + prior).max(axis=1, keepdims=True))
     share = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
     ends = np.array([np.interp([0.5, 0.025, 0.975], row - row[0] / 2, grid) for row in share])
     return ends[:, 0], ends[:, 1:]
+
+
+def _groups(h: Array, y: Array) -> tuple[Array, ...]:
+    """Distinct event fractions in order (ties within TIE are one), the answers and the presents at each."""
+    order = np.argsort(h, kind="stable")
+    h, y = h[order], y[order]
+    first = np.concatenate(([True], h[1:] > h[:-1] * (1 + 2 * TIE) + 1e-300))
+    begins = np.flatnonzero(first)
+    count = np.diff(np.append(begins, len(h))).astype(np.float64)
+    return h[begins], count, np.add.reduceat(y, begins)
+
+
+def log_likelihood(k: Array, n: Array) -> Array:
+    """The binomial log likelihood at its maximum, k of n."""
+    safe = np.maximum(n, 1.0)
+    return np.asarray(scipy.special.xlogy(k, k / safe) + scipy.special.xlogy(n - k, (n - k) / safe), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The likelihood of every place where a hard criterion may lie: between ``low`` and ``high``, with both rates."""
+
+    low: Array
+    high: Array
+    below: Array
+    above: Array
+    value: Array
+    pooled: float  # without any criterion
+
+    @property
+    def best(self) -> float:
+        """The middle of the places that fit best."""
+        top = self.value >= self.value.max() - 1e-9
+        return (float(self.low[top].min()) + float(self.high[top].max())) / 2
+
+
+def step_profile(h: Array, y: Array, *, most: float = 1.0) -> Step:
+    """The profile likelihood of a hard criterion on any scale, in O(n log n)."""
+    value, count, presents = _groups(h, y)
+    # Cut i puts the first i distinct fractions below the criterion, which then lies in (value[i - 1], value[i]].
+    n0 = np.concatenate(([0.0], np.cumsum(count)))
+    k0 = np.concatenate(([0.0], np.cumsum(presents)))
+    n1, k1 = n0[-1] - n0, k0[-1] - k0
+    low, high = np.concatenate(([0.0], value)), np.concatenate((value, [most]))
+    p0, p1 = k0 / np.maximum(n0, 1), k1 / np.maximum(n1, 1)
+    pooled = float(log_likelihood(k0[-1:], n0[-1:])[0])
+    rises = (n0 > 0) & (n1 > 0) & (p1 > p0)
+    # An annotator who says present less often where more is heard is no threshold: the best is then no change at all.
+    profile = np.where(rises, log_likelihood(k0, n0) + log_likelihood(k1, n1), pooled)
+    return Step(low, high, p0, p1, np.where(high > low, profile, -np.inf), pooled)

@@ -1,35 +1,38 @@
-r"""Whole timelines as particles: what the answers say of the events, of how somebody hears, and of their rates.
+"""Posterior of one stretch of a recording as particles that take in answers, one by one, and learn who answers.
 
-A particle is a set of events, disjoint and in order, and the numbers that nobody knows beforehand (:data:`NAMES`). Its
-weight before any answer is that of a renewal process: gaps are exponential, lengths are lognormal,
-
-.. math:: \lambda^M e^{-\lambda\,(T - \sum d_j)} \prod_j f(d_j),
-
-times what the signal says (:class:`SignalPrior`). The answer to a segment is present with probability
-:math:`g + (1 - g - l)\,F(h)`, h the largest share of one event in it, F a logistic function around the criterion whose
-spread is one of the unknown numbers. Each answer reweights the particles, which are then drawn anew and moved by
-reversible jumps (births, deaths, shifts of edges, splits, mergers, other numbers) that leave the posterior as it is.
+It is the posterior of :mod:`.chain` where everything but the timeline is known, and serves where nothing is: nine
+numbers are learned with the timeline. It is a function of the prior, the signal and the answers in their order: chance
+comes from a generator whose seed is the number of answers. Posteriors are kept, so that one more answer costs one step;
+without them the same steps are made again, and give the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
-from ..base.compiled import kernel, leaf
+from ..model.intervals import Intervals
+from . import particle_kernels as kernels
+from .particle_kernels import MOST, NAMES
+from .renewal import Array, TimelinePosterior, entropy
 
-#: The unknown numbers of a particle, each on a scale without bounds (logit, logit of twice the rate, logarithm).
-NAMES = (
-    "presence_criterion", "spread", "guess_rate", "lapse_rate", "event_rate", "event_length", "length_spread",
-    "edge_weight", "level_weight",
-)  # fmt: skip
-MOST = 64  # events of one particle
-FIRST = 0.125  # seconds
-_SHORTEST = 1e-3  # seconds of an event
-_UNSEEN = 0.02  # of the events are where the signal shows nothing
-_HALF_LOG_TAU = 0.9189385332046727
-LOG_TWO = 0.6931471805599453
+PARTICLES = 2500
+_EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
+_STEPS = 3000  # of a stretch, for P(active)
+_COARSE = 1500  # and where segments are compared: finer than edges are found
+_CUTS = 48  # onsets and offsets that the particles propose
+_COMPARED = 200  # segments
+_KEPT = 240  # beliefs in memory
+MARK = 16  # answers after which a belief is kept, also when it is gone on from
+_LEAST = 0.4  # of the particles must carry weight after a part of an answer
 
 
 class Prior(NamedTuple):
@@ -59,345 +62,329 @@ class SignalPrior(NamedTuple):
     level_mean: Any
 
 
-@leaf
-def _logistic(x: float) -> Any:
-    return 1.0 / (1.0 + np.exp(-x))
+NO_SIGNAL = SignalPrior(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
 
 
-@leaf
-def _prior(x: Any, prior: Prior) -> Any:
-    a, b = _normal(x, prior, 0), _normal(x, prior, 1)
-    return max(a, b) + np.log1p(np.exp(-abs(a - b)))
+def _logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
 
 
-@leaf
-def _normal(x: Any, prior: Prior, c: int) -> Any:
-    value = prior.log_weight[c]
-    for i in range(len(x)):
-        u, other = x[i] - prior.mean[c, i], 0.0
-        for j in range(i):
-            other += prior.precision[c, i, j] * (x[j] - prior.mean[c, j])
-        value -= u * (other + 0.5 * u * prior.precision[c, i, i])
-    return value
+#: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
+#: answers and of the criterion's softness not even the order of magnitude is known: between none that is ever seen and
+#: one in three, between a limit as hard as can be told and a tenth of an event. Who guesses seldom seldom lapses.
+MEDIAN = np.array([0.0, np.log(0.003), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
+                   np.log(0.2)])  # fmt: skip
+SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 1.0, 1.0])
+_ALIKE = 0.9  # the correlation of guesses and lapses
+_ANNOTATOR = 4  # the first numbers belong to who answers, the others to a recording
 
 
-@leaf
-def _length(d: float, mu: float, sigma: float) -> Any:
-    log = np.log(d)
-    z = (log - mu) / sigma
-    return -0.5 * z * z - log - np.log(sigma) - _HALF_LOG_TAU
+def _broad(spread: Array, alike: float = _ALIKE) -> Array:
+    """The covariance of numbers that nobody knows."""
+    covariance = np.diag(spread**2)
+    covariance[2, 3] = covariance[3, 2] = alike * spread[2] * spread[3]
+    return covariance
 
 
-@leaf
-def _at(weight: float, signal: SignalPrior, means: Any) -> Any:
-    place = weight / signal.weights[-1] * (len(signal.weights) - 1)
-    k = min(len(signal.weights) - 2, int(place))
-    part = min(1.0, place - k)
-    return (1 - part) * means[k] + part * means[k + 1]
+@dataclass(frozen=True, eq=False)
+class ParameterPrior:
+    """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible."""
+
+    mean: Array
+    covariance: Array
+    doubt: float
+
+    @classmethod
+    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = 0.1) -> ParameterPrior:
+        """Nothing known but what is given, by name: the median and the standard deviation on the particles' scale."""
+        mean, spread = MEDIAN.copy(), SPREAD.copy()
+        for name, (centre, width) in (given or {}).items():
+            k = NAMES.index(name)
+            mean[k], spread[k] = centre, width
+        told = {"guess_rate", "lapse_rate"} & set(given or {})
+        return cls(mean, _broad(spread, 0.0 if told else _ALIKE), doubt)
+
+    @property
+    def prior(self) -> Prior:
+        """The mixture as the compiled loops read it."""
+        covariances = (self.covariance, _broad(SPREAD))
+        sizes = [0.5 * np.linalg.slogdet(one)[1] for one in covariances]
+        weights = np.log([1 - self.doubt, self.doubt]) - sizes
+        return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Unknown numbers of n particles."""
+        near = self.mean + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(self.covariance).T
+        far = MEDIAN + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(_broad(SPREAD)).T
+        return np.asarray(np.where(rng.random((n, 1)) < self.doubt, far, near), dtype=np.float64)
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal laws."""
+        return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
 
 
-@leaf
-def _says(a: float, b: float, x: Any, signal: SignalPrior) -> Any:
-    """What the signal makes of one event."""
-    if len(signal.edge) == 0:
-        return 0.0
-    n, weight = len(signal.edge), min(signal.weights[-1], np.exp(x[7]))
-    i, j = min(n - 1, int(a / signal.step + 0.5)), min(n - 1, int(b / signal.step + 0.5))
-    found = weight * (signal.edge[i] + signal.edge[j]) - 2 * _at(weight, signal, signal.edge_mean)
-    if len(signal.level):
-        j = min(n - 1, max(j, i + 1))
-        i = min(i, j - 1)
-        loud = (signal.level[j] - signal.level[i]) / (j - i)
-        weight = min(signal.weights[-1], np.exp(x[8]))
-        row = min(len(signal.level_mean) - 1, max(0, int(np.log((b - a) / FIRST) / LOG_TWO + 0.5)))
-        found += weight * loud - _at(weight, signal, signal.level_mean[row])
-    return np.log(_UNSEEN + (1 - _UNSEEN) * np.exp(found))
+def scaled(name: str, x: Any) -> Any:
+    """One of the unknown numbers on its own scale: rates and shares, seconds."""
+    if name == "presence_criterion":
+        return scipy.special.expit(x)
+    return 0.5 * scipy.special.expit(x) if name in ("guess_rate", "lapse_rate") else np.exp(x)
 
 
-@leaf
-def _timeline(starts: Any, ends: Any, many: int, x: Any, signal: SignalPrior, left: float, right: float) -> Any:
-    """The logarithm of the weight of a timeline before any answer, as far as it depends on what meets left to right."""
-    rate, mu, sigma = np.exp(x[4]), x[5], np.exp(x[6])
-    total = rate * (left - right)
-    for k in range(many):
-        if ends[k] < left or starts[k] > right:
-            continue
-        d = ends[k] - starts[k]
-        total += x[4] + rate * d + _length(d, mu, sigma) + _says(starts[k], ends[k], x, signal)
-    return total
+@dataclass(frozen=True, eq=False)
+class ParticlePosterior(TimelinePosterior):
+    """Particles of the stretch from ``low`` to ``high`` of a recording, all of the same weight, after some answers.
 
+    Events are kept uncut; :attr:`heard` is what the recording holds of them.
+    """
 
-@leaf
-def fraction(starts: Any, ends: Any, many: int, s: float, e: float) -> Any:
-    """The largest share of one event in a segment."""
-    most = 0.0
-    for k in range(many):
-        if ends[k] <= s:
-            continue
-        if starts[k] >= e:
-            break
-        share = (min(ends[k], e) - max(starts[k], s)) / (ends[k] - starts[k])
-        most = max(most, share)
-    return most
+    low: float
+    high: float
+    recording_length: float
+    expected: ParameterPrior
+    signal: SignalPrior
+    segments: Intervals
+    present: Array
+    starts: Array
+    ends: Array
+    count: NDArray[np.int64]
+    numbers: Array  # (particles, NAMES)
+    surprise: float = 0.0  # how much less likely the answers were than expected, in nats
+    spread: float = 0.0  # and the variance of that
 
+    @property
+    def weight(self) -> Array:
+        """The same for all."""
+        return np.full(len(self.count), 1 / len(self.count))
 
-@leaf
-def chance_of(h: float, heard: Any) -> Any:
-    """P(present) of a segment that holds this share of an event: ``Annotator.logistic``, compiled."""
-    gamma, spread, guess, lapse, low, high = heard
-    if h <= 0:
-        return guess
-    if h >= 1 - 1e-9:
-        return 1 - lapse
-    z = (h - gamma) / spread
-    if z > 37:  # as near to 1 as doubles are
-        return 1 - lapse
-    return guess + (1 - guess - lapse) * max(0.0, (_logistic(z) - low) / (high - low))
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.starts, self.ends, self.count, self.numbers
 
+    @cached_property
+    def heard(self) -> tuple[Array, Array]:
+        """Onsets and offsets of every particle's events as far as they are heard; ``count`` tells how many."""
+        return np.clip(self.starts, 0.0, self.recording_length), np.clip(self.ends, 0.0, self.recording_length)
 
-@leaf
-def hearing(x: Any) -> Any:
-    """How somebody answers: criterion, spread, guesses, lapses, and the logistic function where h is 0 and 1."""
-    gamma, spread = _logistic(x[0]), np.exp(x[1])
-    ends = _logistic(-gamma / spread), _logistic((1 - gamma) / spread)
-    return gamma, spread, 0.5 * _logistic(x[2]), 0.5 * _logistic(x[3]), ends[0], ends[1]
+    @cached_property
+    def edges(self) -> Array:
+        """The ends of many equal steps of the stretch, in seconds."""
+        return np.linspace(self.low, self.high, _STEPS + 1)
 
+    @cached_property
+    def active(self) -> Array:
+        """P(an event is under way), per step."""
+        step = (self.high - self.low) / _STEPS
+        share = kernels.cover(self.starts, self.ends, self.count, self.weight, self.low, step, _STEPS)
+        return np.clip(np.asarray(share, dtype=np.float64), 0.0, 1.0)
 
-@leaf
-def _answer(h: float, present: float, heard: Any) -> Any:
-    p = chance_of(h, heard)
-    return np.log(max(1e-300, p if present > 0.5 else 1 - p))
+    @property
+    def n_events(self) -> float:
+        """The expected number of events."""
+        return float(self.count.mean())
 
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
+        """Sample number, onset and offset of every event of n particles, drawn with replacement."""
+        chosen = rng.integers(0, len(self.count), n)
+        onset, offset = (ends[chosen] for ends in self.heard)
+        sample, k = np.nonzero(np.arange(onset.shape[1]) < self.count[chosen, None])
+        return sample, onset[sample, k], offset[sample, k]
 
-@kernel
-def likelihood(starts: Any, ends: Any, count: Any, x: Any, s: float, e: float, present: float) -> Any:
-    """The logarithm of the chance of one answer under each particle."""
-    found = np.empty(len(count))
-    for i in range(len(count)):
-        found[i] = _answer(fraction(starts[i], ends[i], count[i], s, e), present, hearing(x[i]))
-    return found
+    def information(self, segments: Any) -> Array:
+        """Bits that the answer to each further segment is expected to tell about the timeline and who answers."""
+        spans = np.asarray(segments, dtype=np.float64).reshape(-1, 2)
+        told = np.zeros(len(spans))
+        for k, span in enumerate(spans):
+            chances = np.exp(self._likelihood(span, 1.0))  # of a present answer, in each particle
+            told[k] = entropy(chances.mean()) - entropy(chances).mean()
+        return np.maximum(0.0, told)
 
+    def _likelihood(self, segment: Any, present: float) -> Array:
+        return np.asarray(kernels.likelihood(*self._arrays, segment[0], segment[1], present, self.recording_length))
 
-@kernel
-def begin(rng: Any, x: Any, starts: Any, ends: Any, count: Any, low: float, high: float) -> None:
-    """Timelines of the renewal process in which no event is under way at the end, one for each particle."""
-    for i in range(len(count)):
-        for _ in range(50):  # then, where events are as long as all of it, without the last one
-            at, many, fits = low, 0, True
-            while many < starts.shape[1]:
-                at += rng.exponential(1.0) * np.exp(-x[i, 4])
-                if at >= high:
+    def value(self, name: str) -> Array:
+        """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
+        return np.asarray(scaled(name, self.numbers[:, NAMES.index(name)]), dtype=np.float64)
+
+    @property
+    def z(self) -> float:
+        """How many standard deviations the answers were less likely than the particles had said: above 3, look."""
+        return float(self.surprise / np.sqrt(max(self.spread, 1e-9)))
+
+    @cached_property
+    def prior_conflict(self) -> float:
+        """The chance that what was expected of the numbers is wrong."""
+        prior = self.expected.prior
+        apart = self.numbers[:, None] - prior.mean[None]
+        value = prior.log_weight - 0.5 * np.einsum("nci,cij,ncj->nc", apart, prior.precision, apart)
+        value = np.exp(value - value.max(axis=1, keepdims=True))
+        return float((value[:, 1] / value.sum(axis=1)).mean())
+
+    def learned(self) -> ParameterPrior:
+        """What these answers let expect of the next stretch."""
+        wider = np.where(np.arange(len(NAMES)) < _ANNOTATOR, 1.0, np.sqrt(1.1))  # other sounds, the same ears
+        widened = np.cov(self.numbers.T) * np.outer(wider, wider) + np.diag((0.02 * SPREAD) ** 2)
+        return ParameterPrior(self.numbers.mean(axis=0), widened, 0.05)
+
+    def update(self, segment: Any, present: float) -> ParticlePosterior:
+        """The posterior after one more answer."""
+        rng = np.random.default_rng(len(self.present) + 1)
+        segments, given = np.vstack((self.segments, segment)), np.append(self.present, present)
+        count, numbers, more = self.count, self.numbers, min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
+        starts, ends = (np.pad(x, ((0, 0), (0, more))) for x in (self.starts, self.ends))
+        yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
+        log = self._likelihood(segment, present)
+        said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
+        mean = said * np.log(said) + (1 - said) * np.log1p(-said)
+        surprise = self.surprise + mean - np.log(said)
+        spread = self.spread + said * (1 - said) * (np.log(said) - np.log1p(-said)) ** 2
+        while left > 1e-9:
+            # An answer that few particles expect is taken in by parts, so that more than these few go on.
+            part = left
+            while True:
+                weight = np.exp(part * (log - log.max()))
+                weight /= weight.sum()
+                if 1 / float(weight @ weight) >= _LEAST * n or part < 0.02:
                     break
-                end = at + max(_SHORTEST, np.exp(x[i, 5] + np.exp(x[i, 6]) * rng.normal()))
-                if end > high:
-                    fits = False
-                    break
-                starts[i, many], ends[i, many] = at, end
-                many += 1
-                at = end
-            if fits:
+                part *= 0.7
+            total = np.cumsum(weight)
+            total[-1] = 1.0
+            chosen = np.searchsorted(total, (np.arange(n) + rng.random()) / n)
+            starts, ends, count, numbers = starts[chosen], ends[chosen], count[chosen], numbers[chosen]
+            left -= part
+            power = np.ones(len(given))
+            power[-1] = 1 - left
+            scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
+            effort = _EFFORT if left <= 1e-9 else _EFFORT / 2
+            kernels.move(rng, starts, ends, count, numbers, segments, given, power, yes, self.low, self.high,
+                         self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
+            if left > 1e-9:
+                log = kernels.likelihood(
+                    starts, ends, count, numbers, segment[0], segment[1], present, self.recording_length
+                )
+        used = max(1, int(count.max()))
+        return replace(
+            self, segments=segments, present=given, starts=starts[:, :used].copy(), ends=ends[:, :used].copy(),
+            count=count, numbers=numbers, surprise=surprise, spread=spread,
+        )  # fmt: skip
+
+    def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
+        """The n segments that tell most together about every label from start to end for their cost; fewer if none."""
+        segments = self._candidates(share, shortest)
+        for bad in refused:  # what could not be told is not asked again
+            both = np.minimum(segments[:, 1], bad[1]) - np.maximum(segments[:, 0], bad[0])
+            either = np.maximum(segments[:, 1], bad[1]) - np.minimum(segments[:, 0], bad[0])
+            segments = segments[both < 0.7 * either]
+        if len(segments) == 0:
+            return np.empty((0, 2))
+        cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
+        step = (end - start) / _COARSE
+        rng, worlds = np.random.default_rng(len(self.present)), [self.weight]
+        chosen: list[int] = []
+        for _ in range(min(n, len(segments))):
+            gain = np.mean([
+                kernels.gains(*self._arrays, w, segments, start, step, _COARSE, self.recording_length) for w in worlds
+            ], axis=0) / cost  # fmt: skip
+            gain[chosen] = 0.0
+            best = int(np.argmax(gain))
+            if not gain[best] > 1e-9:
                 break
-        count[i] = many
+            chosen.append(best)
+            if len(chosen) < n:  # the next one is chosen for several ways in which this one may be answered
+                worlds = [self._answered(w, segments[best], rng) for w in (worlds if len(chosen) > 1 else worlds * 8)]
+        return segments[chosen]
+
+    def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
+        present = np.exp(self._likelihood(segment, 1.0))
+        after = weight * (present if rng.random() < float(weight @ present) else 1 - present)
+        return np.asarray(after / after.sum(), dtype=np.float64)
+
+    def _candidates(self, share: float, shortest: float) -> Intervals:
+        """Segments between points where an answer can turn: where a growing segment holds enough of an event."""
+        low, high = self.low, self.high
+        starts, ends = self.heard
+        within = np.arange(starts.shape[1])[None] < self.count[:, None]
+        need = self.value("presence_criterion")[:, None] * (ends - starts)
+        even, q = np.linspace(low, high, _CUTS // 2 + 1), (np.arange(_CUTS) + 0.5) / _CUTS
+        middle = (starts + ends) / 2  # a segment around it is the shortest that holds enough
+        cuts: list[Array] = []
+        for plain, turns in (
+            (even[:-1], (ends - need, middle - need / 2)),
+            (even[1:], (starts + need, middle + need / 2)),
+        ):
+            proposed = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
+            cuts.append(np.unique(np.clip(np.round(np.concatenate(proposed), 3), low, high)))
+        onsets, offsets = cuts
+        told = kernels.bits(*self._arrays, self.weight, onsets, offsets, self.recording_length)
+        length = offsets[None] - onsets[:, None]
+        long_enough = length >= min(shortest, high - low) - 1e-3
+        worth = np.where(long_enough, told / np.maximum((1 - share) * length + share, 1e-9), 0.0).ravel()
+        order = np.argsort(-worth, kind="stable")
+        order = order[(worth[order] > 0.2 * worth.max()) & (worth[order] > 0)]
+        if len(order) > _COMPARED:
+            order = order[np.linspace(0, len(order) - 1, _COMPARED).astype(np.int64)]
+        return np.column_stack((onsets[order // len(offsets)], offsets[order % len(offsets)]))
 
 
-@leaf
-def _place(middle: float, segments: Any, yes: Any, low: float, high: float) -> Any:
-    """The logarithm of how likely a new event is proposed around a middle: anywhere, or in a present segment."""
-    inside = 0.0
-    for j in yes:
-        if segments[j, 0] <= middle <= segments[j, 1]:
-            inside += 1 / (segments[j, 1] - segments[j, 0])
-    if len(yes) == 0:
-        return -np.log(high - low)
-    return np.log(0.5 / (high - low) + 0.5 * inside / len(yes))
+_kept: OrderedDict[bytes, ParticlePosterior] = OrderedDict()
+_lock = threading.Lock()
 
 
-@leaf
-def _propose(rng: Any, segments: Any, yes: Any, low: float, high: float, mu: float, sigma: float) -> Any:
-    if len(yes) == 0 or rng.random() < 0.5:
-        middle = low + (high - low) * rng.random()
-    else:
-        j = yes[int(rng.random() * len(yes))]
-        middle = segments[j, 0] + (segments[j, 1] - segments[j, 0]) * rng.random()
-    d = max(_SHORTEST, np.exp(mu + sigma * rng.normal()))
-    return middle - d / 2, middle + d / 2
+def _first(
+    low: float, high: float, recording_length: float, expected: ParameterPrior, signal: SignalPrior
+) -> ParticlePosterior:
+    rng = np.random.default_rng(0)
+    numbers = expected.draw(PARTICLES, rng)
+    starts, ends = np.zeros((PARTICLES, MOST)), np.zeros((PARTICLES, MOST))
+    count = np.zeros(PARTICLES, np.int64)
+    kernels.begin(rng, numbers, starts, ends, count, low, high)
+    blank = np.empty((0, 2)), np.empty(0)
+    if len(signal.edge):
+        kernels.move(rng, starts, ends, count, numbers, *blank, np.empty(0), np.empty(0, np.int64), low, high,
+                     recording_length, expected.prior, signal, SPREAD, 5 * _EFFORT)  # fmt: skip
+    return ParticlePosterior(low, high, recording_length, expected, signal, *blank, starts, ends, count, numbers)
 
 
-@leaf
-def _insert(starts: Any, ends: Any, many: int, a: float, b: float) -> int:
-    """Put an event in its place; -1 if it meets another."""
-    k = many
-    while k > 0 and starts[k - 1] > a:
-        starts[k], ends[k] = starts[k - 1], ends[k - 1]
-        k -= 1
-    starts[k], ends[k] = a, b
-    if (k > 0 and ends[k - 1] > a) or (k < many and starts[k + 1] < b):
-        return -1
-    return many + 1
+def particle_posterior(
+    segments: Intervals,
+    present: Array,
+    *,
+    recording_length: float,
+    expected: ParameterPrior,
+    signal: SignalPrior = NO_SIGNAL,
+    low: float = 0.0,
+    high: float | None = None,
+) -> ParticlePosterior:
+    """The posterior of the stretch from low to high of a recording (all of it, unless told) after these answers, in
+    their order.
 
-
-@leaf
-def _remove(starts: Any, ends: Any, many: int, k: int) -> None:
-    for j in range(k, many - 1):
-        starts[j], ends[j] = starts[j + 1], ends[j + 1]
-
-
-@kernel
-def move(
-    rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
-    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float,
-) -> Any:  # fmt: skip
-    """Move every particle by reversible jumps that leave the posterior as it is; tried and accepted moves by kind."""
-    room, n_asked, tally = starts.shape[1], len(present), np.zeros((10, 2))
-    tried = np.empty(room + 1), np.empty(room + 1), np.empty(x.shape[1])
-    old = np.empty(n_asked), np.empty(n_asked)
-    new = np.empty(n_asked), np.empty(n_asked), np.empty(n_asked, np.int64)
-    _move(rng, starts, ends, count, x, segments, present, power, yes, low, high, prior, signal, scale, effort, tally,
-          tried, old, new)  # fmt: skip
-    return tally
-
-
-@leaf
-def _move(
-    rng: Any, starts: Any, ends: Any, count: Any, x: Any, segments: Any, present: Any, power: Any, yes: Any,
-    low: float, high: float, prior: Prior, signal: SignalPrior, scale: Any, effort: float, tally: Any, tried: Any,
-    old: Any, fresh: Any,
-) -> None:  # fmt: skip
-    room, n_asked, numbers = starts.shape[1], len(present), x.shape[1]
-    ta, tb, tx = tried  # a particle as it may become
-    share, held = old  # of each answer: the largest share of one event, the logarithm of its chance
-    new_share, new, touched = fresh  # and of those that change
-    free = numbers if len(signal.edge) else 7
-    for i in range(len(count)):
-        a_i, b_i, x_i = starts[i], ends[i], x[i]
-        many, heard = count[i], hearing(x_i)
-        for q in range(n_asked):
-            share[q] = fraction(a_i, b_i, many, segments[q, 0], segments[q, 1])
-            held[q] = power[q] * _answer(share[q], present[q], heard)
-        chance = _prior(x_i, prior)
-        for _ in range(int(effort * (8 + 4 * many))):
-            for k in range(many):
-                ta[k], tb[k] = a_i[k], b_i[k]
-            for k in range(numbers):
-                tx[k] = x_i[k]
-            mu, sigma = x_i[5], np.exp(x_i[6])
-            now, ratio, kind = many, 0.0, int(rng.random() * 20)
-            left, right = low, high  # the stretch whose answers change
-            if kind < 3:  # birth
-                kind = 0
-                a, b = _propose(rng, segments, yes, low, high, mu, sigma)
-                if many >= room or a < low or b > high:
-                    continue
-                now = _insert(ta, tb, many, a, b)
-                left, right = a, b
-                ratio = -np.log(many + 1.0) - _place((a + b) / 2, segments, yes, low, high) - _length(b - a, mu, sigma)
-            elif kind < 6:  # death
-                kind = 1
-                if many == 0:
-                    continue
-                k = int(rng.random() * many)
-                left, right = ta[k], tb[k]
-                ratio = np.log(1.0 * many) + _length(right - left, mu, sigma)
-                ratio += _place((left + right) / 2, segments, yes, low, high)
-                _remove(ta, tb, many, k)
-                now = many - 1
-            elif kind < 7:  # another place
-                kind = 2
-                if many == 0:
-                    continue
-                k = int(rng.random() * many)
-                a, b = _propose(rng, segments, yes, low, high, mu, sigma)
-                if a < low or b > high:
-                    continue
-                ratio = _place((ta[k] + tb[k]) / 2, segments, yes, low, high) + _length(tb[k] - ta[k], mu, sigma)
-                ratio -= _place((a + b) / 2, segments, yes, low, high) + _length(b - a, mu, sigma)
-                left, right = min(a, ta[k]), max(b, tb[k])
-                _remove(ta, tb, many, k)
-                now = _insert(ta, tb, many - 1, a, b)
-            elif kind < 15:  # shift, or one edge
-                if many == 0:
-                    continue
-                k = int(rng.random() * many)
-                by = rng.normal() * np.exp(mu - 6.0 * rng.random())  # from a length to a 400th of it
-                a, b = ta[k], tb[k]
-                if kind < 9:
-                    kind, ta[k], tb[k] = 3, a + by, b + by
-                elif kind < 12:
-                    kind, ta[k] = 4, a + by
-                else:
-                    kind, tb[k] = 5, b + by
-                left, right = min(a, ta[k]), max(b, tb[k])
-                if left < low or right > high or tb[k] - ta[k] < _SHORTEST:
-                    continue
-                if (k > 0 and tb[k - 1] > ta[k]) or (k + 1 < many and ta[k + 1] < tb[k]):
-                    continue
-            elif kind < 16:  # split in two, or merge neighbours
-                if rng.random() < 0.5:
-                    kind = 6
-                    if many == 0 or many >= room:
-                        continue
-                    k = int(rng.random() * many)
-                    left, right = ta[k], tb[k]
-                    u, v = left + (right - left) * rng.random(), left + (right - left) * rng.random()
-                    u, v = min(u, v), max(u, v)
-                    if u - left < _SHORTEST or right - v < _SHORTEST:
-                        continue
-                    tb[k] = u
-                    now = _insert(ta, tb, many, v, right)
-                    ratio = 2 * np.log(right - left) - np.log(2.0)  # one of `many` either way
-                else:
-                    kind = 7
-                    if many < 2:
-                        continue
-                    k = int(rng.random() * (many - 1))
-                    left, right = ta[k], tb[k + 1]
-                    tb[k] = right
-                    _remove(ta, tb, many, k + 1)
-                    now = many - 1
-                    ratio = np.log(2.0) - 2 * np.log(right - left)
-            else:
-                k = int(rng.random() * free)
-                tx[k] += scale[k] * rng.normal()
-                kind = 8
-                if k == 0 and rng.random() < 0.5:  # and events that need as many seconds as before
-                    kind = 9
-                    factor = _logistic(x_i[0]) / _logistic(tx[0])
-                    for j in range(many):
-                        middle, half = (ta[j] + tb[j]) / 2, (tb[j] - ta[j]) / 2 * factor
-                        ta[j], tb[j] = middle - half, middle + half
-                        if ta[j] < low or tb[j] > high or 2 * half < _SHORTEST or (j > 0 and tb[j - 1] > ta[j]):
-                            now = -1
-                    tx[5] += np.log(factor)
-                    ratio = many * np.log(factor)
-            if now < 0:
-                continue
-            tally[kind, 0] += 1
-            ratio += _timeline(ta, tb, now, tx, signal, left, right)
-            ratio -= _timeline(a_i, b_i, many, x_i, signal, left, right)
-            believed = chance
-            if kind >= 8:
-                believed = _prior(tx, prior)
-                heard = hearing(tx)
-                ratio += believed - chance
-            changed = 0
-            if kind != 8 or k < 4:
-                for q in range(n_asked):
-                    if segments[q, 1] > left and segments[q, 0] < right:
-                        h = share[q] if kind == 8 else fraction(ta, tb, now, segments[q, 0], segments[q, 1])
-                        new_share[changed] = h
-                        new[changed] = power[q] * _answer(h, present[q], heard)
-                        touched[changed] = q
-                        ratio += new[changed] - held[q]
-                        changed += 1
-            if np.log(max(1e-300, rng.random())) < ratio:
-                tally[kind, 1] += 1
-                for j in range(changed):
-                    share[touched[j]], held[touched[j]] = new_share[j], new[j]
-                for j in range(now):
-                    a_i[j], b_i[j] = ta[j], tb[j]
-                many, chance = now, believed
-                for j in range(numbers):
-                    x_i[j] = tx[j]
-            elif kind >= 8:
-                heard = hearing(x_i)
-        count[i] = many
+    Examples
+    --------
+    >>> known = particle_posterior(np.array([[0.0, 4.0]]), np.zeros(1), recording_length=8.0,
+    ...                            expected=ParameterPrior.broad())
+    >>> bool(known.active[:1500].mean() < known.active[1500:].mean())
+    True
+    """
+    high = recording_length if high is None else high
+    mark = hashlib.sha256(expected.digest + np.array([low, high, recording_length, signal.step]).tobytes())
+    for values in (signal.edge, signal.level):
+        mark.update(np.ascontiguousarray(values).tobytes())
+    marks = [mark.digest()]
+    for (a, b), answer in zip(segments.tolist(), present.tolist()):
+        mark.update(np.array([a, b, answer]).tobytes())
+        marks.append(mark.digest())
+    k = next((k for k in range(len(marks) - 1, -1, -1) if marks[k] in _kept), -1)
+    now = _kept.get(marks[k]) if k >= 0 else None
+    now, k = (_first(low, high, recording_length, expected, signal), -1) if now is None else (now, k)
+    for j in range(max(k, 0), len(present)):
+        now = now.update(segments[j], float(present[j]))
+        if (j + 1) % MARK == 0:
+            _kept[marks[j + 1]] = now
+    if 0 < k < len(present) and k % MARK:
+        _kept.pop(marks[k], None)
+    with _lock:
+        _kept[marks[-1]] = now
+        _kept.move_to_end(marks[-1])
+        while len(_kept) > _KEPT:
+            _kept.popitem(last=False)
+    return now

@@ -10,23 +10,31 @@ A recording is a window into such a process that has gone on for long. With :mat
 :math:`\pi\lambda S_l`, whether it began just then or before; one that the end cuts after l steps :math:`\lambda S_l`;
 one that fills all n steps :math:`\pi\lambda\sum_{l \ge n} S_l`. An event is as long as it is heard, as in every other
 room. Lengths between two whole numbers of steps are shared among both so that the mean is kept.
+
+:class:`TimelinePosterior` is what answers make of such a process: what every posterior of a timeline offers.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check
+from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from .kernels import Chain
 
 Array = NDArray[np.float64]
+#: 95 % intervals of both ends of an event.
+ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 #: Events longer than all but this share of the law are taken to end there.
 _TAIL = 1e-4
@@ -180,5 +188,117 @@ def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array
     slope = np.diff(area) / step
     p = np.diff(np.append(slope, 1.0))
     p[0] += slope[0]  # lengths below one step last one
-    found: Array = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
-    return found
+    shares: Array = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
+    return shares
+
+
+def lengths_of_truncated_events(
+    lines: EventArrays, *, ends_known: ArrayLike = True, family: str | None = None
+) -> Lengths:
+    r"""The law of lengths of annotated events of which the ends of recordings cut some, by maximum likelihood.
+
+    A recording is a window into a process that has gone on for long: an event that began before it is met in proportion
+    to its length, and its heard part has the density :math:`S(l) / \mu` (Vardi 1989); one that the end cuts,
+    :math:`S(l)`; one that fills a recording of w seconds, :math:`\int_w^\infty S / \mu`. With :math:`c_j` the expected
+    number of events of length :math:`x_j` (the E step), n events that begin inside and m before,
+    :math:`p_j \propto c_j / (n + m x_j / \mu)`. What fills a recording is taken to last half as long again at most.
+
+    A ``family`` of scipy is fitted to the events that begin inside: long ones are not more frequent among them.
+    """
+    lengths = np.ptp(lines.bounds, axis=1)
+    early, late = lines.cut_sides(ends_known=ends_known)
+    if family is not None:
+        return Lengths.fit(lengths[~early], family=family, censored=late[~early])
+    if not (early | late).any() or not (~early & ~late).any():
+        return Lengths.sample(lengths)
+    cut_once, through = lengths[early ^ late], lengths[early & late]
+    x = np.unique(np.concatenate((lengths[~(early & late)], 1.5 * through)))
+    ended = np.bincount(np.searchsorted(x, lengths[~early & ~late]), minlength=len(x))
+    at, past = np.searchsorted(x, cut_once), np.searchsorted(x, through, side="right")
+    p = np.full(len(x), 1 / len(x))
+    for _ in range(1000):
+        tail, first = (np.cumsum(values[::-1])[::-1] for values in (p, p * x))
+        counts = ended + p * np.cumsum(np.bincount(at, 1 / tail[at], minlength=len(x)))
+        share = 1 / (first[past] - through * tail[past])
+        sums = [np.cumsum(np.bincount(past, weights, minlength=len(x))) for weights in (share, share * through)]
+        counts += p * (x * sums[0] - sums[1])
+        new = counts / ((~early).sum() + early.sum() * x / first[0])
+        new /= new.sum()
+        moved, p = float(np.abs(new - p).sum()), new
+        if moved < 1e-7:
+            break
+    return Lengths.sample(x[p > 0], weights=p[p > 0], name=f"sample of {len(lengths)}")
+
+
+def entropy(p: Array) -> Array:
+    """The bits of a yes with this chance."""
+    q, r = np.clip(p, 1e-300, 1.0), np.clip(1 - p, 1e-300, 1.0)
+    return np.asarray(-(q * np.log2(q) + r * np.log2(r)), dtype=np.float64)
+
+
+def events_above(threshold: float, active: Array, edges: Array, onset: Array, offset: Array) -> list[dict[str, float]]:
+    """The time in which P(active) is above a threshold as events: onset, offset, confidence (mean P(active)) and
+    :data:`ENDS`, from the drawn events (onset, offset) that are under way where P(active) is highest."""
+    rows = []
+    above = np.concatenate(([False], active > threshold, [False])).astype(int)
+    for a, b in np.flatnonzero(np.diff(above)).reshape(-1, 2).tolist():
+        peak = a + int(np.argmax(active[a:b]))
+        middle = (edges[peak] + edges[peak + 1]) / 2
+        there = (onset <= middle) & (offset > middle)
+        ends = [np.quantile(x[there], [0.025, 0.975]) if there.any() else edges[[a, b]] for x in (onset, offset)]
+        row = {"onset": edges[a], "offset": edges[b], "confidence": active[a:b].mean()}
+        rows.append({name: float(x) for name, x in (row | dict(zip(ENDS, np.concatenate(ends)))).items()})
+    return rows
+
+
+class TimelinePosterior(ABC):
+    """What answers say about when events were under way: exactly (:mod:`.chain`) or as particles (:mod:`.particles`).
+
+    Events are those that can be heard, the ones that an end of the recording cuts included, and last as long as heard.
+    """
+
+    @property
+    @abstractmethod
+    def edges(self) -> Array:
+        """The ends of the steps in seconds."""
+
+    @property
+    @abstractmethod
+    def active(self) -> Array:
+        """P(an event is under way), per step."""
+
+    @property
+    @abstractmethod
+    def n_events(self) -> float:
+        """The expected number of events."""
+
+    @abstractmethod
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
+        """Sample number, onset and offset of every event of n sampled timelines."""
+
+    @abstractmethod
+    def information(self, segments: Any) -> Array:
+        """Bits that the answer to each of many further segments (start, end) is expected to tell."""
+
+    @property
+    def event_seconds(self) -> float:
+        """The expected seconds of events."""
+        return float(self.active @ np.diff(self.edges))
+
+    @property
+    def wrong_time(self) -> float:
+        """The expected seconds of wrong label, if every step gets its more likely label: the least there can be."""
+        return float(np.minimum(self.active, 1 - self.active) @ np.diff(self.edges))
+
+    def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
+        """n whole timelines drawn from the posterior: sample, onset, offset in seconds, one row per event."""
+        number, onset, offset = self.draw(n, np.random.default_rng(rng))
+        table = pd.DataFrame({"sample": number, "onset": onset, "offset": offset})
+        return table.sort_values(["sample", "onset"], ignore_index=True)
+
+    def events(self, threshold: float = 0.5, *, draws: int = 400, rng: Any = None) -> pd.DataFrame:
+        """The time above a threshold as events, with :data:`ENDS` from timelines drawn; see :func:`events_above`."""
+        edges = np.append(np.round(self.edges[:-1], 9), self.edges[-1])
+        _, onset, offset = self.draw(draws, np.random.default_rng(rng))
+        rows = events_above(threshold, self.active, edges, onset, offset)
+        return pd.DataFrame(rows, columns=["onset", "offset", "confidence", *ENDS])

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, choice, whole
-from .core import Floats, out
+from .core import FloatOrArray, Floats, out
 from .optimum import maximise
 
 
@@ -46,7 +46,7 @@ def _shares(length_ratios: Any, presence_criterion: Any) -> tuple[Floats, Floats
     return np.where(seen, present, 0.0), np.where(seen, share * most / cell, 0.0), cell, phases
 
 
-def box_overlap_accuracy(*, length_ratios: ArrayLike, presence_criterion: Any) -> Any:
+def box_overlap_accuracy(*, length_ratios: ArrayLike, presence_criterion: ArrayLike) -> FloatOrArray:
     r"""Expected accuracy of a cell that meets an event, for boxes with the ratios :math:`\delta_i` of cell to event.
 
     .. math:: f = 1 - \prod_i\frac{1}{1+\delta_i}
@@ -74,7 +74,7 @@ def box_overlap_accuracy(*, length_ratios: ArrayLike, presence_criterion: Any) -
     return out(1 - 1 / phases + 2 * share - present)
 
 
-def box_wrong_volume(*, length_ratios: ArrayLike, presence_criterion: Any) -> Any:
+def box_wrong_volume(*, length_ratios: ArrayLike, presence_criterion: ArrayLike) -> FloatOrArray:
     """Expected wrongly labelled volume per event, in volumes of the event; labelling nothing makes 1.
 
     Examples
@@ -86,7 +86,7 @@ def box_wrong_volume(*, length_ratios: ArrayLike, presence_criterion: Any) -> An
     return out((1 / phases - 2 * share + present) * phases)
 
 
-def box_recall(*, length_ratios: ArrayLike, presence_criterion: Any) -> Any:
+def box_recall(*, length_ratios: ArrayLike, presence_criterion: ArrayLike) -> FloatOrArray:
     """Share of the event's volume that is labelled present.
 
     Examples
@@ -98,7 +98,7 @@ def box_recall(*, length_ratios: ArrayLike, presence_criterion: Any) -> Any:
     return out(share * phases)
 
 
-def optimal_box_ratio(*, n_dimensions: int, presence_criterion: Any, objective: str = "volume") -> float:
+def optimal_box_ratio(*, n_dimensions: int, presence_criterion: ArrayLike, objective: str = "volume") -> float:
     """The ratio of cell to event, the same along each axis, that is best for boxes.
 
     Parameters

@@ -16,15 +16,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.symbols import check
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModel
-from ..model.lengths import Lengths
+from ..model.detection import detection_at_random
+from ..model.lengths import LengthLike, Lengths
+
+Floats = NDArray[np.float64]
+#: What closed forms give: a float for numbers, an array for arrays.
+FloatOrArray = float | Floats
 
 
-def present_share(*, event_length: Any, segment_length: Any, presence_criterion: Any) -> Any:
+def present_share(
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: ArrayLike
+) -> FloatOrArray:
     r"""Share of the segments that meet an event which are labelled present.
 
     .. math:: \frac{E[(d_e + d_q - 2\gamma d_e)\, 1\{\gamma d_e \le d_q\}]}{E[d_e + d_q]}
@@ -36,11 +43,8 @@ def present_share(*, event_length: Any, segment_length: Any, presence_criterion:
     """
     law = Lengths.of(event_length)
     q = np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    found = expected(law, q, Who.of(presence_criterion, None, None))
+    found = expected(law, q, AnswerModel.of(presence_criterion=presence_criterion))
     return out(found.present / (found.event + found.segment))
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -58,25 +62,6 @@ class Seconds:
         return self.present + self.event - 2 * self.true
 
 
-class Who(AnswerModel):
-    """An :class:`~weakly.model.answer_model.AnswerModel` by the names that the closed forms call it."""
-
-    @classmethod
-    def of(cls, presence_criterion: Any = None, rule: Any = None, annotator: Any = None) -> Who:
-        one = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
-        return cls(one.criterion, one.rule, one.annotator)
-
-    def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> Who:
-        one = AnswerModel.at(self, index, shape)
-        return Who(one.criterion, one.rule, one.annotator)
-
-    def seconds(self, d: Floats, q: Floats) -> Seconds:
-        return seconds(self, d, q)
-
-    def recall(self, d: Floats, q: Floats) -> Floats:
-        return recall(self, d, q)
-
-
 def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
     """The seconds for events of length d in segments of length q; arrays broadcast."""
     if who.annotator is not None:
@@ -88,12 +73,12 @@ def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
 
 
 def recall(who: AnswerModel, d: Floats, q: Floats) -> Floats:
-    """The chance that an event is found: see :mod:`weakly.model.answer_model` for what that means."""
+    """The chance that an event is found: see :mod:`weakly.model.detection` for what that means."""
     someone = who.annotator
     if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
         return _voted_recall(someone, d, q)  # hard votes: the j-th smallest criterion decides alone
     d, q = np.broadcast_arrays(d, q)
-    return who.found_at_random(event_length=d, segment_length=q)
+    return detection_at_random(who, event_length=d, segment_length=q)
 
 
 def _voted_recall(annotator: Annotator, d: Floats, q: Floats) -> Floats:
@@ -207,14 +192,14 @@ def cells(
     return table
 
 
-def lengths_or_numbers(event_length: Any) -> Lengths | Floats:
+def lengths_or_numbers(event_length: LengthLike) -> Lengths | Floats:
     """The argument as a law of lengths, if it is one, else as checked numbers."""
     if isinstance(event_length, Lengths) or hasattr(event_length, "lengths") or hasattr(event_length, "ppf"):
         return Lengths.of(event_length)
     return np.asarray(check("event_length", event_length), dtype=np.float64)
 
 
-def out(value: Any) -> Any:
+def out(value: Any) -> FloatOrArray:
     """A float if the inputs were numbers, an array if they were arrays."""
     array = np.asarray(value, dtype=np.float64)
     return float(array) if array.ndim == 0 else array

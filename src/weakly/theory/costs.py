@@ -11,18 +11,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, whole
 from ..model.annotator import TIE
+from ..model.answer_model import AnswerLike
 from ..model.cost import Cost
+from ..model.lengths import LengthLike
+from .core import FloatOrArray, out
 from .optimum import optimal_segment_length
 from .single import overlap_accuracy as accuracy_given_overlap
 
 
 def longest_segment_length(
-    *, event_length: Any, presence_criterion: Any, overlap_accuracy: Any = None, wrong_time: Any = None
-) -> Any:
+    *, event_length: LengthLike, presence_criterion: ArrayLike, overlap_accuracy: ArrayLike | None = None,
+    wrong_time: ArrayLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""The longest, hence cheapest, segment length that still meets a target; NaN where no length does.
 
     .. math::
@@ -67,14 +72,9 @@ def longest_segment_length(
 
 
 def minimal_cost(
-    *,
-    event_length: Any,
-    presence_criterion: Any,
-    recording_length: Any,
-    overlap_accuracy: Any = None,
-    wrong_time: Any = None,
-    cost: Cost | None = None,
-) -> Any:
+    *, event_length: LengthLike, presence_criterion: ArrayLike, recording_length: ArrayLike,
+    overlap_accuracy: ArrayLike | None = None, wrong_time: ArrayLike | None = None, cost: Cost | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""The least cost of fixed segments that meet a target; infinite where none do.
 
     .. math:: C_{min} = (1 - r) T + r T / (\delta_{max} d_e)
@@ -94,13 +94,14 @@ def minimal_cost(
         overlap_accuracy=overlap_accuracy,
         wrong_time=wrong_time,
     )
-    price = (cost or Cost()).of(listened=total, n_queries=total / longest)
+    price = (cost or Cost(query_cost_share=0.5)).of(listened=total, n_queries=total / longest)
     return np.where(np.isnan(price), np.inf, price)[()]
 
 
 def affordable_segment_length(
-    *, event_length: Any, presence_criterion: Any, recording_length: Any, budget: Any, cost: Cost | None = None
-) -> Any:
+    *, event_length: LengthLike, presence_criterion: AnswerLike, recording_length: ArrayLike, budget: ArrayLike,
+    cost: Cost | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""The segment length with the best accuracy given overlap that the budget allows; NaN if it allows no query.
 
     .. math:: d_q = \max(d_q^*, T / B), \qquad B = (C - (1 - r) T) / r
@@ -115,15 +116,18 @@ def affordable_segment_length(
     """
     total = check("recording_length", recording_length)
     best = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
-    affordable = np.asarray((cost or Cost()).queries(budget=check("cost", budget, called="budget"), listened=total))
+    affordable = np.asarray(
+        (cost or Cost(query_cost_share=0.5)).queries(budget=check("cost", budget, called="budget"), listened=total)
+    )
     with np.errstate(divide="ignore"):
         length = np.maximum(best, total / affordable)
     return np.where(affordable > 0, length, np.nan)[()]
 
 
 def affordable_accuracy(
-    *, event_length: Any, presence_criterion: Any, recording_length: Any, budget: Any, cost: Cost | None = None
-) -> Any:
+    *, event_length: LengthLike, presence_criterion: AnswerLike, recording_length: ArrayLike, budget: ArrayLike,
+    cost: Cost | None = None,
+) -> FloatOrArray:  # fmt: skip
     """The best accuracy given overlap that fixed segments reach within the budget; NaN if it allows no query.
 
     Parameters are those of :func:`affordable_segment_length`.
@@ -151,15 +155,10 @@ def affordable_accuracy(
 
 
 def cost_ratio(
-    *,
-    recording_length: Any,
-    n_events: Any,
-    event_length: Any = 1.0,
-    presence_criterion: Any = 0.5,
-    segment_length: Any = None,
-    overestimation: Any = 1.0,
-    query_cost_share: Any = 0.5,
-) -> Any:
+    *, recording_length: ArrayLike, n_events: ArrayLike, event_length: LengthLike = 1.0,
+    presence_criterion: AnswerLike = 0.5, segment_length: ArrayLike | None = None, overestimation: ArrayLike = 1.0,
+    query_cost_share: ArrayLike = 0.5,
+) -> FloatOrArray:  # fmt: skip
     r"""The cost of fixed segments over the cost of the oracle, :math:`C_{FIX} / C_{ORC}`.
 
     .. math:: \frac{(1 - r) T + r T / d_q}{(1 - r) T + r s (2 M + 1)}
@@ -182,10 +181,12 @@ def cost_ratio(
     else:
         width = check("segment_length", segment_length)
     oracle = check("overestimation", overestimation) * (2 * check("n_events", n_events) + 1)
-    return ((1 - share) * total + share * total / width) / ((1 - share) * total + share * oracle)
+    return out(((1 - share) * total + share * total / width) / ((1 - share) * total + share * oracle))
 
 
-def break_even_events(*, recording_length: Any, segment_length: Any, overestimation: Any = 1.0) -> Any:
+def break_even_events(
+    *, recording_length: ArrayLike, segment_length: ArrayLike, overestimation: ArrayLike = 1.0
+) -> FloatOrArray:
     r"""The number of events at which fixed segments and the oracle cost the same; with fewer the oracle is cheaper.
 
     .. math:: M^* = (T / (s d_q) - 1) / 2
@@ -201,10 +202,12 @@ def break_even_events(*, recording_length: Any, segment_length: Any, overestimat
     7.2254
     """
     total, width = check("recording_length", recording_length), check("segment_length", segment_length)
-    return (total / (check("overestimation", overestimation) * width) - 1) / 2
+    return out((total / (check("overestimation", overestimation) * width) - 1) / 2)
 
 
-def break_even_overestimation(*, recording_length: Any, segment_length: Any, n_events: Any) -> Any:
+def break_even_overestimation(
+    *, recording_length: ArrayLike, segment_length: ArrayLike, n_events: ArrayLike
+) -> FloatOrArray:
     r"""The overestimation at which fixed segments and the oracle cost the same; with less the oracle is cheaper.
 
     .. math:: s^* = T / (d_q (2 M + 1))
@@ -215,10 +218,12 @@ def break_even_overestimation(*, recording_length: Any, segment_length: Any, n_e
     30.0
     """
     total, width = check("recording_length", recording_length), check("segment_length", segment_length)
-    return total / (width * (2 * check("n_events", n_events) + 1))
+    return out(total / (width * (2 * check("n_events", n_events) + 1)))
 
 
-def break_even_recording_length(*, segment_length: Any, n_events: Any, overestimation: Any = 1.0) -> Any:
+def break_even_recording_length(
+    *, segment_length: ArrayLike, n_events: ArrayLike, overestimation: ArrayLike = 1.0
+) -> FloatOrArray:
     r"""The recording length at which fixed segments and the oracle cost the same; in longer ones the oracle is cheaper.
 
     .. math:: T^* = s (2 M + 1) d_q
@@ -229,7 +234,7 @@ def break_even_recording_length(*, segment_length: Any, n_events: Any, overestim
     48.0
     """
     width, count = check("segment_length", segment_length), check("n_events", n_events)
-    return check("overestimation", overestimation) * (2 * count + 1) * width
+    return out(check("overestimation", overestimation) * (2 * count + 1) * width)
 
 
 def _present_per_level(recording_length: Any, event_length: Any, criterion: Any, depth: int) -> list[float]:
@@ -262,8 +267,9 @@ def _depth(levels: Any, start_level: Any) -> tuple[int, int]:
 
 
 def bisection_queries(
-    *, recording_length: Any, levels: int, event_length: Any, presence_criterion: Any, start_level: int = 0
-) -> float:
+    *, recording_length: ArrayLike, levels: int, event_length: LengthLike, presence_criterion: ArrayLike,
+    start_level: int = 0,
+) -> float:  # fmt: skip
     r"""Expected number of queries of recursive bisection in a recording with one event.
 
     .. math:: 2^{j_0} + 2\sum_{j=j_0}^{J-1} E N_j
@@ -288,8 +294,9 @@ def bisection_queries(
 
 
 def bisection_listened(
-    *, recording_length: Any, levels: int, event_length: Any, presence_criterion: Any, start_level: int = 0
-) -> float:
+    *, recording_length: ArrayLike, levels: int, event_length: LengthLike, presence_criterion: ArrayLike,
+    start_level: int = 0,
+) -> float:  # fmt: skip
     r"""Expected seconds heard in recursive bisection with one event: :math:`T + \sum_{j \ge j_0} E N_j\, T/2^j`.
 
     Examples
@@ -303,7 +310,9 @@ def bisection_listened(
     return total + sum(count * total / 2.0**level for level, count in enumerate(present) if level >= first)
 
 
-def optimal_start_level(*, recording_length: Any, n_events: Any, query_cost_share: Any, levels: int) -> int:
+def optimal_start_level(
+    *, recording_length: ArrayLike, n_events: ArrayLike, query_cost_share: ArrayLike, levels: int
+) -> int:
     r"""The level at which bisection should start, from :math:`2^{j_0} \approx \sqrt{2MT(1-r)/r}`, at most ``levels``.
 
     Starting too high re-listens, starting too low asks needless queries.

@@ -21,11 +21,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.results import plain
 from ..base.symbols import check, whole
-from .core import Floats, out
+from .core import FloatOrArray, Floats, out
 from .optimum import maximise
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -109,7 +110,7 @@ class Clumps:
         return self.survival(np.asarray(x + self.d)) / self.nu
 
 
-def clump_cdf(length: Any, *, event_length: Any, event_rate: Any) -> Any:
+def clump_cdf(length: ArrayLike, *, event_length: ArrayLike, event_rate: ArrayLike) -> FloatOrArray:
     r"""The chance that a merged event is at most this long, in seconds.
 
     .. math:: G(d+y) = e^{-\lambda d}\sum_j (-1)^j e^{-\lambda j d}
@@ -136,13 +137,13 @@ class Dense:
 
     event_length: float
     event_rate: float
-    segment_length: Any
-    presence_criterion: Any
-    overlap_accuracy: Any
-    recording_accuracy: Any
-    precision: Any
-    recall: Any
-    event_recall: Any
+    segment_length: FloatOrArray
+    presence_criterion: FloatOrArray
+    overlap_accuracy: FloatOrArray
+    recording_accuracy: FloatOrArray
+    precision: FloatOrArray
+    recall: FloatOrArray
+    event_recall: FloatOrArray
     event_share: float  # of time that events cover
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,7 +151,9 @@ class Dense:
         return {name: plain(value) for name, value in self.__dict__.items()}
 
 
-def dense_recordings(*, event_length: Any, event_rate: Any, segment_length: Any, presence_criterion: Any) -> Dense:
+def dense_recordings(
+    *, event_length: ArrayLike, event_rate: ArrayLike, segment_length: ArrayLike, presence_criterion: ArrayLike
+) -> Dense:
     r"""Accuracies of fixed segments where events of one length start at random, overlap and merge.
 
     Parameters
@@ -220,7 +223,7 @@ def _stationary(clumps: Clumps, w: float, g: float) -> tuple[float, float, float
 
 
 def optimal_dense_segment_length(
-    *, event_length: Any, event_rate: Any, presence_criterion: Any, longest: float | None = None
+    *, event_length: ArrayLike, event_rate: ArrayLike, presence_criterion: ArrayLike, longest: float | None = None
 ) -> float:
     """The segment length, in seconds, that maximises the accuracy given overlap in dense recordings.
 
@@ -275,8 +278,9 @@ class Crowded:
 
 
 def crowded_recordings(
-    *, event_length: Any, n_events: Any, recording_length: Any, n_queries: Any, presence_criterion: Any
-) -> Crowded:
+    *, event_length: ArrayLike, n_events: ArrayLike, recording_length: ArrayLike, n_queries: ArrayLike,
+    presence_criterion: ArrayLike,
+) -> Crowded:  # fmt: skip
     r"""Exact accuracy given overlap of B equal segments on M uniformly placed, merged events.
 
     Parameters

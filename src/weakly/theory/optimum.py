@@ -13,15 +13,15 @@ events or over segments, stays below its largest value. Closer events break it (
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, choice
-from ..model.answer_model import AnswerModel
-from ..model.lengths import Lengths
-from .core import Floats, cells, expected, lengths_or_numbers, out
+from ..model.answer_model import AnswerLike, AnswerModel
+from ..model.lengths import LengthLike, Lengths
+from .core import FloatOrArray, Floats, cells, expected, lengths_or_numbers, out
 from .single import best_overlap_accuracy, best_ratio, event_weighted, right_share
 
 #: Central differences of order eight: the first derivative from four points on either side.
@@ -30,14 +30,9 @@ _FACTORS = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -
 
 
 def optimal_segment_length(
-    *,
-    event_length: Any,
-    presence_criterion: Any = None,
-    objective: str = "overlap",
-    rule: Any = None,
-    annotator: Any = None,
-    weighting: str = "segment",
-) -> Any:
+    *, event_length: LengthLike, presence_criterion: AnswerLike | None = None, objective: str = "overlap",
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None, weighting: str = "segment",
+) -> FloatOrArray:  # fmt: skip
     r"""The segment length, in seconds, that maximises the expected accuracy.
 
     .. math:: d_q^* = d_e \gamma \frac{2\gamma + \sqrt{4\gamma^2 + 4\gamma + 2}}{2\gamma + 1}
@@ -179,7 +174,7 @@ def _jumps(lengths: Lengths, who: AnswerModel) -> Floats:
     return np.unique(np.concatenate(found))
 
 
-def overlap_accuracy_bound(*, event_length: Any, segment_length: Any) -> Any:
+def overlap_accuracy_bound(*, event_length: LengthLike, segment_length: ArrayLike) -> FloatOrArray:
     r"""The largest accuracy given overlap that any annotator reaches on one event with this segment length.
 
     .. math:: E[\max(c, 1-c) \mid \text{overlap}] = \frac{2+\delta}{2(1+\delta)} \text{ if } \delta \le 2,
@@ -198,7 +193,7 @@ def overlap_accuracy_bound(*, event_length: Any, segment_length: Any) -> Any:
     return out(np.where(ratio <= 2, (2 + ratio) / 2, ratio) / (1 + ratio))
 
 
-def ideal_criterion(*, event_length: Any, segment_length: Any) -> Any:
+def ideal_criterion(*, event_length: LengthLike, segment_length: ArrayLike) -> FloatOrArray:
     r"""The presence criterion that suits a segment length best, :math:`\delta/2`; NaN beyond :math:`\delta = 2`.
 
     Beyond two event lengths it is best to call every segment absent, which no criterion does.
@@ -212,7 +207,7 @@ def ideal_criterion(*, event_length: Any, segment_length: Any) -> Any:
     return out(np.where(ratio <= 2, ratio / 2, np.nan))
 
 
-def critical_event_rate(*, event_length: Any, presence_criterion: Any) -> Any:
+def critical_event_rate(*, event_length: LengthLike, presence_criterion: ArrayLike) -> FloatOrArray:
     r"""The rate of uniformly placed events, per second, from which :math:`f^*` is no upper bound.
 
     .. math:: \lambda d_e = -\ln(1 - f^*(\gamma))

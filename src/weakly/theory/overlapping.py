@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..base.errors import InvalidInput
 from ..base.symbols import check
-from ..model.answer_model import AnswerModel
-from ..model.lengths import Lengths
+from ..model.answer_model import AnswerLike, AnswerModel
+from ..model.lengths import LengthLike, Lengths
 from ..model.placement import checked_votes, window_times, windows_per_cell
-from .core import Floats, cells, lengths_or_numbers, out
+from .core import FloatOrArray, Floats, cells, lengths_or_numbers, out
 from .single import wrong_time
 
 
@@ -46,8 +48,9 @@ def _expect(event_length: Any, who: AnswerModel, width: float, step: float, k: i
 
 
 def overlapping_wrong_time(
-    *, event_length: Any, segment_length: Any, hop: Any, votes: int, presence_criterion: Any = None, rule: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, hop: ArrayLike, votes: int,
+    presence_criterion: AnswerLike | None = None, rule: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Expected seconds per event with the wrong label, with overlapping windows and k-of-K votes per cell.
 
     .. math:: \frac{x^2 + (\eta - x)^2}{\eta} \text{ if } 0 \le x \le \eta, \text{ else } 2|x - \eta/2|,
@@ -75,7 +78,7 @@ def overlapping_wrong_time(
     >>> round(wrong, 10)
     0.4166666667
     """
-    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = _one(presence_criterion, rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     if votes == 1 and step <= width:
         k = 1
@@ -84,13 +87,18 @@ def overlapping_wrong_time(
     return out(_expect(event_length, who, width, step, k, inside=False))
 
 
-def _one(presence_criterion: Any) -> Any:
-    return None if presence_criterion is None else float(check("presence_criterion", presence_criterion))
+def _one(presence_criterion: AnswerLike | None, rule: AnswerLike | None) -> AnswerModel:
+    """The one criterion or rule."""
+    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule)
+    if who.annotator is not None or who.shape:
+        raise InvalidInput(f"overlapping windows take one criterion or rule without noise, got {who.name}")
+    return who
 
 
 def optimal_votes(
-    *, event_length: Any, segment_length: Any, hop: Any, presence_criterion: Any = None, rule: Any = None
-) -> int:
+    *, event_length: LengthLike, segment_length: ArrayLike, hop: ArrayLike,
+    presence_criterion: AnswerLike | None = None, rule: AnswerLike | None = None,
+) -> int:  # fmt: skip
     r"""The number of present windows per cell, k of K, that makes the least wrong time.
 
     Near :math:`K + 1/2 - \gamma d_e / \eta`: threshold the mean label at :math:`1 - \gamma d_e/d_q`, not at one half.
@@ -100,7 +108,7 @@ def optimal_votes(
     >>> optimal_votes(event_length=5, segment_length=10, hop=1, presence_criterion=0.5)
     8
     """
-    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = _one(presence_criterion, rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     count = windows_per_cell(segment_length=width, hop=step)
     law = Lengths.of(event_length)
@@ -109,8 +117,9 @@ def optimal_votes(
 
 
 def overlapping_cell_accuracy(
-    *, event_length: Any, segment_length: Any, hop: Any, votes: int, presence_criterion: Any = None, rule: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, hop: ArrayLike, votes: int,
+    presence_criterion: AnswerLike | None = None, rule: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Expected accuracy of the cells that meet an event, with overlapping windows and votes.
 
     .. math:: 1 - \epsilon / (d_e + \eta), \quad \epsilon \text{ the wrong seconds in these cells}
@@ -122,7 +131,7 @@ def overlapping_cell_accuracy(
     >>> overlapping_cell_accuracy(event_length=2, segment_length=1, hop=0.5, votes=1, presence_criterion=0.25)
     0.8
     """
-    who = AnswerModel.of(presence_criterion=_one(presence_criterion), rule=rule)
+    who = _one(presence_criterion, rule)
     width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
     k = checked_votes(votes, windows=windows_per_cell(segment_length=width, hop=step))
     d = lengths_or_numbers(event_length)
@@ -132,8 +141,9 @@ def overlapping_cell_accuracy(
 
 
 def soft_wrong_time(
-    *, event_length: Any, segment_length: Any, hop: Any, presence_criterion: Any = None, rule: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, hop: ArrayLike,
+    presence_criterion: AnswerLike | None = None, rule: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     """Expected seconds of wrong label per event, if a cell's label is the mean of the windows over it.
 
     The error |label - truth| is linear in the label, so it is that of windows which do not overlap: soft labels alone

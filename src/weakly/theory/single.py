@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
 from ..model.annotator import TIE
-from ..model.answer_model import AnswerModel
-from ..model.lengths import Lengths
-from .core import Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
+from ..model.answer_model import AnswerLike, AnswerModel
+from ..model.lengths import LengthLike, Lengths
+from .core import FloatOrArray, Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
 from .core import recall as chance_found
 
 
@@ -29,14 +29,9 @@ def _ask(event_length: Any, segment_length: Any, who: AnswerModel) -> Seconds:
 
 
 def overlap_accuracy(
-    *,
-    event_length: Any,
-    segment_length: Any,
-    presence_criterion: Any = None,
-    rule: Any = None,
-    annotator: Any = None,
-    weighting: str = "segment",
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None, weighting: str = "segment",
+) -> FloatOrArray:  # fmt: skip
     r"""Expected accuracy of a segment's label, given that the segment meets an event.
 
     .. math:: f(d_q) = \frac{d_e((2\gamma+1)d_q - 2\gamma^2 d_e)}{d_q(d_e+d_q)}
@@ -82,7 +77,7 @@ def right_share(d: Floats, q: Floats, who: AnswerModel) -> Floats:
     return 1 - found.wrong / (found.event + found.segment)
 
 
-def best_overlap_accuracy(*, presence_criterion: Any) -> Any:
+def best_overlap_accuracy(*, presence_criterion: ArrayLike) -> FloatOrArray:
     r"""The largest accuracy given overlap that any segment length reaches, for events of one length.
 
     .. math:: f^*(\gamma) = 1 + 2\gamma\left(2\gamma + 1 - \sqrt{4\gamma^2 + 4\gamma + 2}\right)
@@ -107,7 +102,9 @@ def best_ratio(g: Floats) -> Floats:
     return g * (2 * g + np.sqrt(4 * g * g + 4 * g + 2)) / (2 * g + 1)
 
 
-def optimal_query_count(*, recording_length: Any, event_length: Any, presence_criterion: Any) -> Any:
+def optimal_query_count(
+    *, recording_length: ArrayLike, event_length: LengthLike, presence_criterion: AnswerLike
+) -> FloatOrArray:
     r"""The number of segments per recording that maximises the accuracy given overlap; not rounded.
 
     .. math:: B^* = T / d_q^*
@@ -129,16 +126,10 @@ def optimal_query_count(*, recording_length: Any, event_length: Any, presence_cr
 
 
 def recording_accuracy(
-    *,
-    event_length: Any,
-    segment_length: Any,
-    presence_criterion: Any = None,
-    n_events: Any,
-    recording_length: Any,
-    flip_rate: Any = 0.0,
-    rule: Any = None,
-    annotator: Any = None,
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    n_events: ArrayLike, recording_length: ArrayLike, flip_rate: ArrayLike = 0.0, rule: AnswerLike | None = None,
+    annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Expected share of a whole recording that is labelled right.
 
     .. math::
@@ -190,8 +181,9 @@ def recording_accuracy(
 
 
 def wrong_time(
-    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Expected seconds per event that carry the wrong label, false presence and missed presence together.
 
     .. math:: \epsilon = d_q - 2\gamma d_e + 2\gamma^2 d_e^2 / d_q \text{ if } d_q \ge \gamma d_e, \text{ else } d_e
@@ -215,8 +207,9 @@ def wrong_time(
 
 
 def precision(
-    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Share of the time labelled present that is event time; NaN where nothing is ever present.
 
     .. math:: P = \frac{\delta - \gamma^2}{\delta(1 + \delta - 2\gamma)}, \quad \delta = d_q / d_e \ge \gamma
@@ -241,8 +234,9 @@ def precision(
 
 
 def recall(
-    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Share of event time that is labelled present.
 
     .. math:: R = 1 - \gamma^2 / \delta, \quad \delta = d_q / d_e \ge \gamma, \text{ else } 0
@@ -265,8 +259,9 @@ def recall(
 
 
 def event_recall(
-    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Share of events with at least one present segment that satisfies the rule on them.
 
     .. math:: R_e = \min\left(1,\; 1 - \frac{2\gamma - 1}{\delta}\right), \quad \delta = d_q/d_e \ge \gamma,
@@ -293,8 +288,9 @@ def event_recall(
 
 
 def expected_present_segments(
-    *, event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
-) -> Any:
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None, annotator: AnswerLike | None = None,
+) -> FloatOrArray:  # fmt: skip
     r"""Expected number of present segments per event.
 
     .. math:: E N = 1 + (1 - 2\gamma) / \delta, \quad \delta = d_q / d_e \ge \gamma, \text{ else } 0
@@ -316,7 +312,9 @@ def expected_present_segments(
     return out(found.present / found.segment)
 
 
-def overlap_accuracy_per_recording(*, event_length: Any, segment_length: Any, presence_criterion: Any) -> Any:
+def overlap_accuracy_per_recording(
+    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: ArrayLike
+) -> FloatOrArray:
     r"""Expected mean accuracy of the segments that meet the event, for recordings with one event each.
 
     For :math:`\delta = d_q/d_e \ge 1`
@@ -397,7 +395,7 @@ def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:
 
 
 def overlap_accuracy_profile(
-    lengths: Any, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "segment"
+    lengths: LengthLike, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "segment"
 ) -> Floats:
     r"""The table of accuracies given overlap, one row per segment length and one column per presence criterion.
 

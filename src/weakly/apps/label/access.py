@@ -19,7 +19,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write, private_files
-from ..limits import bearer
+from ..serving import bearer
 
 OWNER = "owner"
 

@@ -16,27 +16,26 @@ import pandas as pd
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, private_files
 from ...base.results import to_json
-from ...io.reading import write
+from ...io.output import write
 from ...methods.base import Recording
 from ...methods.information import Information
 from ...model.answers import Answers
 from ...model.events import Events
 from ...studies.audit.auditor import audit
 from ...studies.queries.campaign import Campaign
-from ...studies.queries.query_set import COLUMNS, Queries, queries
-from ...studies.queries.returned import collect
-from ...studies.queries.sources import recordings_of, with_events
+from ...studies.queries.exchange import collect
+from ...studies.queries.query_set import COLUMNS, Queries, queries, recordings_of, with_events
 from ...studies.queries.store import NAME
-from ..limits import is_loopback
+from ..serving import is_loopback
 from . import media
 from .access import OWNER, Access, Own
-from .learned import BeliefSummary
-from .live import QualityMonitor
-from .measure import N_ITEMS, Measurement, card_of, neutral, usual_length
+from .follow_up import N_ITEMS, AdaptiveFollowUp, AnnotatorProfile, Measurement, neutral, usual_length
+from .live import BeliefSummary, QualityMonitor, goal_words
 from .routes import Labeling, create_app
-from .session import AdaptiveFollowUp, LabelingSession
+from .session import LabelingSession
 
 LABELS = "labels"  # the folder of the exports, in the campaign's folder
+NEUTRAL = "a glide, a train of pulses or a band of noise that stands out from the steady noise"
 _SIGNAL = ("features", "feature_hop", "sample_rate")
 
 
@@ -97,6 +96,9 @@ def open_campaign(
             live=QualityMonitor(known, learned=learned, **(live or {})),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
         )  # fmt: skip
+        if events is not None:  # which tell what a calibration item holds
+            own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
+            made.recordings = with_events(known, events, own_label)
         made.export = lambda: export(made, campaign, events)
         return made
 
@@ -145,7 +147,8 @@ def open_measurement(
         asked = Measurement(found, length, label, access.annotators, n_items)
         session = LabelingSession(campaign.store, annotators=access.annotators, more=asked)
         made = Labeling(session, found, media.Folders(given), access, label, QualityMonitor(found), measuring=n_items)
-        made.export = lambda: _write_cards(made, folder)
+        made.listen_for = label if recordings else NEUTRAL
+        made.export = lambda: _write_cards(made, folder, is_asked=True)
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
             campaign.store.made[:0] = [*new, *given]
@@ -205,7 +208,7 @@ def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
     """What the answers say of the events: those that are likely, with how sure they are, and P(event) over time."""
     live, session = labeling.live, labeling.session
     paths = [folder / name for name in ("quality.json", "inferred.csv", "active.csv")]
-    quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(str, live.goals))}
+    quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(goal_words, live.goals))}
     with atomic_write(paths[0]) as file:
         file.write(to_json(quality) + "\n")
     known = live.known(session)
@@ -230,18 +233,29 @@ def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[
 
 
 @private_files()
-def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
-    """One card for each person who answered items of known events: card.json, or card-NAME.json of several."""
+def _write_cards(labeling: Labeling, folder: Path, *, is_asked: bool = False) -> list[Path]:
+    """One card for each person whose answers to items of known events depend on them: card.json, or card-NAME.json of
+    several, and card-people.json of people at large from three on; ``is_asked``: none at all is an error."""
     names = labeling.session.people
-    paths = []
+    cards: dict[Path, AnnotatorProfile] = {}
+    refused = []
     for name in names:
-        card = card_of(labeling.session, name, labeling.label)
-        if card is not None:
-            path = folder / ("card.json" if len(names) == 1 else f"card-{re.sub(r'[^A-Za-z0-9.-]', '_', name)}.json")
-            with atomic_write(path) as file:
-                file.write(json.dumps(card.to_dict(), indent=1) + "\n")
-            paths.append(path)
-    return paths
+        card = labeling.card(name)
+        path = folder / ("card.json" if len(names) == 1 else f"card-{re.sub(r'[^A-Za-z0-9.-]', '_', name)}.json")
+        if isinstance(card, AnnotatorProfile):
+            cards[path] = card
+        elif card is not None:
+            path.unlink(missing_ok=True)  # of answers that were taken back
+            refused.append(card if len(names) == 1 else f"{name}: {card}")
+    if refused and not cards and is_asked:
+        raise InvalidInput("; ".join(refused))
+    alike = [card for card in cards.values() if card.law == "share"]
+    if len(alike) == len(cards) >= 3:
+        cards[folder / "card-people.json"] = AnnotatorProfile.at_large(alike)
+    for path, card in cards.items():
+        with atomic_write(path) as file:
+            file.write(json.dumps(card.to_dict(), indent=1) + "\n")
+    return list(cards)
 
 
 def serve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 import threading
 import warnings
@@ -13,18 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import counted, hours, percent, seconds
-from ...methods.base import Recording
+from ...base.results import Condition, counted, hours, percent, seconds
+from ...methods.base import AnswerHistory, Recording, verdict
+from ...methods.information import Information, Stretch
 from ...model.annotator import Annotator
 from ...model.answers import Answers
 from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
+from ...posterior.criterion import CriterionPosterior
+from ...posterior.particle_kernels import NAMES
+from ...posterior.particles import ParticlePosterior, scaled
+from ...posterior.renewal import ENDS, events_above
 from ...studies.audit.agreement import krippendorff_alpha
-from .learned import BeliefSummary
-from .profile import interval
+from .follow_up import AdaptiveFollowUp
 from .session import LabelingSession
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
 #: Criteria that the answers alone are asked to tell from each other.
 CRITERIA = np.linspace(0.05, 0.95, 10)
+SLIP = 0.02  # how often people guess, and lapse, while nobody knows
 #: What a target may be about: which way is good, whether it is a budget, and what the number counts.
 WORDS = {
     "wrong_time": ("<=", False, "s per recording"), "event_recall": (">=", False, "of the events"),
@@ -41,43 +46,168 @@ WORDS = {
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
 
+def targets(text: str | None) -> tuple[Condition, ...]:
+    """Qualities to reach, or budgets (answers, seconds heard, minutes of work, cost) to stay within.
+
+    >>> [goal_words(each) for each in targets("event_recall>=90%, minutes<=30")]
+    ['event_recall >= 0.9 of the events', 'minutes <= 30 min of work']
+    """
+    return Condition.targets(text, {word: sense for word, (sense, _, _) in WORDS.items()})
+
+
+def goal_words(goal: Condition) -> str:
+    """A target with its unit."""
+    return f"{goal.word} {goal.sense} {goal.value:g} {WORDS[goal.word][2]}".strip()
+
+
+def _is_reached(goal: Condition, now: float | None) -> bool:
+    """Whether the quality is there, or the budget is used up."""
+    return now is not None and (now >= goal.value if WORDS[goal.word][1] else goal.met(now))
+
+
+#: How somebody hears, and what makes a standard deviation of the spread of a logistic law.
+_HEARS = {"presence_criterion": 1.0, "spread": np.pi / np.sqrt(3), "guess_rate": 1.0, "lapse_rate": 1.0}
+
+
 @dataclass(frozen=True)
-class Goal:
-    """One target: a quality to reach, or a budget (answers, seconds heard, minutes of work, cost) to stay within."""
+class _StretchBelief:
+    """One stretch of which something was asked."""
 
-    word: str
-    value: float
-
-    @classmethod
-    def parse(cls, text: str | None) -> tuple[Goal, ...]:
-        """The targets of a text: ``wrong_time<=1``, ``event_recall>=0.9,minutes<=30``.
-
-        >>> Goal.parse("event_recall>=0.9, minutes<=30")
-        (Goal(word='event_recall', value=0.9), Goal(word='minutes', value=30.0))
-        """
-        found = []
-        for part in () if text is None else text.split(","):
-            match = re.fullmatch(r"\s*(\w+)\s*([<>]=)\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*", part)
-            if match is None or WORDS.get(match[1], ("",))[0] != match[2]:
-                known = ", ".join(f"{word}{sense}..." for word, (sense, _, _) in WORDS.items())
-                raise InvalidInput(f"target must be such as 'wrong_time<=1' (of {known}), got {part.strip()!r}")
-            found.append(cls(match[1], float(match[3])))
-        return tuple(found)
-
-    def __str__(self) -> str:
-        sense, _, unit = WORDS[self.word]
-        return f"{self.word} {sense} {self.value:g} {unit}".strip()
+    known: ParticlePosterior
+    edges: NDArray[np.float64]
+    active: NDArray[np.float64]
+    drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
+    wrong_time: float
+    found: float
+    asked: AnswerHistory
+    answers_left: float
 
     @property
-    def is_budget(self) -> bool:
-        """Whether reaching it is the end, and not the aim."""
-        return WORDS[self.word][1]
+    def n_events(self) -> float:
+        """How many events a particle has there."""
+        return len(self.drawn[0]) / len(self.known.count)
 
-    def is_reached(self, now: float | None) -> bool:
-        """Whether the quality is there, or the budget is used up."""
-        if now is None:
-            return False
-        return now >= self.value if self.is_budget or WORDS[self.word][0] == ">=" else now <= self.value
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return float(self.edges[-1] - self.edges[0])
+
+
+class BeliefSummary:
+    """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
+
+    def __init__(self, following: AdaptiveFollowUp, method: Information) -> None:
+        self._following, self._method = following, method
+        self._parts: dict[tuple[str, str, float], _StretchBelief] = {}
+
+    def _look(self, session: LabelingSession) -> dict[tuple[str, str, float], _StretchBelief]:
+        """The stretches that something was asked of, by label, recording and start."""
+        found = {}
+        for label in dict.fromkeys(item.label for item in session.items.values()):
+            campaign = self._following.campaign(session, label)
+            method = self._method.among(campaign)
+            for name, (recording, asked) in campaign.items():
+                for part in method.stretches(recording) if len(asked) else ():
+                    place, mine = (label, name, part.start), part.asked(asked)
+                    held = self._parts.get(place)
+                    if held is not None and _mark(held.asked) == _mark(mine):
+                        found[place] = held
+                    elif len(mine):
+                        found[place] = _stretch_belief(method, recording, asked, part)
+        self._parts = found
+        return found
+
+    def labels(self, session: LabelingSession) -> dict[str, float] | None:
+        """Expected wrong time per recording, share of events found, events, their seconds, and answers left.
+
+        Time of which nothing was asked yet counts with the share of event time, the rate and the answers per second
+        of the rest. An event is found if a present segment holds enough of it, averaged over the particles.
+        """
+        parts = list(self._look(session).values())
+        if not parts:
+            return None
+        labels = len(dict.fromkeys(item.label for item in session.items.values()))
+        asked = sum(one.seconds for one in parts)
+        recordings = self._following.recordings
+        rest = max(0.0, labels * sum(one.length for one in recordings.values()) - asked)
+        busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
+        many = sum(one.n_events for one in parts) * (1 + rest / asked)
+        wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
+        left = sum(one.answers_left for one in parts)
+        return {
+            "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
+            "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
+            "answers_left": left + (sum(len(one.asked) for one in parts) + left) * rest / asked,
+            "shortest": self._method.shortest,
+        }  # fmt: skip
+
+    def hears(self, session: LabelingSession) -> dict[str, Any] | None:
+        """How whoever answers hears, from the answers alone: criterion and its spread, guesses, lapses, with 95 %
+        intervals.
+
+        On the scale of the particles each stretch adds what its answers told beyond what was expected of it: precisions
+        add up, :math:`1/v = 1/v_0 + \\sum_i (1/v_i - 1/v_{0i})`.
+        """
+        parts = list(self._look(session).values())
+        if not parts:
+            return None
+        sure = [item for item in session.items.values() if not item.calibration and session.is_settled(item.query)]
+        found: dict[str, Any] = {
+            "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
+        }
+        expected = parts[0].known.expected  # nothing came before the first one
+        for name, factor in _HEARS.items():
+            k = NAMES.index(name)
+            precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
+            for one in parts:
+                x, before = one.known.numbers[:, k], one.known.expected
+                now, then = 1 / max(float(x.var()), 1e-6), 1 / before.covariance[k, k]
+                if now > then:
+                    precision += now - then
+                    weighted += now * float(x.mean()) - then * before.mean[k]
+            ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
+            found |= {f"{name}{end}": float(factor * scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
+        return found
+
+    def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
+        """The likely events with how sure they and their ends are, and P(active) over time, as in ``weakly.infer``."""
+        parts = self._look(session)
+        if not parts:
+            return None
+        tables, rows = [], []
+        for label, name in dict.fromkeys(place[:2] for place in parts):
+            mine = [one for place, one in parts.items() if place[:2] == (label, name)]
+            each = [
+                pd.DataFrame({"onset": one.edges[:-1], "offset": one.edges[1:], "active": one.active}) for one in mine
+            ]
+            table = pd.concat(each, ignore_index=True)
+            tables.append(table.assign(recording=name, label=label)[["recording", "label", *table.columns]])
+            p, edges = table["active"].to_numpy(), np.append(table["onset"], table["offset"].iloc[-1])
+            drawn = [np.concatenate(ends) for ends in zip(*(one.drawn for one in mine))]
+            rows += [{"recording": name, "label": label, **row} for row in events_above(0.5, p, edges, *drawn)]
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
+        lengths = {name: one.length for name, one in self._following.recordings.items()}
+        events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
+        return events, pd.concat(tables, ignore_index=True)
+
+
+def _mark(asked: AnswerHistory) -> bytes:
+    return asked.segments.tobytes() + asked.present.tobytes()
+
+
+def _stretch_belief(method: Information, recording: Recording, asked: AnswerHistory, part: Stretch) -> _StretchBelief:
+    known, now = method.posterior(recording, asked, part), method.state(recording, asked, part)
+    edges, active = method.within(known, part)
+    starts, ends = known.heard
+    middle = (starts + ends) / 2
+    mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
+    marks = known.segments[known.present == 1]
+    shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
+    enough = known.value("presence_criterion")[:, None] * (ends - starts) - 1e-9
+    found = float(((shared.max(axis=-1, initial=-1.0) >= enough) & mine).sum() / len(known.count))
+    left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
+    drawn = starts[mine], ends[mine]
+    return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, part.asked(asked), left)
 
 
 @dataclass
@@ -91,8 +221,8 @@ class QualityMonitor:
     recordings: dict[str, Recording]
     lengths: Lengths | None = None
     event_rate: float | None = None
-    annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=0.02, lapse_rate=0.02))
-    goals: tuple[Goal, ...] = ()
+    annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=SLIP, lapse_rate=SLIP))
+    goals: tuple[Condition, ...] = ()
     cost: Cost | None = None
     learned: BeliefSummary | None = None
     _last: tuple[int, Inference | None] = (-1, None)
@@ -131,7 +261,7 @@ class QualityMonitor:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
-                Answers.from_frame(given.drop(columns="answer")), lengths=self.lengths, annotator=annotator,
+                Answers.from_frame(given.drop(columns="answer")), event_length=self.lengths, annotator=annotator,
                 event_rate=self.event_rate, draws=draws, rng=0,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
@@ -157,20 +287,19 @@ class QualityMonitor:
             return self._criteria[annotator][1]
 
     def _criterion(self, given: pd.DataFrame) -> dict[str, Any] | None:
-        found = []
+        likelihoods = []
         for value in CRITERIA.tolist():
-            who = Annotator(presence_criterion=value, guess_rate=0.02, lapse_rate=0.02)
-            made = self._infer(given, who, draws=2)
-            if made is None:
+            who = Annotator(presence_criterion=value, guess_rate=SLIP, lapse_rate=SLIP)
+            inference = self._infer(given, who, draws=2)
+            if inference is None:
                 return None
-            found.append(made.log_likelihood)
-        weights = np.exp(np.array(found) - max(found))
-        weights /= weights.sum()
-        low, high = interval(CRITERIA, weights, 0.95)
+            likelihoods.append(inference.log_likelihood)
+        n_items = int(given["present"].notna().sum())
+        posterior = CriterionPosterior.hard(CRITERIA, np.array(likelihoods), rate=SLIP, n_items=n_items)
+        low, high = posterior.interval()
         return {
-            "presence_criterion": float(CRITERIA @ weights), "presence_criterion_low": low,
-            "presence_criterion_high": high, "n_items": int(given["present"].notna().sum()),
-            "law": dict(zip(CRITERIA.round(2).tolist(), weights.tolist())),
+            "presence_criterion": posterior.expected(), "presence_criterion_low": low, "presence_criterion_high": high,
+            "n_items": n_items, "law": dict(zip(CRITERIA.round(2).tolist(), posterior.weights[:, 0].tolist())),
         }  # fmt: skip
 
     def labels(self, session: LabelingSession) -> dict[str, float] | None:
@@ -190,7 +319,7 @@ class QualityMonitor:
         wrong = float((np.minimum(p, 1 - p) * (active["offset"] - active["onset"]).to_numpy()).sum())
         missed, seconds = 0.0, float(overall["event_seconds"].sum())
         for part in found.parts.values():  # each class by itself
-            row, heard = part.overall, {one.recording for one in part.heard}
+            row, heard = part.overall, {one.recording for one in part.recordings}
             unheard = sum(one.length for name, one in self.recordings.items() if name not in heard)
             share = row["event_seconds"] / row["recording_seconds"]
             missed += row["event_rate"] * unheard
@@ -226,12 +355,13 @@ class QualityMonitor:
         labels, spent = self.labels(session), self.spent(session)
         alone = None if annotator is None else self.criterion(session, annotator)
         measured = card or alone
-        width = None if measured is None else measured["presence_criterion_high"] - measured["presence_criterion_low"]
+        ends = None if measured is None else (measured["presence_criterion_low"], measured["presence_criterion_high"])
+        width = None if ends is None or None in ends else ends[1] - ends[0]
         numbers = {**spent, **(labels or {}), "presence_criterion_width": width}
         is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
         goals = [
-            {"goal": str(goal), "now": numbers.get(goal.word), "is_budget": goal.is_budget,
-             "is_reached": goal.is_reached(numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
+            {"goal": goal_words(goal), "now": numbers.get(goal.word), "is_budget": WORDS[goal.word][1],
+             "is_reached": _is_reached(goal, numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
             for goal in self.goals
         ]  # fmt: skip
         aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
@@ -248,7 +378,7 @@ def _met(found: Inference, criterion: float, *, draws: int = 20) -> tuple[float,
     met = 0
     for label, part in found.parts.items():
         mine = drawn[drawn["label"] == label]
-        for one in part.heard:
+        for one in part.recordings:
             votes: dict[tuple[float, float], float] = {}
             for (a, b), said in zip(one.segments.tolist(), one.present.tolist()):
                 votes[(a, b)] = votes.get((a, b), 0.0) + (0.0 if np.isnan(said) else 2 * said - 1)
@@ -272,14 +402,14 @@ def answers_of(session: LabelingSession) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def sentences(card: dict[str, Any] | None, state: dict[str, Any], annotator: str | None) -> Sequence[str]:
-    """What is measured so far, in words for the person at work, or (None) for the owner."""
+def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotator: str | None) -> Sequence[str]:
+    """What is measured so far, in words for the person at work, or (None) for the owner; ``card``: or why none."""
     said = []
-    if card is not None:
-        said.append(
-            f"You notice an event once {_percent(card)} of it is heard, {_law(card)}, from {card['n_items']} segments "
-            "whose events are known."
-        )
+    if isinstance(card, str):
+        said.append(card[0].upper() + card[1:] + ".")
+    elif card is not None:
+        words = card["summary"]
+        said.append(f"{words[0].upper()}{words[1:]}, from {card['n_items']} segments whose events are known.")
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
         is_wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5

@@ -17,12 +17,11 @@ from ...base.errors import InvalidInput, WeaklyError, optional
 from ...io.signals import channel_names
 from ...methods.base import Recording
 from ...studies.queries.store import StoreTrouble
-from ..limits import Guard, Limits
-from ..serving import STATIC, add_parts, handle_errors, static_parts
+from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
+from .follow_up import AnnotatorProfile, card_of
 from .live import QualityMonitor, sentences
-from .measure import card_of
 from .session import Item, LabelingSession
 
 optional("fastapi", extra="label")
@@ -55,6 +54,7 @@ class Tell(_Told):
     plays: Annotated[int, Field(ge=0, le=10**6)] = 1
     speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
     context: bool = Field(False, description="whether more than the segment was heard or seen")
+    picture: bool = Field(False, description="whether the picture of a measured sound was shown")
 
 
 class Undo(_Told):
@@ -83,7 +83,12 @@ class Labeling:
     live: QualityMonitor
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
+    listen_for: str = ""  # what a measurement asks to notice
     export: Callable[[], list[Path]] | None = None
+
+    def card(self, annotator: str) -> AnnotatorProfile | str | None:
+        """The card of this person, or why there is none."""
+        return card_of(self.session, annotator, self.label, self.recordings)
 
 
 def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
@@ -173,14 +178,15 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             raise HTTPException(403, str(error)) from error
 
     def span(item: Item, context: bool) -> tuple[float, float]:
-        around = min(MOST_CONTEXT, item.offset - item.onset) if context else 0.0
+        around = min(MOST_CONTEXT, item.offset - item.onset) if context and labeling.measuring is None else 0.0
         return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
 
     @app.get(f"{API}/me")
     async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
-                "measuring": labeling.measuring, "campaign": session.campaign}  # fmt: skip
+                "measuring": labeling.measuring, "listen_for": labeling.listen_for,
+                "campaign": session.campaign}  # fmt: skip
 
     @app.get(f"{API}/ask")
     async def ask(who: Who) -> dict[str, Any]:
@@ -194,7 +200,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         An error with status 422 means that it is not stored and never will be, any other that it may be sent again.
         ``problem``: the answer is stored, and what comes next could not be done; ``items`` may be missing.
         """
-        acts = [("context", "shown")] if said.context else []
+        acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
         told = session.offer(
@@ -236,6 +242,21 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         onset, offset = span(item, context)
         return Response(media.sound(file_of(item), onset=onset, offset=offset), media_type="audio/wav")
 
+    @app.get(f"{API}/sample/{{number}}", response_class=Response)
+    def sample(number: int, who: Who) -> Response:
+        """The sound of a whole known event, before a measurement: one after the other by number."""
+        known = {} if labeling.measuring is None else labeling.recordings
+        pool = [
+            (name, event) for name, one in known.items() if media.kind_of(Path(one.path or "")) == "sound"
+            for event in ([] if one.events is None else one.events)
+        ]  # fmt: skip
+        if not pool:
+            raise HTTPException(404, "there is no sample to hear")
+        name, (onset, offset) = pool[7 * number % len(pool)]
+        path = labeling.folders.allowed(labeling.recordings[name].path)
+        around = {"onset": max(0.0, onset - 0.3), "offset": min(labeling.recordings[name].length, offset + 0.3)}
+        return Response(media.sound(path, **around), media_type="audio/wav")
+
     @app.get(f"{API}/picture/{{query}}", response_class=Response)
     def picture(query: str, who: Who, context: bool = False) -> Response:
         """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
@@ -258,10 +279,12 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
         session.refresh(if_stale=True)
-        found = None if who.annotator is None else card_of(session, who.annotator, labeling.label)
-        card = None if found is None else found.to_dict()
+        found = None if who.annotator is None else labeling.card(who.annotator)
+        card = found.to_dict() if isinstance(found, AnnotatorProfile) else None
+        refused = found if isinstance(found, str) else None
         state = labeling.live.state(session, who.annotator, card)
-        return {"card": card, **state, "sentences": sentences(card, state, who.annotator)}
+        return {"card": card, "no_card": refused, **state,
+                "sentences": sentences(card or refused, state, who.annotator)}  # fmt: skip
 
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:

@@ -23,8 +23,6 @@ import numpy as np
 
 from ...base.errors import InvalidInput
 from ...base.symbols import whole
-from ...methods.base import AnswerHistory, Method, Recording, verdict
-from ...studies.queries.query_set import COLUMNS, rows_of
 from ...studies.queries.store import Answer, Store, StoreTrouble, same
 
 #: Seconds that an answer is expected to take besides listening, before any was given.
@@ -48,7 +46,7 @@ class Item:
 
 
 @dataclass
-class _Kept:
+class _Cache:
     """The copy of the store: what is asked, and what counts now."""
 
     items: dict[str, Item] = field(default_factory=dict)
@@ -107,7 +105,7 @@ class LabelingSession:
     store : the campaign's store, with its queries.
     annotators : the names of those who answer. Each has a share of the queries, and helps the others afterwards.
     votes : how many of them answer each query.
-    more : what asks further questions once answers are there (:class:`AdaptiveFollowUp`, a measurement).
+    more : what asks further questions once answers are there (a method that follows the answers, a measurement).
     in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
         neighbours, heard just before, do not answer for it.
     """
@@ -123,7 +121,7 @@ class LabelingSession:
         store.is_busy = True
         #: A name of the campaign that no other has, for what clients keep of it.
         self.campaign = str(store.setting("campaign", secrets.token_hex(8)))
-        self._kept = _Kept()
+        self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
         self._waiting: deque[PendingAnswer] = deque()
@@ -137,48 +135,53 @@ class LabelingSession:
     @property
     def items(self) -> dict[str, Item]:
         """Every query that was asked so far, by its id."""
-        return self._kept.items
+        return self._cache.items
 
     @property
     def people(self) -> list[str]:
         """The annotators, and whoever else has answered."""
-        return list(dict.fromkeys([*self.annotators, *self._kept.by_person]))
+        return list(dict.fromkeys([*self.annotators, *self._cache.by_person]))
 
     def answer_of(self, annotator: str, query: str) -> Answer | None:
         """The answer of this person that counts, if there is one."""
-        name = self._kept.given.get(query, {}).get(annotator)
-        return None if name is None else self._kept.answers[name]
+        name = self._cache.given.get(query, {}).get(annotator)
+        return None if name is None else self._cache.answers[name]
 
     def answers(self, query: str) -> list[Answer]:
         """The answers to a query that count, one per person."""
         with self._lock:
-            return [self._kept.answers[name] for name in self._kept.given.get(query, {}).values()]
+            return [self._cache.answers[name] for name in self._cache.given.get(query, {}).values()]
 
     def answers_by(self, annotator: str) -> list[Answer]:
         """The answers of this person that count, in the order of arrival."""
-        return list(self._kept.by_person.get(annotator, {}).values())
+        return list(self._cache.by_person.get(annotator, {}).values())
 
     def all_answers(self) -> list[Answer]:
         """Every answer that counts, in the order of arrival."""
         with self._lock:
-            mine = self._kept.by_person
-            return [one for name, one in self._kept.answers.items() if name in mine.get(one.annotator, {})]
+            mine = self._cache.by_person
+            return [one for name, one in self._cache.answers.items() if name in mine.get(one.annotator, {})]
 
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
-        return len(self._kept.given.get(query, ())) >= self.votes
+        return len(self._cache.given.get(query, ())) >= self.votes
 
     def was_taken_back(self, query: str) -> bool:
         """Whether an answer to it was taken back."""
-        return any(name in self._kept.undone for name in self._kept.by_query.get(query, ()))
+        return any(name in self._cache.undone for name in self._cache.by_query.get(query, ()))
 
     def bookmarks(self) -> list[dict[str, str]]:
         """The bookmarks with their notes: query, annotator, note."""
         with self._lock:
             return [
                 {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
-                for row in self._kept.actions.values() if row.kind == "bookmark"
+                for row in self._cache.actions.values() if row.kind == "bookmark"
             ]  # fmt: skip
+
+    def count_acts(self, annotator: str, kind: str, queries: Iterable[str]) -> int:
+        """At how many of these queries this person did this."""
+        done = {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
+        return len(done & set(queries))
 
     # What people do -----------------------------------------------------------------------------------------------
 
@@ -247,8 +250,8 @@ class LabelingSession:
                 places = set()
                 for one in told:
                     answer, place = one.answer, (one.answer.query, one.answer.annotator)
-                    before = new[answer.id].answer if answer.id in new else self._kept.answers.get(answer.id)
-                    if answer.query not in self._kept.items:
+                    before = new[answer.id].answer if answer.id in new else self._cache.answers.get(answer.id)
+                    if answer.query not in self._cache.items:
                         one.error = InvalidInput(f"query: there is no query {answer.query!r} in this campaign")
                     elif before is not None and not (
                         before.query == answer.query and same(before.present, answer.present)
@@ -264,7 +267,7 @@ class LabelingSession:
                                        annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
                                        acted=one.answer.answered)  # fmt: skip
                 self._extend(connection, self._refresh(connection, ("answers", "actions")))
-                if not new.keys() <= self._kept.answers.keys():
+                if not new.keys() <= self._cache.answers.keys():
                     raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
                 for one in told:  # what is said to be kept was read back from the store
                     given = self.answer_of(one.answer.annotator, one.answer.query)
@@ -282,7 +285,7 @@ class LabelingSession:
         name = f"{annotator}:{id}"
         with self._changing() as connection:
             if self._was_done(name, kind="undo"):
-                return self._kept.items[self._kept.actions[name].query]
+                return self._cache.items[self._cache.actions[name].query]
             mine = [one for one in self.answers_by(annotator) if one.source == "label"]
             if not mine:
                 return None
@@ -290,13 +293,13 @@ class LabelingSession:
             self.store.act(connection, action=name, query=last.query, annotator=annotator, kind="undo",
                            detail=last.id, acted=_now())  # fmt: skip
             self._extend(connection, self._refresh(connection))
-        return self._kept.items[last.query]
+        return self._cache.items[last.query]
 
     def bookmark(self, annotator: str, *, query: str, note: str, id: str) -> None:
         """Keep a note about a query."""
         name, note = f"{annotator}:{id}", note[:MOST_NOTE]
         with self._changing() as connection:
-            if query not in self._kept.items:
+            if query not in self._cache.items:
                 raise InvalidInput(f"query: there is no query {query!r} in this campaign")
             if not self._was_done(name, kind="bookmark", query=query, detail=note):
                 self.store.act(connection, action=name, query=query, annotator=annotator, kind="bookmark",
@@ -305,7 +308,7 @@ class LabelingSession:
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
-        before = self._kept.actions.get(name)
+        before = self._cache.actions.get(name)
         if before is not None and any(getattr(before, word) != value for word, value in what.items()):
             raise _taken(name)
         return before is not None
@@ -316,7 +319,7 @@ class LabelingSession:
         ``ahead``: how many answers of all people a method that follows them expects to need yet.
         """
         with self._lock:
-            mine, still = self._kept.by_person.get(annotator, {}), self._open(annotator)
+            mine, still = self._cache.by_person.get(annotator, {}), self._open(annotator)
             left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
             seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
@@ -329,7 +332,7 @@ class LabelingSession:
                 "answered": len(mine), "left": left, "minutes_left": seconds_left / 60, "seconds_per_query": pace,
                 "is_expected": ahead is not None,
                 "can_undo": any(one.source == "label" for one in reversed(mine.values())),
-                "follows_answers": self.more is not None, "queries": len(self._kept.items),
+                "follows_answers": self.more is not None, "queries": len(self._cache.items),
             }  # fmt: skip
 
     # How it stays true --------------------------------------------------------------------------------------------
@@ -349,10 +352,10 @@ class LabelingSession:
     def _refresh(self, connection: Any = None, tables: Sequence[str] = ("queries", "answers", "actions")) -> set[str]:
         """Take in what is new in these tables of the store; the queries whose answers have changed."""
         is_anew = self._is_stale
-        kept = _Kept() if is_anew else self._kept
+        kept = _Cache() if is_anew else self._cache
         news = self.store.news({name: kept.seen[name] for name in (kept.seen if is_anew else tables)}, connection)
         if is_anew:
-            self._kept, self._is_stale = kept, False
+            self._cache, self._is_stale = kept, False
             self._found.clear()
         for row in news.get("queries", ()):
             kept.items[row.query] = Item(
@@ -405,7 +408,7 @@ class LabelingSession:
         """Ask what follows from new answers to these queries."""
         if self.more is None:
             return
-        rows = [row for row in self.more.rows(self, queries) if row["query"] not in self._kept.items]
+        rows = [row for row in self.more.rows(self, queries) if row["query"] not in self._cache.items]
         if rows:
             self.store.ask(rows, connection)
             self._refresh(connection)
@@ -421,7 +424,7 @@ class LabelingSession:
         return self._found[annotator]
 
     def _find_open(self, annotator: str) -> _Open:
-        kept = self._kept
+        kept = self._cache
         wanted = None if self.more is None else self.more.wanted
         waiting = [
             item for item in kept.items.values()
@@ -442,80 +445,6 @@ class LabelingSession:
             if item.query not in back and len(kept.given.get(item.query, ())) < self.votes:
                 (found.own if self._mine(annotator, item) else found.rest)[item.query] = item
         return found
-
-
-class AdaptiveFollowUp:
-    """What a method asks after the answers so far, recording by recording."""
-
-    def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
-        self.method, self.recordings = method, recordings
-        self._wanted: dict[tuple[str, str], set[str]] = {}
-        self._marks: dict[tuple[str, str], bytes] = {}  # the answers that they follow from
-
-    @property
-    def wanted(self) -> set[str]:
-        """The queries that the method waits for; those that an undo made needless are not among them."""
-        return set().union(*self._wanted.values())
-
-    def is_for(self, item: Item, annotator: str) -> bool:
-        """Everybody may be asked everything."""
-        return True
-
-    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
-        """The method's next queries in the recordings of these ones."""
-        places = {(session.items[query].recording, session.items[query].label) for query in queries}
-        rows = []
-        for name, label in sorted(places):
-            asked = [
-                item for item in session.items.values()
-                if (item.recording, item.label) == (name, label) and not item.calibration
-                and session.is_settled(item.query)
-            ]  # fmt: skip
-            found = self._settled(session, asked)
-            method = self.method
-            if method.learns:
-                mark, before = found.segments.tobytes() + found.present.tobytes(), self._marks.get((name, label))
-                self._marks[(name, label)] = mark
-                waits = self._waits(session, name, label, asked, is_new=before is None)
-                if waits is not None:
-                    self._wanted[(name, label)] = {waits}
-                if waits is not None or (mark == before and self._wanted[(name, label)] <= session.items.keys()):
-                    continue
-                method = method.among(self.campaign(session, label))
-            mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
-            self._wanted[(name, label)] = {row["query"] for row in mine}
-            rows += mine
-        return rows
-
-    def _waits(self, session: LabelingSession, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
-        """The query that a recording goes on waiting for: one taken back, or asked before a restart.
-
-        A method that learns might ask another one by now, because of what other recordings taught since.
-        """
-        last = max((item.number for item in asked), default=-1)
-        waiting = [
-            item.query for item in session.items.values()
-            if (item.recording, item.label) == (name, label) and not item.calibration and item.number > last
-            and not session.is_settled(item.query)
-        ]  # fmt: skip
-        back = [query for query in waiting if session.was_taken_back(query)]
-        if back:
-            return back[0]
-        return waiting[-1] if waiting and is_new else None
-
-    def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:
-        """What was answered of every recording."""
-        by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
-        for item in session.items.values():
-            if item.label == label and not item.calibration and session.is_settled(item.query):
-                by_name[item.recording].append(item)
-        return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
-
-    def _settled(self, session: LabelingSession, asked: list[Item]) -> AnswerHistory:
-        if not asked:
-            return AnswerHistory()
-        present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
-        return AnswerHistory(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
 
 
 def _taken(name: str) -> InvalidInput:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write
 from ...base.parallel import in_order, progress_bar
@@ -26,7 +27,7 @@ from .drawings import DRAWINGS
 from .facts import Data, gather
 from .figures import COSTS, Picture, adaptive_figures, cost_figure, protocol_figure, simulation_figure
 from .page import TABLES, PaperTable
-from .scenarios import PAPER, QUICK, SCENARIOS, Protocol, scenario
+from .simulations import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
 __all__ = ["NAMES", "Reproduction", "reproduce"]
 
@@ -100,8 +101,6 @@ class Reproduction:
 
     def plot(self, ax: Any = None) -> Any:
         """How many claims of each category hold, hold approximately and do not hold."""
-        from ...base import plot
-
         ax = plot.axes(ax, size=(6.4, 2.6))
         table = {name: row for name, row in self.counts.items() if name != "all"}
         start = np.zeros(len(table))
@@ -240,7 +239,7 @@ def _draw(
 def _write_all(found: Reproduction, out: Path) -> list[Path]:
     """The page, the claims, the tables and both files of every figure."""
     out.mkdir(parents=True, exist_ok=True)
-    files = [file for picture in found.pictures for file in page.save(picture, out / "figures")]
+    files = [file for picture in found.pictures for file in plot.save(picture.figure, out / "figures" / picture.name)]
     for table in found.tables:
         file = out / "tables" / f"{table.name}.csv"
         file.parent.mkdir(exist_ok=True)

@@ -12,12 +12,12 @@ from ...base import plot
 from ...base.symbols import SYMBOLS
 from ...model.lengths import Lengths
 from ...posterior.criterion import estimate_criterion
-from ...studies.audit.shares import paper_recipe_criterion
-from ...studies.evaluate.assumptions import kuiper, kuiper_p
+from ...studies.audit.quality import paper_recipe_criterion
+from ...studies.evaluate.evaluator import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
 from .facts import Data, LengthSample, shipped, shipped_counts
 from .figures import Picture, panels, picture
-from .scenarios import OFFSET_RATIOS
+from .simulations import OFFSET_RATIOS
 
 AUDIOSET_LENGTH = 10.0  # seconds per clip
 

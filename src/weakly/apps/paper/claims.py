@@ -122,17 +122,16 @@ class Checked:
         }
 
 
-MEASURES: dict[str, Callable[[], ClaimFinding]] = {}
+def measures() -> dict[str, Callable[[], ClaimFinding]]:
+    """How every claim is measured, by its name: ``theorem-1`` by the function ``_theorem_1``."""
+    from . import claims_results, claims_theory
 
-
-def measures(name: str) -> Callable[[Callable[[], ClaimFinding]], Callable[[], ClaimFinding]]:
-    """Register the decorated function as the measure of the claim of this name."""
-
-    def register(measure: Callable[[], ClaimFinding]) -> Callable[[], ClaimFinding]:
-        MEASURES[name] = measure
-        return measure
-
-    return register
+    functions = {**vars(claims_theory), **vars(claims_results)}
+    return {
+        name[1:].replace("_", "-"): function
+        for name, function in functions.items()
+        if getattr(function, "__annotations__", {}).get("return") == "ClaimFinding"
+    }
 
 
 @cache
@@ -142,11 +141,10 @@ def all_claims() -> tuple[Claim, ...]:
     >>> len(all_claims()) > 50
     True
     """
-    from . import claims_results, claims_theory  # noqa: F401  they register their measures
-
+    measured = measures()
     rows = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
     return tuple(
-        Claim(name, erratum=row.pop("erratum", ""), measure=MEASURES[name], **row) for name, row in rows.items()
+        Claim(name, erratum=row.pop("erratum", ""), measure=measured[name], **row) for name, row in rows.items()
     )
 
 

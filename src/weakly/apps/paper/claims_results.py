@@ -19,14 +19,17 @@ from ...theory.single import (
     overlap_accuracy_per_recording,
 )
 from .appendix import AUDIOSET_LENGTH, all_offsets, recipe, recovery
-from .claims import ClaimFinding, measures
+from .claims import ClaimFinding
 from .facts import gather, shipped
 from .figures import relative_cost
-from .scenarios import OVERESTIMATION, PAPER, RECORDING_LENGTH, normal
 from .simulations import (
+    OVERESTIMATION,
+    PAPER,
+    RECORDING_LENGTH,
     best_numerical,
     dense_model,
     dense_optimum,
+    normal,
     per_recording_profile,
     selection_bias,
     swapped_length,
@@ -57,29 +60,24 @@ def _simulated(criterion: float) -> tuple[float, float]:
     """The segment length and the value at which the simulation of one 1 s event has its maximum, without noise."""
     q = np.linspace(0.005, 3.0, 5991)
     f = overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=criterion)
-    k = int(np.argmax(f))
-    return float(q[k]), float(f[k])
+    return float(q[int(np.argmax(f))]), float(np.max(f))
 
 
-@measures("f-star-half")
 def _f_star_half() -> ClaimFinding:
     return ClaimFinding(_f_star(), "0.76", f"{_f_star():.10f}")
 
 
-@measures("d-q-star-half")
-def _d_q_star() -> ClaimFinding:
+def _d_q_star_half() -> ClaimFinding:
     q = optimal_segment_length(event_length=1.0, presence_criterion=0.5)
     return ClaimFinding(q, "0.81", f"{q:.10f}")
 
 
-@measures("noise-34")
-def _noise() -> ClaimFinding:
+def _noise_34() -> ClaimFinding:
     noise = 1 - _f_star()
     return ClaimFinding(noise, "0.34", f"1 − f* = {percent(noise, exact=True)}")
 
 
-@measures("simulation-follows")
-def _follows() -> ClaimFinding:
+def _simulation_follows() -> ClaimFinding:
     found = np.array([_simulated(float(g))[1] for g in PAPER.criteria])
     gap = found - _f_star(PAPER.criteria)
     words = (
@@ -89,14 +87,12 @@ def _follows() -> ClaimFinding:
     return ClaimFinding(found, _f_star(PAPER.criteria), words)
 
 
-@measures("simulation-length")
-def _length() -> ClaimFinding:
+def _simulation_length() -> ClaimFinding:
     q, value = _simulated(0.5)
     return ClaimFinding(q, "0.81", f"the simulation has its maximum {value:.4f} at d_q = {q:.3f} s")
 
 
-@measures("simulation-bound")
-def _bound() -> ClaimFinding:
+def _simulation_bound() -> ClaimFinding:
     law, g = normal(3, 0.1), np.array([0.7])
     grid = law.mean * np.linspace(0.9, 1.5, 301)
     table = per_recording_profile(law, segment_length=grid, presence_criterion=g)[:, 0]
@@ -107,15 +103,13 @@ def _bound() -> ClaimFinding:
     return ClaimFinding(table[k], _f_star(0.7), words)
 
 
-@measures("maximum-of-means")
-def _selection() -> ClaimFinding:
+def _maximum_of_means() -> ClaimFinding:
     shift, low = selection_bias(n_recordings=1000), selection_bias(n_recordings=10)
     words = f"too high by {shift:.4f} with 1000 recordings and 200 segment lengths, by {low:.3f} with 10 (γ = 0.5)"
     return ClaimFinding(shift, 0.0, words)
 
 
-@measures("segment-lengths")
-def _stretched() -> ClaimFinding:
+def _segment_lengths() -> ClaimFinding:
     asked = np.array([0.8, 4.8, 21.0])
     got = PAPER.cut(asked)
     words = (
@@ -124,16 +118,14 @@ def _stretched() -> ClaimFinding:
     return ClaimFinding(got, asked, words)
 
 
-@measures("plotted-d-q-star")
-def _swapped() -> ClaimFinding:
+def _plotted_d_q_star() -> ClaimFinding:
     g = np.array([0.1, 0.5])
     drawn, right = swapped_length(mean=1.0, criteria=g), optimal_segment_length(event_length=1.0, presence_criterion=g)
-    shown = [", ".join(f"{value:.4f}" for value in values) for values in (drawn, right)]
+    shown = [", ".join(f"{value:.4f}" for value in np.asarray(values)) for values in (drawn, right)]
     return ClaimFinding(drawn, right, f"the arguments are swapped: drawn {shown[0]}, right {shown[1]} at γ = 0.1, 0.5")
 
 
-@measures("normal-small-effect")
-def _small_effect() -> ClaimFinding:
+def _normal_small_effect() -> ClaimFinding:
     limit = _f_star()
     text, code = (float(best_numerical(normal(3, deviation), HALF)[1][0]) for deviation in (1, 0.5))
     words = (
@@ -143,8 +135,7 @@ def _small_effect() -> ClaimFinding:
     return ClaimFinding(text, limit, words)
 
 
-@measures("normal-length-follows")
-def _normal_length() -> ClaimFinding:
+def _normal_length_follows() -> ClaimFinding:
     rows = {}
     for name, law in _normals().items():
         rule = optimal_segment_length(event_length=law.mean, presence_criterion=PAPER.criteria)
@@ -156,15 +147,13 @@ def _normal_length() -> ClaimFinding:
     return ClaimFinding(best, rule, words)
 
 
-@measures("gamma-effect")
 def _gamma_effect() -> ClaimFinding:
     found = {name: float(best_numerical(law, HALF)[1][0]) for name, law in _gamma_laws().items()}
     words = ", ".join(f"{value:.4f} ({name})" for name, value in found.items()) + f"; f* = {_f_star():.4f} (γ = 0.5)"
     return ClaimFinding(max(found.values()), _f_star() - 0.01, words)
 
 
-@measures("gamma-underestimates")
-def _gamma_rule() -> ClaimFinding:
+def _gamma_underestimates() -> ClaimFinding:
     parts, under, total = [], 0, 0
     for name, law in _gamma_laws().items():
         rule = optimal_segment_length(event_length=law.mean, presence_criterion=PAPER.criteria)
@@ -175,8 +164,7 @@ def _gamma_rule() -> ClaimFinding:
     return ClaimFinding(under / total, 1.0, words)
 
 
-@measures("nigens-predicts")
-def _nigens() -> ClaimFinding:
+def _nigens_predicts() -> ClaimFinding:
     expected, estimated, parts = [], [], []
     for name in ("dog", "baby"):
         law = shipped(f"nigens_{name}").lengths
@@ -193,7 +181,6 @@ def _nigens() -> ClaimFinding:
     return ClaimFinding(np.concatenate(expected), np.concatenate(estimated), words)
 
 
-@measures("mean-is-good")
 def _mean_is_good() -> ClaimFinding:
     laws = {**_normals(), **_gamma_laws(), **{name: shipped(f"nigens_{name}").lengths for name in ("dog", "baby")}}
     losses = {}
@@ -217,8 +204,7 @@ def _dense(n_events: int, criterion: float) -> tuple[float, float, float]:
     return float(found.segment_length[0]), float(found.accuracy[0]), float(found.rule_accuracy[0])
 
 
-@measures("thirty-events")
-def _thirty() -> ClaimFinding:
+def _thirty_events() -> ClaimFinding:
     q, best, at_rule = _dense(30, 0.5)
     words = (
         f"γ = 0.5: best {best:.4f} at {q:.3f} s instead of {_f_star():.4f} at 0.809 s, {best - _f_star():+.3f}; the "
@@ -227,8 +213,7 @@ def _thirty() -> ClaimFinding:
     return ClaimFinding(best, _f_star(), words)
 
 
-@measures("fifty-events")
-def _fifty() -> ClaimFinding:
+def _fifty_events() -> ClaimFinding:
     q, best, at_rule = _dense(50, 0.5)
     low = _dense(50, 0.1)
     words = (
@@ -238,8 +223,7 @@ def _fifty() -> ClaimFinding:
     return ClaimFinding(best, _f_star(), words)
 
 
-@measures("small-criterion-drop")
-def _drop() -> ClaimFinding:
+def _small_criterion_drop() -> ClaimFinding:
     q, best, _ = _dense(50, 0.01)
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:12]
     on_grid = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
@@ -255,8 +239,7 @@ def _break_even(s: float) -> float:
     return float(break_even_events(recording_length=RECORDING_LENGTH, segment_length=width, overestimation=s))
 
 
-@measures("cost-small-criterion")
-def _small() -> ClaimFinding:
+def _cost_small_criterion() -> ClaimFinding:
     tiny = 1e-12
     short = 1 - float(_f_star(tiny))
     count = float(optimal_query_count(recording_length=100, event_length=1.0, presence_criterion=tiny))
@@ -269,8 +252,7 @@ def _small() -> ClaimFinding:
     return ClaimFinding((short, 1 / count), (0.0, 0.0), words)
 
 
-@measures("cost-large-criterion")
-def _large() -> ClaimFinding:
+def _cost_large_criterion() -> ClaimFinding:
     low, half, high = (
         float(cost_ratio(recording_length=100, n_events=1, presence_criterion=g)) for g in (0.1, 0.5, 1.0)
     )
@@ -284,8 +266,7 @@ def _large() -> ClaimFinding:
     return ClaimFinding((half, high, poor, same), (low, half, 1.0, 1.0), words)
 
 
-@measures("cost-share")
-def _share() -> ClaimFinding:
+def _cost_share() -> ClaimFinding:
     r = np.linspace(0, 1, 101)
     found = np.asarray(cost_ratio(recording_length=100, n_events=1, query_cost_share=r))
     words = (
@@ -295,15 +276,13 @@ def _share() -> ClaimFinding:
     return ClaimFinding(1 - found[1:], -1e-6, words)
 
 
-@measures("cost-events-1")
-def _events_1() -> ClaimFinding:
+def _cost_events_1() -> ClaimFinding:
     crossing = _break_even(1)
     words = f"the costs are equal at M = {crossing:.2f}: ORC is cheaper up to {int(crossing)} events"
     return ClaimFinding(60, crossing, words)
 
 
-@measures("cost-events-8")
-def _events_8() -> ClaimFinding:
+def _cost_events_8() -> ClaimFinding:
     crossing = _break_even(8)
     few = np.asarray(relative_cost(as_code=False, overestimation=8, n_events=np.arange(1, 11)))
     every = ", ".join(f"{_break_even(s):.4g}" for s in OVERESTIMATION)
@@ -315,7 +294,6 @@ def _events_8() -> ClaimFinding:
     return ClaimFinding(sum(readings) / 2, 1.0, words)
 
 
-@measures("cost-length")
 def _cost_length() -> ClaimFinding:
     width = optimal_segment_length(event_length=1.0, presence_criterion=0.5)
     found = [
@@ -325,8 +303,7 @@ def _cost_length() -> ClaimFinding:
     return ClaimFinding((0.0, *found), (*found, RECORDING_LENGTH), words)
 
 
-@measures("offsets-uniform")
-def _offsets() -> ClaimFinding:
+def _offsets_uniform() -> ClaimFinding:
     cells = [cell for row in all_offsets(gather())[0] for cell in row]
     flat = [cell.p >= 0.01 for cell in cells]
     words = (
@@ -336,8 +313,7 @@ def _offsets() -> ClaimFinding:
     return ClaimFinding(sum(flat) / len(flat), 1.0, words)
 
 
-@measures("offsets-long-segments")
-def _long_segments() -> ClaimFinding:
+def _offsets_long_segments() -> ClaimFinding:
     cells = [cell for row in all_offsets(gather())[0] for cell in row if cell.ratio > 1]
     uneven = [cell.p < 0.01 for cell in cells]
     shown = ", ".join(f"{cell.label} p = {cell.p:.1g}" for cell in cells)
@@ -348,27 +324,29 @@ def _long_segments() -> ClaimFinding:
     return ClaimFinding(sum(uneven) / len(uneven), 1.0, words)
 
 
-@measures("audioset-criterion")
-def _audioset() -> ClaimFinding:
+def _audioset_criterion() -> ClaimFinding:
     sample = shipped("audioset_animal")
     return ClaimFinding(
         recipe(sample), "0.26", f"{recipe(sample):.4f} from {sample.n} event lengths (the recipe, repeated)"
     )
 
 
-@measures("audioset-range")
-def _range() -> ClaimFinding:
+def _audioset_range() -> ClaimFinding:
     sample = shipped("audioset_animal")
-    low, high = overlap_accuracy(
-        event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=[1e-6, 1.0], weighting="event"
+    low, high = np.asarray(
+        overlap_accuracy(
+            event_length=sample.lengths,
+            segment_length=AUDIOSET_LENGTH,
+            presence_criterion=[1e-6, 1.0],
+            weighting="event",
+        )
     )
     share = sample.mean / AUDIOSET_LENGTH
     words = f"{share:.4f} lies in ({low:.4f}, {high:.4f}); so it does for any events shorter than 0.7 d_q"
     return ClaimFinding((low, share), (share, high), words)
 
 
-@measures("audioset-validation")
-def _validation() -> ClaimFinding:
+def _audioset_validation() -> ClaimFinding:
     truth = [0.1, 0.5, 0.9]
     found = recovery(criteria=truth, n=4000, rng=1)["recipe"]
     shown = ", ".join(f"{value:.2f}" for value in found)

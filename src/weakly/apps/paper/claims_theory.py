@@ -26,8 +26,8 @@ from ...theory.single import (
     precision,
     recording_accuracy,
 )
-from .claims import ClaimFinding, measures
-from .drawings import CASES, INFEASIBLE, states
+from .claims import ClaimFinding
+from .drawings import CASES, INFEASIBLE, accuracy_of_end, states
 from .facts import shipped
 
 CRITERIA = np.linspace(0.01, 1.0, 100)
@@ -37,13 +37,11 @@ def _largest(difference: Any) -> float:
     return float(np.max(np.abs(difference)))
 
 
-@measures("accuracy-example")
-def _example() -> ClaimFinding:
+def _accuracy_example() -> ClaimFinding:
     found = [float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=g)) for g in (0.5, 0.500001)]
     return ClaimFinding(found, (1 / 3, 2 / 3), f"{found[0]:.4f}, {found[1]:.4f}")
 
 
-@measures("orc-accuracy")
 def _orc_accuracy() -> ClaimFinding:
     events = np.array([(1.0, 2.5), (4.0, 4.2), (8.0, 10.0)])
     segments, worst = oracle_segments(events, recording_length=10.0), 1.0
@@ -53,7 +51,6 @@ def _orc_accuracy() -> ClaimFinding:
     return ClaimFinding(worst, 1.0, f"{worst:g} for every segment")
 
 
-@measures("orc-count")
 def _orc_count() -> ClaimFinding:
     layouts = ([(0, 1), (4, 5)], [(0, 1), (3, 4)], [(1, 2), (3, 4)])
     found = sorted({len(oracle_segments(events, recording_length=5.0)) - 2 * len(events) for events in layouts})
@@ -61,11 +58,10 @@ def _orc_count() -> ClaimFinding:
     return ClaimFinding([k in found for k in (-1, 0, 1)], (1, 0, 1), f"{words}: an event at one end only gives 2M")
 
 
-@measures("theorem-1")
 def _theorem_1() -> ClaimFinding:
     worst = 0.0
     for d, q, g in ((1.0, 0.8, 0.5), (1.0, 0.3, 0.5), (0.5, 3.0, 0.7), (2.0, 1.9, 0.9), *CASES.values(), INFEASIBLE):
-        formula = overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g)
+        formula = float(overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g))
         worst = max(worst, abs(formula - _integral(d, q, g)))
     return ClaimFinding(worst, 0.0, f"differs from the integral of F by at most {worst:.1g}")
 
@@ -76,12 +72,10 @@ def _integral(d: float, q: float, g: float) -> float:
     total = 0.0
     for start, end in pairwise(knots):
         t = start + (end - start) * np.array([0.25, 0.75])
-        f = segment_accuracy(event=np.stack((t - d, t), axis=-1), segment=(0.0, q), presence_criterion=g)
-        total += float(f.mean()) * (end - start)
+        total += float(accuracy_of_end(t, d, q, g).mean()) * (end - start)
     return total / (d + q)
 
 
-@measures("theorem-2")
 def _theorem_2() -> ClaimFinding:
     g = np.array([0.05, 0.3, 0.5, 0.8, 1.0])
     best = optimal_segment_length(event_length=1.0, presence_criterion=g)
@@ -95,7 +89,6 @@ def _theorem_2() -> ClaimFinding:
     )
 
 
-@measures("theorem-3")
 def _theorem_3() -> ClaimFinding:
     g = CRITERIA
     printed = 2 * g * (2 * g + 1 - np.sqrt(4 * g * g + 4 * g + 2)) + 1
@@ -104,24 +97,22 @@ def _theorem_3() -> ClaimFinding:
     return ClaimFinding(worst, 0.0, f"equals f(d_q*) within {worst:.1g} for 100 criteria")
 
 
-@measures("independent-of-length")
-def _independent() -> ClaimFinding:
+def _independent_of_length() -> ClaimFinding:
     d = np.array([0.01, 0.5, 1.0, 30.0])
     q = optimal_segment_length(event_length=d, presence_criterion=0.5)
     spread = float(np.ptp(overlap_accuracy(event_length=d, segment_length=q, presence_criterion=0.5)))
     return ClaimFinding(spread, 0.0, f"0.01 s to 30 s differ by {spread:.1g}")
 
 
-@measures("theorem-4")
 def _theorem_4() -> ClaimFinding:
-    count = optimal_query_count(recording_length=100, event_length=[1.0, 0.4], presence_criterion=0.5) * [1.0, 0.4]
+    lengths = np.array([1.0, 0.4])
+    count = optimal_query_count(recording_length=100, event_length=lengths, presence_criterion=0.5) * lengths
     best = 100 / optimal_segment_length(event_length=1.0, presence_criterion=0.5)
     words = f"{count[0]:.4f} for T = 100 s and γ = 0.5; true for every d_e, and not a whole number"
     return ClaimFinding(count, best, words)
 
 
-@measures("bound-any-distribution")
-def _bound() -> ClaimFinding:
+def _bound_any_distribution() -> ClaimFinding:
     value = pair_accuracy(gap=0.1, segment_length=1.1, presence_criterion=0.5)
     dense = dense_recordings(event_length=1.0, event_rate=2.0, segment_length=200.0, presence_criterion=0.5)
     limit = best_overlap_accuracy(presence_criterion=0.5)
@@ -142,8 +133,7 @@ def pair_accuracy(*, gap: float, segment_length: float, presence_criterion: floa
     return float(found.overlap_accuracy)
 
 
-@measures("bound-length-law")
-def _bound_lengths() -> ClaimFinding:
+def _bound_length_law() -> ClaimFinding:
     laws = [shipped("nigens_dog").lengths, shipped("nigens_baby").lengths, Lengths.sample([0.1, 1.0, 10.0])]
     criteria = np.array([0.1, 0.5, 0.9])
     limit, most = best_overlap_accuracy(presence_criterion=criteria), -math.inf
@@ -156,11 +146,10 @@ def _bound_lengths() -> ClaimFinding:
     return ClaimFinding(most, 0.0, words)
 
 
-@measures("presence-accuracy")
-def _presence() -> ClaimFinding:
+def _presence_accuracy() -> ClaimFinding:
     best = optimal_segment_length(event_length=1.0, presence_criterion=[0.5, 0.9])
     setting: dict[str, Any] = {"event_length": 1.0, "segment_length": best, "presence_criterion": [0.5, 0.9]}
-    right, found = precision(**setting), event_recall(**setting)
+    right, found = np.asarray(precision(**setting)), np.asarray(event_recall(**setting))
     words = (
         f"at d_q* presence labels are right for {right[0]:.3f} (γ = 0.5) and {right[1]:.3f} (0.9) of their time, "
         f"and {percent(1 - found[1])} of events are never called present at 0.9"
@@ -168,21 +157,18 @@ def _presence() -> ClaimFinding:
     return ClaimFinding(right[0], best_overlap_accuracy(presence_criterion=0.5), words)
 
 
-@measures("spacing")
 def _spacing() -> ClaimFinding:
-    q = optimal_segment_length(event_length=1.0, presence_criterion=[1.0, 0.5, 1e-9])
+    q = np.asarray(optimal_segment_length(event_length=1.0, presence_criterion=[1.0, 0.5, 1e-9]))
     words = f"{q[0]:.4f}, {q[1]:.4f}, {q[2]:.1g}; (2 + √10) / 3 = {(2 + math.sqrt(10)) / 3:.4f}"
     return ClaimFinding(q, ("1.72", "0.81", "0"), words)
 
 
-@measures("far-apart-events")
-def _far_apart() -> ClaimFinding:
+def _far_apart_events() -> ClaimFinding:
     one = overlap_accuracy(event_length=1.0, segment_length=0.8, presence_criterion=0.5)
     two = pair_accuracy(gap=0.8, segment_length=0.8, presence_criterion=0.5)
     return ClaimFinding(two, one, f"two events 0.8 s apart: {two:.10f}, one: {one:.10f} (d_q = 0.8 s)")
 
 
-@measures("table-2")
 def _table_2() -> ClaimFinding:
     worst, step = 0.0, 1e-3
     for d, q, g in CASES.values():
@@ -190,13 +176,11 @@ def _table_2() -> ClaimFinding:
             for side, expected in ((-1, before), (1, after)):
                 if 0 <= t + 2 * side * step <= d + q:
                     # F is linear on either side of a state, so two points give its limit there.
-                    ends = t + side * step * np.array([1.0, 2.0])
-                    f = segment_accuracy(event=np.stack((ends - d, ends), -1), segment=(0.0, q), presence_criterion=g)
+                    f = accuracy_of_end(t + side * step * np.array([1.0, 2.0]), d, q, g)
                     worst = max(worst, abs(float(2 * f[0] - f[1]) - expected))
     return ClaimFinding(worst, 0.0, f"the definition gives the same within {worst:.1g}")
 
 
-@measures("theorem-5")
 def _theorem_5() -> ClaimFinding:
     setting = {"event_length": 1.0, "n_events": 10, "recording_length": 100}
     printed = printed_theorem_5(1.0, 0.5, 0.9, 10, 100)
@@ -214,21 +198,21 @@ def printed_theorem_5(d: float, q: float, g: float, n_events: int, total: float)
     return 1 - n_events / total * (2 * g * g * d * d / q - 2 * g * d + q)
 
 
-@measures("recording-optimum")
 def _recording_optimum() -> ClaimFinding:
     rule, best = (
         float(optimal_segment_length(event_length=1.0, presence_criterion=0.5, objective=name))
         for name in ("overlap", "recording")
     )
-    code, most = recording_accuracy(
-        event_length=1.0, segment_length=[rule, best], presence_criterion=0.5, n_events=1, recording_length=100
+    code, most = np.asarray(
+        recording_accuracy(
+            event_length=1.0, segment_length=[rule, best], presence_criterion=0.5, n_events=1, recording_length=100
+        )
     )
     words = f"{code:.7f} at d_q*, but {most:.7f} at d_q = √2 γ d_e = {best:.4f} s"
     return ClaimFinding(code, most, words)
 
 
-@measures("class-noise")
-def _noise() -> ClaimFinding:
+def _class_noise() -> ClaimFinding:
     setting: dict[str, Any] = {"event_length": 1.0, "segment_length": 0.8}
     clean = overlap_accuracy(presence_criterion=0.5, **setting)
     noisy = overlap_accuracy(annotator=Annotator(presence_criterion=0.5, flip_rate=0.1), **setting)
@@ -236,14 +220,12 @@ def _noise() -> ClaimFinding:
     return ClaimFinding(0.9 * clean, noisy, words)
 
 
-@measures("long-recordings")
-def _long() -> ClaimFinding:
+def _long_recordings() -> ClaimFinding:
     setting = {"event_length": 1.0, "segment_length": 0.8, "presence_criterion": 0.5, "n_events": 1}
     value = recording_accuracy(recording_length=1e10, **setting)
     return ClaimFinding(value, 1.0, f"{value:.11f} for T = 10^10 s")
 
 
-@measures("delta-form")
 def _delta_form() -> ClaimFinding:
     delta, g = 0.8, 0.5
     printed = ((2 * g + 1) * delta - 2 * g * g) / (g * (1 + g))
@@ -252,7 +234,6 @@ def _delta_form() -> ClaimFinding:
     return ClaimFinding(printed, right, words)
 
 
-@measures("delta-optimum")
 def _delta_optimum() -> ClaimFinding:
     g = 0.5
     printed = g * (2 * g + math.sqrt(2 * g * g + 2 * g + 1)) / (2 * g + 1)
@@ -262,7 +243,6 @@ def _delta_optimum() -> ClaimFinding:
     return ClaimFinding(printed, right, words)
 
 
-@measures("delta-theorem-5")
 def _delta_theorem_5() -> ClaimFinding:
     d, q, g, count, total = np.array([0.5, 1.0, 1.5]), 0.9, 0.5, 4, 50.0
     right = recording_accuracy(
@@ -276,21 +256,18 @@ def _delta_theorem_5() -> ClaimFinding:
     return ClaimFinding(printed, right, words)
 
 
-@measures("proof-2a")
-def _2a() -> ClaimFinding:
+def _proof_2a() -> ClaimFinding:
     found = overlap_accuracy(event_length=1.0, segment_length=CRITERIA, presence_criterion=CRITERIA)
     worst = _largest(found - 1 / (1 + CRITERIA))
     return ClaimFinding(worst, 0.0, f"within {worst:.1g} for 100 criteria")
 
 
-@measures("proof-2b")
-def _2b() -> ClaimFinding:
+def _proof_2b() -> ClaimFinding:
     value = float(overlap_accuracy(event_length=1.0, segment_length=1e12, presence_criterion=0.5))
     return ClaimFinding(value, 0.0, f"{value:.1g} for d_q = 10^12 d_e")
 
 
-@measures("proof-2c")
-def _2c() -> ClaimFinding:
+def _proof_2c() -> ClaimFinding:
     g, root = CRITERIA, 2 * np.sqrt(4 * CRITERIA**2 + 4 * CRITERIA + 2)
     share = (4 * g * g + 6 * g + 3) / (1 + g)
     ahead = best_overlap_accuracy(presence_criterion=g) - overlap_accuracy(
@@ -298,16 +275,15 @@ def _2c() -> ClaimFinding:
     )
     off = _largest(ahead - g * (share - root)), _largest((share**2 - root**2) * (1 + g) ** 2 - (2 * g + 1) ** 2)
     words = (
-        f"f* exceeds f(γ d_e) by {ahead.min():.2g} or more; both steps agree within {max(off):.1g}, and the squares "
+        f"f* exceeds f(γ d_e) by {np.min(ahead):.2g} or more; both steps agree within {max(off):.1g}, and the squares "
         "differ by (2γ + 1)^2 / (1 + γ)^2"
     )
     return ClaimFinding(off, (0.0, 0.0), words)
 
 
-@measures("proof-2f")
-def _2f() -> ClaimFinding:
+def _proof_2f() -> ClaimFinding:
     d, q, g, step = 1.0, 0.2, 0.5, 1e-6
-    low, high = overlap_accuracy(event_length=d, segment_length=[q - step, q + step], presence_criterion=g)
+    low, high = np.asarray(overlap_accuracy(event_length=d, segment_length=[q - step, q + step], presence_criterion=g))
     slope, printed = (high - low) / (2 * step), g / (q + g) ** 2
     words = (
         f"slope {slope:.4f} = d_e / (d_q + d_e)^2 at d_q = 0.2, d_e = 1; printed {printed:.4f} for γ = 0.5. It rises "
@@ -316,7 +292,6 @@ def _2f() -> ClaimFinding:
     return ClaimFinding(printed, slope, words)
 
 
-@measures("ground-truth-segments")
-def _ground_truth() -> ClaimFinding:
+def _ground_truth_segments() -> ClaimFinding:
     value = float(overlap_accuracy(event_length=1.0, segment_length=0.5, presence_criterion=1e-12))
     return ClaimFinding(value, 1 / 1.5, f"{value:.10f} for d_e = 1 s, d_q = 0.5 s")

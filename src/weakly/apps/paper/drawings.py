@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 
 from ...base import plot
@@ -102,9 +103,20 @@ def fix() -> Picture:
     return picture("fix", figure, values=values, criterion=CRITERION)
 
 
-def _accuracy_of_end(t: NDArray[np.float64], *, d_e: float, segment: tuple[float, float], criterion: float) -> Any:
-    event = np.stack((t - d_e, t), axis=-1)
-    return segment_accuracy(event=event, segment=np.asarray(segment), presence_criterion=criterion)
+def accuracy_of_end(t: ArrayLike, d: float, q: float, g: float, *, start: float = 0.0) -> NDArray[np.float64]:
+    """F of an event of length d that ends at t, in a segment of length q from ``start`` on, under the criterion g."""
+    end = np.asarray(t, dtype=np.float64)
+    event = np.stack((end - d, end), axis=-1)
+    return np.asarray(segment_accuracy(event=event, segment=np.array([start, start + q]), presence_criterion=g))
+
+
+def _areas(ax: Any, t: NDArray[np.float64], accuracy: Any, overlap: Any, named: list[tuple[float, float]]) -> None:
+    """The accuracy over the time t, hatched where segment and event meet, with an A at these places."""
+    ax.fill_between(t, accuracy, where=overlap, color=plot.PRESENT, alpha=0.35, hatch="///", lw=0)
+    ax.fill_between(t, accuracy, where=~overlap, color=plot.EVENT, alpha=0.25, hatch="...", lw=0)
+    ax.plot(t, accuracy, color="black", lw=1.2)
+    for x, y in named:
+        ax.text(x, y, "$A$", ha="center", fontsize=13, bbox={"fc": "white", "ec": "none", "pad": 1.5})
 
 
 def proof_idea() -> Picture:
@@ -113,7 +125,7 @@ def proof_idea() -> Picture:
     segments = fixed_segments(recording_length=total, segment_length=d_q)
     figure, (top, bottom) = panels(2, 1, size=(7.6, 4.4), sharex=True, height_ratios=(1, 2))
     t = np.linspace(0.0, total, 5001)
-    accuracy = _accuracy_of_end(t, d_e=d_e, segment=(2.0, 3.0), criterion=criterion)
+    accuracy = accuracy_of_end(t, d_e, d_q, criterion, start=2.0)
     overlap = (t >= 2.0) & (t <= 2.0 + d_e + d_q)
     with plot.style():
         event = as_intervals([(0.35, 0.35 + d_e)])
@@ -123,10 +135,7 @@ def proof_idea() -> Picture:
         _named(top, segments, 0.0)
         top.annotate("", (2.4, 1.0), (1.45, 1.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
         top.text(2.45, 1.0, "$t$ moves", va="center", fontsize=9)
-        bottom.fill_between(t, accuracy, where=overlap, color=plot.PRESENT, alpha=0.35, hatch="///", lw=0)
-        bottom.fill_between(t, accuracy, where=~overlap, color=plot.EVENT, alpha=0.25, hatch="...", lw=0)
-        bottom.plot(t, accuracy, color="black", lw=1.2)
-        bottom.text(3.0, 0.22, "$A$", ha="center", fontsize=13, bbox={"fc": "white", "ec": "none", "pad": 1.5})
+        _areas(bottom, t, accuracy, overlap, [(3.0, 0.22)])
         for x in (1.0, 4.5):
             bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
         bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
@@ -154,12 +163,7 @@ def multiple_events() -> Picture:
         top.text(0.2 + d_q / 2, 0.0, "$q_t$", ha="center", va="center", fontsize=9)
         top.annotate("", (1.9, 0.0), (1.1, 0.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
         top.text(1.95, 0.0, "$t$ moves", va="center", fontsize=9)
-        bottom.fill_between(t, accuracy, where=overlap, color=plot.PRESENT, alpha=0.35, hatch="///", lw=0)
-        bottom.fill_between(t, accuracy, where=~overlap, color=plot.EVENT, alpha=0.25, hatch="...", lw=0)
-        bottom.plot(t, accuracy, color="black", lw=1.2)
-        for start, _ in events:
-            x = start + (d_e + d_q) / 2
-            bottom.text(x, 0.2, "$A$", ha="center", fontsize=13, bbox={"fc": "white", "ec": "none", "pad": 1.5})
+        _areas(bottom, t, accuracy, overlap, [(start + (d_e + d_q) / 2, 0.2) for start, _ in events])
         bottom.set_xticks([d_q, 2, 4, 6, total], ["$d_q$", "2", "4", "6", "$T$"])
         bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
         bottom.set_ylabel("accuracy of $q_t$")
@@ -190,8 +194,7 @@ def _curve(ax: Any, d: float, q: float, g: float) -> None:
         np.concatenate([np.linspace(0, d + q, 2001), *([x - 1e-9, x + 1e-9] for x in (g * d, d + q - g * d))])
     )
     t = t[(t >= 0) & (t <= d + q)]
-    event = np.stack((t - d, t), axis=-1)
-    accuracy = segment_accuracy(event=event, segment=np.array([0.0, q]), presence_criterion=g)
+    accuracy = accuracy_of_end(t, d, q, g)
     ax.fill_between(t, accuracy, color=plot.PRESENT, alpha=0.25, lw=0)
     ax.plot(t, accuracy, color="black", lw=1.3)
 
@@ -233,7 +236,8 @@ def infeasible() -> Picture:
     return picture("infeasible", figure, values={"t": t})
 
 
-def case(which: str, number: str) -> Picture:
+def case(which: str) -> Picture:
+    """Figures 17 and 18: the first four states of an event that moves over a segment."""
     d, q, g = CASES[which]
     rows = states(event_length=d, segment_length=q, presence_criterion=g)
     figure, axes = panels(4, 1, size=(7.0, 4.2), sharex=True)
@@ -265,6 +269,6 @@ DRAWINGS: dict[str, Callable[[], Picture]] = {
     "multiple_events": multiple_events,
     "accuracy_functions": accuracy_functions,
     "infeasible": infeasible,
-    "case_i": lambda: case("i", "Figure 17"),
-    "case_ii": lambda: case("ii", "Figure 18"),
+    "case_i": partial(case, "i"),
+    "case_ii": partial(case, "ii"),
 }

@@ -17,8 +17,20 @@ from ...model.lengths import Lengths
 from ...theory.costs import break_even_events, break_even_recording_length, cost_ratio
 from ...theory.optimum import optimal_segment_length
 from ...theory.single import best_overlap_accuracy, overlap_accuracy, overlap_accuracy_per_recording
-from .scenarios import COST_DEFAULTS, OVERESTIMATION, PAPER, Case, Protocol, Scenario
-from .simulations import Floats, Run, dense_model, dense_optimum, follow_protocol, selection_bias
+from .simulations import (
+    COST_DEFAULTS,
+    OVERESTIMATION,
+    PAPER,
+    Case,
+    Floats,
+    Protocol,
+    Run,
+    Scenario,
+    dense_model,
+    dense_optimum,
+    follow_protocol,
+    selection_bias,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +75,7 @@ def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how:
     from matplotlib.figure import Figure
 
     with plot.style():
-        figure = Figure(figsize=size, dpi=150)  # the resolution of the files: text is measured once
+        figure = Figure(figsize=size)
         figure.set_layout_engine("constrained", w_pad=0.07)
         return figure, figure.subplots(rows, columns, **how)
 
@@ -192,9 +204,9 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
     ax.plot(nominal, points[:, 1], **_POINTS, label="the paper's protocol")
     tops = {}
     for name, curve in (("theorem_1", pooled), ("mean_per_recording", mean)):
-        k = int(np.argmax(curve))
-        tops[name] = {"segment_length": float(q[k]), "accuracy": float(curve[k])}
-        ax.plot([q[k]], [curve[k]], "k*", ms=9)
+        k, top = int(np.argmax(curve)), float(np.max(curve))
+        tops[name] = {"segment_length": float(q[k]), "accuracy": top}
+        ax.plot([q[k]], [top], "k*", ms=9)
     ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", ylim=(0.2, 0.85))
     ax.legend(loc="lower right", fontsize=9)
     return {"maxima": tops}
@@ -251,7 +263,7 @@ def break_evens(x: str) -> dict[str, float]:
         found = break_even_events(recording_length=COST_DEFAULTS["recording_length"], **how)
     else:
         found = break_even_recording_length(n_events=COST_DEFAULTS["n_events"], **how)
-    return {f"s = {s}": float(value) for s, value in zip(OVERESTIMATION, found)}
+    return {f"s = {s}": float(value) for s, value in zip(OVERESTIMATION, np.asarray(found))}
 
 
 #: Name -> the axis and its values.

@@ -10,15 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from ...base import plot
 from ...base.report import Report
-from ...model.annotator import segment_accuracy
 from ...theory.optimum import optimal_segment_length
 from .claims import CATEGORIES, TOLERANCES, VERDICTS, Checked, count_words, counts, markup, words
-from .drawings import CASES, states
+from .drawings import CASES, accuracy_of_end, states
 from .facts import attributions
 from .figures import Picture
-from .scenarios import DATASETS
 
 TITLE = "The Accuracy Cost of Weakness, reproduced"
 _ICONS = dict(zip(VERDICTS, ("✓", "≈", "✗")))
@@ -39,6 +36,15 @@ class PaperTable:
         """The table's rows with its caption."""
         heads = ("name", "number", "title", "caption")
         return {name: getattr(self, name) for name in heads} | {"rows": self.frame.to_dict(orient="records")}
+
+
+#: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)
+DATASETS = (
+    ("CHIME", "Foster et al. 2015", "one pass, all classes", 4.0),
+    ("AudioSet", "Gemmeke et al. 2017", "one pass, all classes", 10.0),
+    ("MAESTRO Real", "Martín-Morató and Mesaros 2023", "one pass, all classes", 10.0),
+    ("OpenMIC-2018", "Humphrey et al. 2018", "one pass per class", 10.0),
+)
 
 
 def datasets() -> PaperTable:
@@ -66,10 +72,7 @@ def expressions() -> PaperTable:
         top = _TOP[case]
         values = ("1", "(d_q - γ d_e)/d_q, then γ d_e/d_q", top, top)
         for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
-            direct = [
-                float(segment_accuracy(event=(x - d, x), segment=(0.0, q), presence_criterion=g))
-                for x in ((t - 1e-7, t + 1e-7) if k == 1 else (t + 1e-7,))
-            ]
+            direct = accuracy_of_end((t - 1e-7, t + 1e-7) if k == 1 else (t + 1e-7,), d, q, g)
             formula = (before, after) if k == 1 else (after,)
             rows.append(
                 {
@@ -176,25 +179,6 @@ def _claim(row: Checked) -> str:
     )
 
 
-def save(picture: Picture, folder: Path) -> list[Path]:
-    """The PNG and SVG files of a picture; the layout is worked out once for both."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    folder.mkdir(parents=True, exist_ok=True)
-    png, svg = (folder / f"{picture.name}{end}" for end in (".png", ".svg"))
-    figure = picture.figure
-    with plot.style():
-        # savefig would lay out and draw everything twice for each format, and text is what takes the time.
-        engine = figure.get_layout_engine()
-        if engine is not None:
-            engine.execute(figure)
-            figure.set_layout_engine("none")
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
-    return [png, svg]
-
-
 def _figure(picture: Picture, file: Path) -> str:
     from base64 import b64encode
 
@@ -215,7 +199,7 @@ def write(
     settings: list[str],
     command: str | None,
 ) -> Path:
-    """The page, written beside the figures that :func:`save` has put into ``out / "figures"``."""
+    """The page, written beside the figures that are in ``out / "figures"``."""
     page = _Page(TITLE).raw(f"<style>{_beside('page.css')}</style>")
     page.answer(count_words(pairs(checked)))
     page.symbols(

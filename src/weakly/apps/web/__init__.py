@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from ..limits import Limits
-from .app import create_app
-from .server import serve
+from ..serving import Limits
+from .app import create_app, serve
 
 __all__ = ["Limits", "create_app", "serve"]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import secrets
+import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ...base.errors import optional
 from ...base.symbols import SYMBOLS
-from ..limits import Guard, Limits
 from ..serving import STATIC as SHARED
-from ..serving import add_parts, handle_errors, problem, static_parts
+from ..serving import Guard, Limits, Recent, add_parts, handle_errors, is_loopback, listen, problem, static_parts
 from . import calls, models
-from .jobs import PATIENCE, Busy, Workers, finish, stream, within
+from .jobs import PATIENCE, Busy, Workers, WorkerTask, finish, stream, within
 from .uploads import EXAMPLE, Sent, Shelf
 
 optional("fastapi", extra="web")
@@ -28,32 +30,6 @@ from fastapi import FastAPI, File, Form, Request, UploadFile  # noqa: E402
 from fastapi.responses import JSONResponse, Response, StreamingResponse  # noqa: E402
 
 STATIC = Path(__file__).parent / "static"
-
-
-class KeptAnswers:
-    """The last answers, so that the same question is not worked out twice; bounded in number and size."""
-
-    def __init__(self, most: int, most_bytes: int = 64_000_000) -> None:
-        self._most, self._most_bytes, self._bytes = most, most_bytes, 0
-        self._kept: OrderedDict[str, tuple[bytes, list[str]]] = OrderedDict()
-
-    def get(self, key: str) -> tuple[bytes, list[str]] | None:
-        """The answer and its notes, if they are still here."""
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
-
-    def put_done(self, key: str, done: Any, notes: list[str]) -> None:
-        """Keep the answer of work that ended well; the oldest ones go."""
-        if done.cancelled() or done.exception() is not None:
-            return
-        body = done.result()
-        if key in self._kept or len(body) > self._most_bytes // 4:
-            return
-        self._kept[key] = (body, notes)
-        self._bytes += len(body)
-        while len(self._kept) > self._most or self._bytes > self._most_bytes:
-            self._bytes -= len(self._kept.popitem(last=False)[1][0])
 
 
 def _said(body: bytes, notes: list[str]) -> Response:
@@ -79,7 +55,8 @@ def create_app(
     warm : whether to compile and load what the first question needs, in the background.
     """
     limits = limits or Limits()
-    kept, workers = KeptAnswers(limits.answers), Workers(limits, warm=warm)
+    workers = Workers(limits, warm=warm)
+    kept: Recent[tuple[bytes, list[str]]] = Recent(limits.answers, most_bytes=64_000_000)
     shelf = Shelf(workers.folder, limits)
 
     @asynccontextmanager
@@ -102,19 +79,22 @@ def create_app(
     _add_page(app)
 
     def start(work: Any, question: models.Question) -> Any:
-        from .worker import WorkerTask
-
         shelf.touch(question.model_dump().values())
         return workers.start(WorkerTask(work, question, calls.plan_key(question)))
 
-    async def respond(request: Request, name: str, question: models.Question, work: Any) -> Response:
+    async def respond(name: str, request: Request, question: models.Question, work: Any) -> Response:
         key = hashlib.sha256(f"{name} {question.model_dump_json()}".encode()).hexdigest()
         hit = kept.get(key)
         if hit is not None:
             return _said(*hit)
         fields = type(question).model_fields
         job, future = start(work, question)
-        future.add_done_callback(lambda done: kept.put_done(key, done, job.notes))
+
+        def keep(done: asyncio.Future[bytes]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                kept.put(key, (done.result(), job.notes), size=len(done.result()))
+
+        future.add_done_callback(keep)
         if not await within(future, PATIENCE) and "application/x-ndjson" in request.headers.get("accept", ""):
             lines = stream(job, future, lambda error: problem(error, fields))
             return StreamingResponse(lines, media_type="application/x-ndjson")
@@ -124,7 +104,7 @@ def create_app(
             status, words = problem(error, fields)
             return JSONResponse(words, status)
 
-    async def to_file(request: Request, question: models.Question, work: Any, name: str, kind: str) -> Response:
+    async def to_file(name: str, kind: str, request: Request, question: models.Question, work: Any) -> Response:
         job, future = start(work, question)
         try:
             body = await finish(job, future, request.is_disconnected)
@@ -164,11 +144,7 @@ def create_app(
     ) -> models.Received:
         """Send an annotation file once; questions name it by the key that comes back."""
         data = await file.read()
-        options = {
-            "recording_length": recording_length,
-            "columns": models.column_names(columns),
-            "on_error": on_error,
-        }
+        options = {"recording_length": recording_length, "columns": models.column_names(columns), "on_error": on_error}
         return await kept_file(request, data, (file.filename or "file").strip("/") or "file", kind, options)
 
     @app.post("/api/example", responses=refused)
@@ -177,8 +153,6 @@ def create_app(
         return await kept_file(request, b"", EXAMPLE, kind, {})
 
     async def kept_file(request: Request, data: bytes, name: str, kind: str, options: Any) -> models.Received:
-        from .worker import WorkerTask
-
         key = shelf.put(data)
         try:
             job, future = workers.start(WorkerTask(calls.received, Sent(key, name, kind, options)))
@@ -193,33 +167,44 @@ def create_app(
         return models.Received.model_validate_json(found)
 
     for name, question, work in calls.QUESTIONS:
-        _add_question(app, name, question, work, respond, asked)
+        _add_address(app, name, question, work, partial(respond, name), asked)
     for name, question, work, filename, media in calls.FILES:
-        _add_file(app, name, question, work, to_file, refused, filename, media)
+        described = {**refused, 200: {"content": {media: {"schema": {"type": "string"}}}}}
+        _add_address(app, name, question, work, partial(to_file, filename, media), described)
     return app
 
 
-def _add_question(app: FastAPI, name: str, model: Any, work: Any, respond: Any, responses: Any) -> None:
-    async def endpoint(question: Any, request: Request) -> Response:
-        found: Response = await respond(request, name, question, work)
-        return found
-
-    endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
-    endpoint.__doc__ = work.__doc__
-    app.post(f"/api/{name}", name=name, responses=responses, response_class=Response)(endpoint)
-
-
-def _add_file(
-    app: FastAPI, name: str, model: Any, work: Any, to_file: Any, responses: Any, filename: str, media: str
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    open_browser: bool = True,
+    names: Sequence[str] = (),
+    limits: Limits | None = None,
 ) -> None:
+    """Run the page until it is interrupted; port 0 takes any free one."""
+    token = secrets.token_hex(16)  # on this machine too, which others may have an account on
+
+    def at(address: str) -> Any:
+        page = f"{address}#token={token}"
+        print(f"weakly is at {page} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+        if not is_loopback(host):
+            print("weakly: note: other machines can reach this page; whoever has the link may ask", file=sys.stderr)
+        return create_app(limits=limits, host=host, names=names, token=token), page
+
+    listen(at, host=host, port=port, open_browser=open_browser)
+
+
+def _add_address(app: FastAPI, name: str, model: Any, work: Any, respond: Any, responses: Any) -> None:
+    """An address that takes a question of this model; ``respond`` answers it by what ``work`` gives."""
+
     async def endpoint(question: Any, request: Request) -> Response:
-        found: Response = await to_file(request, question, work, filename, media)
-        return found
+        response: Response = await respond(request, question, work)
+        return response
 
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
-    endpoint.__doc__ = work.__doc__
-    described = {**responses, 200: {"content": {media: {"schema": {"type": "string"}}}}}
-    app.post(f"/api/{name}", name=name, responses=described, response_class=Response)(endpoint)
+    endpoint.__doc__ = getattr(work, "func", work).__doc__  # of a partial one, that of its function
+    app.post(f"/api/{name}", name=name, responses=responses, response_class=Response)(endpoint)
 
 
 def _add_page(app: FastAPI) -> None:

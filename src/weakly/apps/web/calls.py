@@ -7,18 +7,20 @@ import json
 import shlex
 import tempfile
 import zipfile
-from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InvalidInput
-from ..limits import Limits
+from ..serving import Limits, Recent
 from . import models
 from .uploads import EXAMPLE, Files, Sent, Upload, parse
 
 if TYPE_CHECKING:
-    from .worker import Progress
+    from ...studies.plan.plan_result import Plan
+    from .jobs import Progress
 
 
 def to_bytes(value: Any) -> bytes:
@@ -58,27 +60,10 @@ def plan_key(question: Any) -> str:
 
 def _example(kind: str) -> Upload:
     """The bundled example as if somebody had sent it: annotated recordings, or what was said of their clips."""
-    from ...studies.example import clips, pilot
+    from ...studies.simulate import clips, pilot
 
     content: Any = pilot() if kind == "events" else clips()
     return Upload(kind, "the example", content)
-
-
-class Plans:
-    """The last few plans, for the labels of other segment lengths on the same events."""
-
-    def __init__(self, most: int = 8) -> None:
-        self._most, self._kept = most, OrderedDict[str, Any]()
-
-    def get(self, question: models.PlanQuestion, shelf: Files) -> Any:
-        """The plan that answers the question."""
-        key = plan_key(question)
-        if key not in self._kept:
-            self._kept[key] = _plan(question, shelf)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
 
 
 @dataclass(frozen=True)
@@ -87,99 +72,99 @@ class PageState:
 
     limits: Limits
     shelf: Files
-    plans: Plans = field(default_factory=Plans)
+    plans: Recent[Plan] = field(default_factory=lambda: Recent(8))
+
+    def plan(self, question: models.PlanQuestion) -> Plan:
+        """The plan that answers the question; the last few are kept for the labels of other segment lengths."""
+        key = plan_key(question)
+        return self.plans.get(key) or self.plans.put(key, _plan(question, self.shelf))
 
 
-def _plan(question: models.PlanQuestion, shelf: Files) -> Any:
-    from ...methods.criteria import Criteria
+def _plan(question: models.PlanQuestion, shelf: Files) -> Plan:
     from ...model.cost import Cost
     from ...studies.plan.planner import plan
 
-    asked = question
-    if (asked.pilot is None) == (asked.event_length is None):
+    if (question.pilot is None) == (question.event_length is None):
         raise InvalidInput("event_length or pilot must be given, and not both")
-    source = asked.event_length if asked.pilot is None else shelf.get(asked.pilot, kind="events", field="pilot")
-    criteria: Any = asked.presence_criterion
-    if isinstance(criteria, str):
-        criteria = Criteria.parse(criteria)
-    priced = asked.per_second is not None or asked.per_query is not None
-    cost = Cost(
-        query_cost_share=asked.query_cost_share,
-        per_second=asked.per_second,
-        per_query=asked.per_query,
-        currency=asked.currency if priced else "",
-        annotators=asked.annotators,
-    )
-    return plan(
-        source,
-        presence_criterion=criteria,
-        rule=asked.rule,
-        recording_length=asked.recording_length,
-        n_events=asked.n_events,
-        total_hours=asked.total_hours,
-        cost=cost,
-        budget=asked.budget,
-        target=asked.target,
-        objective=asked.objective,
-        label=asked.label,
-        family=asked.family,
-    )
+    asked = question.model_dump(include=set(models.PlanQuestion.model_fields))
+    length, pilot = asked.pop("event_length"), asked.pop("pilot")
+    prices = {name: asked.pop(name) for name in models.PRICES}
+    source = length if pilot is None else shelf.get(pilot, kind="events", field="pilot")
+    return plan(source, cost=Cost(**prices), segment_length=asked.pop("own_length"), **asked)
 
 
 def plan(question: models.PlanQuestion, state: PageState, job: Progress) -> Any:
     """How to label, how good the labels will be and what they cost."""
-    return state.plans.get(question, state.shelf)
+    return state.plan(question)
+
+
+MOST = 2000  # segments that a strip can show
 
 
 def labels(question: models.LabelsQuestion, state: PageState, job: Progress) -> Any:
     """What fixed segments of one length make of the plan's events: labels on a timeline, and all the words."""
-    from .strip import at_length
+    import numpy as np
 
-    return at_length(state.plans.get(question, state.shelf), question.segment_length)
+    from ...base.results import plain, seconds
+    from ...methods import Fixed, SimulatedAnnotator
+    from ...model.annotator import PresenceRule
+    from ...model.intervals import fixed_segments
+
+    plan, width = state.plan(question), question.segment_length
+    example = plan.example
+    total, events = example["recording_length"], np.asarray(example["events"], dtype=np.float64).reshape(-1, 2)
+    rows = []
+    if plan.recommended.hop is not None:  # beside them, what the plan's own way makes of the same events
+        rows += [_strip(row["name"], row["segments"], row["present"], events, total) for row in example["rows"][1:2]]
+    if total <= MOST * width:
+        segments = fixed_segments(recording_length=total, segment_length=width)
+        rule = plan.task.criteria.rule or PresenceRule.fraction(example["presence_criterion"])
+        present = SimulatedAnnotator(rule=rule)(events, segments)
+        rows.append(_strip(f"fixed {seconds(width)}", segments, present, events, total))
+    strip = {"recording_length": total, "events": events, "rows": rows}
+    row = Fixed(width).expected(plan.task)
+    return dict(plain({"segment_length": width, "row": row, "timeline": strip}))
+
+
+def _strip(name: str, segments: Any, present: Any, events: Any, total: float) -> dict[str, Any]:
+    """The labels of segments in time, and where they are wrong."""
+    import numpy as np
+
+    from ...model.intervals import complement, intersect, merge
+
+    pieces, flags = np.asarray(segments, dtype=np.float64).reshape(-1, 2), np.asarray(present, dtype=bool)
+    labelled = merge(pieces[flags])
+    missed = intersect(complement(labelled, 0.0, total), events)
+    phantom = intersect(labelled, complement(events, 0.0, total))
+    wrong = np.concatenate((missed, phantom))
+    return {"name": name, "segments": pieces, "present": flags, "wrong": wrong[np.argsort(wrong[:, 0])]}
 
 
 def evaluate(question: models.EvaluateQuestion, state: PageState, job: Progress) -> Any:
     """What labels of fixed segments make of real annotations."""
-    from ...model.annotator import PresenceRule
+    from ...model.answer_model import AnswerModels
     from ...studies.evaluate.evaluator import evaluate as call
 
-    if (question.presence_criterion is None) == (question.rule is None):
-        raise InvalidInput("presence_criterion or rule must be given, and not both")
-    events = state.shelf.get(question.file, kind="events", field="file")
-    return call(
-        events,
-        segment_length=question.segment_length,
-        presence_criterion=question.presence_criterion,
-        rule=None if question.rule is None else PresenceRule.parse(question.rule),
-        phase=question.phase,
-        label=question.label,
-        progress=job.advance,
-    )
+    asked = question.model_dump()
+    who = AnswerModels.of(presence_criterion=asked.pop("presence_criterion"), rule=asked.pop("rule"))
+    events = state.shelf.get(asked.pop("file"), kind="events", field="file")
+    return call(events, presence_criterion=who, progress=job.advance, **asked)
 
 
 def simulate(question: models.SimulateQuestion, state: PageState, job: Progress) -> Any:
     """What labels of fixed segments make of random recordings, with standard errors."""
-    from ...model.annotator import Annotator
+    from ...model.answer_model import AnswerModels
     from ...model.lengths import Lengths
-    from ...studies.simulate.simulation import simulate as call
+    from ...studies.simulate import simulate as call
 
     if question.n_recordings * question.n_events > state.limits.events:
         raise InvalidInput(f"n_recordings times n_events must be at most {state.limits.events:,} here")
-    criteria = question.presence_criterion
-    values = criteria if isinstance(criteria, list) else [criteria]
-    noise = {name: getattr(question, name) for name in ("guess_rate", "lapse_rate", "flip_rate")}
-    noisy = any(noise.values())
+    asked = question.model_dump()
+    who = AnswerModels.of(presence_criterion=asked.pop("presence_criterion"), rule=asked.pop("rule"), unknown=0.5)
+    lengths, seed = asked.pop("event_length"), asked.pop("seed")
+    noise = {name: asked.pop(name) for name in ("guess_rate", "lapse_rate", "flip_rate")}
     return call(
-        Lengths.parse(question.event_length),
-        n_events=question.n_events,
-        recording_length=question.recording_length,
-        segment_length=question.segment_length,
-        presence_criterion=None if noisy else criteria,
-        annotator=[Annotator(presence_criterion=value, **noise) for value in values] if noisy else None,
-        n_recordings=question.n_recordings,
-        placement=question.placement,
-        rng=question.seed,
-        progress=job.advance,
+        Lengths.parse(lengths), presence_criterion=who.with_rates(**noise), rng=seed, progress=job.advance, **asked
     )
 
 
@@ -187,44 +172,28 @@ def audit(question: models.AuditQuestion, state: PageState, job: Progress) -> An
     """How sensitive the annotators were, how wrong the labels are, what a perfect model can reach on them."""
     from ...studies.audit.auditor import audit as call
 
-    get, asked = state.shelf.get, question
-    if asked.strong is None and asked.weak is None:
+    asked = question.model_dump()
+    if asked["strong"] is None and asked["weak"] is None:
         raise InvalidInput("strong or weak must be given: a file that was sent")
-    return call(
-        strong=None if asked.strong is None else get(asked.strong, kind="events", field="strong"),
-        weak=None if asked.weak is None else get(asked.weak, kind="answers", field="weak"),
-        label=asked.label,
-        unlisted=asked.unlisted,
-        recording_length=asked.recording_length,
-        rng=0,
-    )
+    for name, kind in (("strong", "events"), ("weak", "answers")):
+        if asked[name] is not None:
+            asked[name] = state.shelf.get(asked[name], kind=kind, field=name)
+    return call(rng=0, **asked)
 
 
-def plan_report(question: models.PlanQuestion, state: PageState, job: Progress) -> bytes:
-    """The report of a plan: one HTML file for a colleague or a grant."""
-    return _written(state.plans.get(question, state.shelf), command=_command(question))
-
-
-def evaluate_report(question: models.EvaluateQuestion, state: PageState, job: Progress) -> bytes:
-    """The report of an evaluation: one HTML file."""
-    return _written(evaluate(question, state, job))
-
-
-def simulate_report(question: models.SimulateQuestion, state: PageState, job: Progress) -> bytes:
-    """The report of a simulation: one HTML file."""
-    return _written(simulate(question, state, job))
-
-
-def audit_report(question: models.AuditQuestion, state: PageState, job: Progress) -> bytes:
-    """The report of an audit: one HTML file."""
-    return _written(audit(question, state, job))
+def report(work: Callable[..., Any], question: models.Question, state: PageState, job: Progress) -> bytes:
+    """The report of what a question finds: one HTML file for a colleague or a grant."""
+    command = _command(question) if isinstance(question, models.PlanQuestion) else None
+    with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
+        path: Path = work(question, state, job).report(Path(folder) / "report.html", command=command)
+        return path.read_bytes()
 
 
 def query_files(question: models.QueriesQuestion, state: PageState, job: Progress) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
     from ...studies.queries.query_set import queries
 
-    plan = state.plans.get(question, state.shelf)
+    plan = state.plan(question)
     count, most = labels(question, state, job)["row"]["n_queries"], state.limits.queries
     if count > most:
         raise InvalidInput(f"segment_length gives {count:,.0f} queries; at most {most:,} here")
@@ -244,30 +213,26 @@ def query_files(question: models.QueriesQuestion, state: PageState, job: Progres
     return archive.getvalue()
 
 
-def _written(result: Any, command: str | None = None) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
-        path: Path = result.report(Path(folder) / "report.html", command=command)
-        return path.read_bytes()
-
-
 def _command(question: models.PlanQuestion) -> str:
     """The command line that asks the same; a file that was sent is called PILOT there."""
     words = ["weakly", "plan"]
     for name, value in question.model_dump(exclude_none=True).items():
         if name == "pilot":
             words.append("PILOT")
-        elif name not in ("currency", "objective", "annotators") or value != type(question).model_fields[name].default:
-            option = {"n_events": "events"}.get(name, name).replace("_", "-")
+        elif value != type(question).model_fields[name].default:
+            option = {"n_events": "events", "own_length": "segment-length"}.get(name, name).replace("_", "-")
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             words += [f"--{option}", text]
     return shlex.join(words)
 
 
 def warm_up() -> None:
-    """Compile and load what the first questions need."""
+    """Compile and load what the first questions need; a server answers many, so nothing is interpreted."""
+    from ...base import compiled
     from ...studies.evaluate.evaluator import evaluate as score
     from ...studies.plan.planner import plan as make
 
+    compiled.PATIENCE = (0.0, 0.0)
     make(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1).to_dict()
     score([[(1.0, 2.0)]], recording_length=10.0, segment_length=1.0, presence_criterion=0.5)
     make(1.0, presence_criterion=0.5, recording_length=100.0, n_events=20)
@@ -281,9 +246,7 @@ QUESTIONS: tuple[Any, ...] = (
     ("audit", models.AuditQuestion, audit),
 )
 FILES: tuple[Any, ...] = (
-    ("report/plan", models.PlanQuestion, plan_report, "plan.html", "text/html"),
     ("queries", models.QueriesQuestion, query_files, "queries.zip", "application/zip"),
-    ("report/evaluate", models.EvaluateQuestion, evaluate_report, "evaluate.html", "text/html"),
-    ("report/simulate", models.SimulateQuestion, simulate_report, "simulate.html", "text/html"),
-    ("report/audit", models.AuditQuestion, audit_report, "audit.html", "text/html"),
-)
+    *((f"report/{name}", question, partial(report, work), f"{name}.html", "text/html")
+      for name, question, work in QUESTIONS if name != "labels"),
+)  # fmt: skip

@@ -9,20 +9,28 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import threading
 import time
+import traceback
+import warnings
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import WeaklyError
-from ..limits import Limits
-from .uploads import server_folder
+from ...base.errors import AssumptionWarning, WeaklyError
+from ...base.parallel import watched
+from ..serving import Limits
+from . import calls
+from .uploads import Files, server_folder
 
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
 SHORT = 2.0  # seconds after which a question counts as a long one
@@ -78,6 +86,32 @@ class Job:
         return {"done": self.done, "total": self.total, "seconds": round(time.monotonic() - self.began, 2)}
 
 
+@dataclass
+class WorkerTask:
+    """What a process is sent: a function of this package, what it is asked, and what the answer is kept under."""
+
+    work: Callable[..., Any]
+    question: Any
+    key: str = ""
+
+
+@dataclass
+class Progress:
+    """How the work tells how far it is, and hears that it should end."""
+
+    pipe: Connection
+
+    def check(self) -> None:
+        """Ends the work from inside if the server says so."""
+        if self.pipe.poll():
+            raise Cancelled("cancelled")
+
+    def advance(self, done: int, total: int | None) -> None:
+        """What the work calls after each chunk."""
+        self.pipe.send(("progress", (done, total)))
+        self.check()
+
+
 class Process:
     """A process that works, its pipe, and what it did last (whose results it may still hold)."""
 
@@ -85,14 +119,14 @@ class Process:
         methods = multiprocessing.get_all_start_methods()
         context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
-            context.set_forkserver_preload([f"{__package__}.{'warm' if warm else 'worker'}"])
+            # All that questions need is loaded once: new processes are copies of one that has it already.
+            needed = ["scipy.stats", "weakly.studies.audit.auditor", *([f"{__package__}.warm"] if warm else [])]
+            context.set_forkserver_preload([__name__, *needed])
         self.pipe, theirs = context.Pipe()
         self.folder = tempfile.mkdtemp(dir=folder)  # what the work writes on the way
         self.keys: deque[str] = deque(maxlen=16)
         self.is_ready = self.is_slow = False
-        from . import worker
-
-        self.process = context.Process(target=worker.main, args=(theirs, limits, folder, self.folder), daemon=True)
+        self.process = context.Process(target=work, args=(theirs, limits, folder, self.folder), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -150,7 +184,7 @@ class Workers:
         self._idle.clear()
         self._clear()
 
-    def start(self, task: Any) -> tuple[Job, asyncio.Future[bytes]]:
+    def start(self, task: WorkerTask) -> tuple[Job, asyncio.Future[bytes]]:
         """The job and the future of its answer, or Busy."""
         if self._waiting >= self.limits.waiting:
             raise Busy("too many questions at once; try again in a moment")
@@ -175,16 +209,16 @@ class Workers:
         """An idle process, best the one that answered about the same before; else a new one."""
         with self._lock:
             if self._idle:
-                known = [each for each in self._idle if key and key in each.keys]
-                found = known[0] if known else self._idle[-1]
-                self._idle.remove(found)
-                return found
-        made = Process(self.limits, self.folder, self._warm)
+                same = [each for each in self._idle if key and key in each.keys]
+                idle = same[0] if same else self._idle[-1]
+                self._idle.remove(idle)
+                return idle
+        process = Process(self.limits, self.folder, self._warm)
         with self._lock:
-            self._all.add(made)
-        return made
+            self._all.add(process)
+        return process
 
-    def _run(self, job: Job, task: Any) -> bytes:
+    def _run(self, job: Job, task: WorkerTask) -> bytes:
         job.began = time.monotonic()
         job.check()
         process = self._take(task.key)
@@ -249,12 +283,72 @@ class Workers:
 
     def _weigh(self, process: Process) -> None:
         """The largest process ends when all of them together use too much memory."""
-        from .worker import private_bytes
-
         with self._lock:
             used = {each: private_bytes(each.process.pid) for each in self._all}
         if sum(used.values()) > self.limits.memory_mb * 1e6 and used.get(process, 0) == max(used.values()):
             raise self._too_much()
+
+
+def confine(megabytes: float) -> None:
+    """No more than so much memory beyond what is in use now, where the system can say so."""
+    try:
+        import resource
+
+        used = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
+        limit = int(used.split()[1]) * 1024 + int(megabytes * 1e6)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    except (ImportError, OSError, StopIteration, ValueError):
+        return  # the server looks at what its processes use as well
+
+
+def private_bytes(pid: int | None) -> int:
+    """The memory that a process shares with no other; 0 where the system does not tell."""
+    try:
+        _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
+        return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def _follow_parent() -> None:
+    """Ends this process with the server, however that ended."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def work(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
+    """Answer tasks until the other end of the pipe closes; what is written on the way goes with the process."""
+    tempfile.tempdir = own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    confine(limits.memory_mb)
+    state = calls.PageState(limits, Files(folder))
+    pipe.send(("ready", None))
+    while True:
+        try:
+            task = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if task is not None:  # a word to stop that came after the end
+            pipe.send(_worked(task, state, Progress(pipe)))
+
+
+def _worked(task: WorkerTask, state: calls.PageState, progress: Progress) -> tuple[str, Any]:
+    with warnings.catch_warnings(record=True) as heard, watched(progress.check):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", AssumptionWarning)
+        try:
+            found = task.work(task.question, state, progress)
+            body = found if isinstance(found, bytes) else calls.to_bytes(found)
+        except WeaklyError as error:
+            return "refused", error
+        except MemoryError:
+            return "refused", TooMuch("memory")
+        except BaseException:
+            return "broken", "".join(traceback.format_exception(*sys.exc_info()))
+    return "done", (body, list(dict.fromkeys(str(each.message) for each in heard))[:20])
 
 
 async def within(future: asyncio.Future[bytes], seconds: float) -> bool:

@@ -11,6 +11,8 @@ from pydantic_core import core_schema
 
 from ...base.errors import InvalidInput
 from ...base.symbols import SYMBOLS, check
+from ...model.annotator import is_law, items
+from ...model.answer_model import parse
 
 #: The laws that a question may name: those whose integrals take milliseconds.
 LAWS = (
@@ -34,7 +36,7 @@ class Quantity:
         called = self.called or self.symbol
         number = float(check(self.symbol, value, called=called))
         if number > self.most:
-            raise InvalidInput(f"{called} must be at most {self.most:g} here, got {number:g}")
+            raise InvalidInput(f"{called} must be at most {self.most:g} here, got {number:.12g}")
         if number < self.least:
             raise InvalidInput(f"{called} must be at least {self.least:g} here, got {number:g}")
         return number
@@ -61,6 +63,16 @@ def _law(text: str) -> str:
     return text
 
 
+def _answering(text: str) -> str:
+    """Who answers, as text: laws that are known here, and not too many columns."""
+    for item in items(text):
+        if is_law(item):
+            _law(item)
+    if len(parse(text)) > 50:
+        raise InvalidInput("presence_criterion and rule may hold at most 50 items here")
+    return text
+
+
 EventLength = Annotated[
     str,
     Field(
@@ -81,16 +93,17 @@ Rule = Annotated[
         description="presence rule instead of a criterion",
         examples=["seconds:0.25", "any", "birdnet"],
     ),
+    AfterValidator(_answering),
 ]
 Count = Annotated[int, Field(ge=1, le=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random numbers; the same gives the same answer")]
 Gamma = Annotated[float, Quantity("presence_criterion", least=1e-4)]
 CriterionLaw = Annotated[
     str,
-    Field(min_length=1, max_length=200, pattern=r"^[^:]+:.*$", description="a law of criteria", examples=["beta:2,3"]),
-    AfterValidator(_law),
+    Field(min_length=1, max_length=200, description="criteria as text: numbers, laws", examples=["beta:2,3"]),
+    AfterValidator(_answering),
 ]
-Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)]
+Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)] | CriterionLaw
 RecordingLength = Annotated[float, Quantity("recording_length", least=1e-3, most=1e6)]
 Hours = Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")]
 SegmentLength = Annotated[float, Quantity("segment_length", least=1e-3, most=1e6)]
@@ -124,11 +137,19 @@ class PlanQuestion(Question):
     pilot: Key | None = None
     label: Label | None = None
     family: Literal["lognorm", "gamma", "weibull_min", "expon", "best"] | None = None
-    presence_criterion: Criteria | CriterionLaw | None = None
+    presence_criterion: Criteria | None = None
     rule: Rule | None = None
     recording_length: RecordingLength | None = None
     n_events: Annotated[float, Quantity("n_events", least=1e-6, most=1e6)] | None = None
     total_hours: Hours | None = None
+    own_length: SegmentLength | None = Field(None, description="your own segment length (s), as a choice beside others")
+    tools: Literal["audacity", "raven", "labelstudio", "birdnet", "any"] | None = None
+    per_hour: Annotated[float, Quantity("cost", called="per_hour", most=1e9)] | None = None
+    per_hour_marking: Annotated[float, Quantity("cost", called="per_hour_marking", most=1e9)] | None = None
+    seconds_per_answer: Annotated[float, Quantity("cost", called="seconds_per_answer", most=1e6)] = 3.0
+    seconds_per_tick: Annotated[float, Quantity("cost", called="seconds_per_tick", most=1e6)] = 1.0
+    seconds_per_event: Annotated[float, Quantity("cost", called="seconds_per_event", most=1e6)] = 15.0
+    speed: Annotated[float, Quantity("hop", called="speed", least=1e-3, most=1e6, unit="times")] = 1.0
     query_cost_share: Annotated[float, Quantity("query_cost_share")] | None = None
     per_second: Annotated[float, Quantity("cost", called="per_second", most=1e9)] | None = None
     per_query: Annotated[float, Quantity("cost", called="per_query", most=1e9)] | None = None
@@ -137,6 +158,13 @@ class PlanQuestion(Question):
     budget: Annotated[float, Quantity("cost", called="budget", most=1e15)] | None = None
     target: Annotated[str, Field(max_length=200, examples=["overlap_accuracy>=0.7,event_recall>=0.9"])] | None = None
     objective: Literal["wrong_time", "overlap", "recording"] = "wrong_time"
+
+
+#: The fields of a plan's question that say what work costs.
+PRICES = (
+    *("per_hour", "per_hour_marking", "seconds_per_answer", "seconds_per_tick", "seconds_per_event", "speed"),
+    *("query_cost_share", "per_second", "per_query", "currency", "annotators"),
+)
 
 
 class LabelsQuestion(PlanQuestion):
@@ -169,7 +197,8 @@ class SimulateQuestion(Question):
     n_events: Annotated[int, Field(ge=0, le=10_000, description="events per recording")] = 1
     recording_length: RecordingLength = 100.0
     segment_length: SegmentLengths = 1.0
-    presence_criterion: Criteria = 0.5
+    presence_criterion: Criteria | None = None
+    rule: Rule | None = None
     n_recordings: Annotated[int, Field(ge=1, le=100_000)] = 1000
     placement: Literal["uniform", "poisson", "spaced"] = "uniform"
     guess_rate: Annotated[float, Quantity("guess_rate")] = 0.0

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput, WeaklyError
 from ...base.files import atomic_write
-from ..limits import Limits
+from ..serving import Limits, Recent
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
 ENDINGS = frozenset(
@@ -120,8 +120,8 @@ class Files:
     """The files that were read, as one process sees them: by key, the last few held in memory."""
 
     def __init__(self, folder: Path, most: int = 4) -> None:
-        self.folder, self._most = folder, most
-        self._kept: OrderedDict[str, Upload] = OrderedDict()
+        self.folder = folder
+        self._kept: Recent[Upload] = Recent(most)
 
     def put(self, key: str, upload: Upload) -> None:
         """Keep what was read for every process; written whole or not at all."""
@@ -133,13 +133,7 @@ class Files:
         path = self.folder / f"{key}.read"
         if not re.fullmatch(r"[\w-]+", key) or not path.exists():
             raise InvalidInput(f"{field}: the file is no longer on the server; send it again")
-        if key not in self._kept:
-            with path.open("rb") as file:
-                self._kept[key] = pickle.load(file)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        upload = self._kept[key]
+        upload = self._kept.get(key) or self._kept.put(key, pickle.loads(path.read_bytes()))
         if upload.kind != kind:
             raise InvalidInput(f"{field} must be a file of {kind}, got one of {upload.kind}")
         return upload.content
@@ -204,6 +198,6 @@ def _parquet_rows(path: Path) -> int:
     from ...base.errors import optional
 
     try:
-        return int(optional("pyarrow.parquet", extra="formats").ParquetFile(path).metadata.num_rows)
+        return int(optional("pyarrow.parquet", extra="parquet").ParquetFile(path).metadata.num_rows)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"file is not a readable Parquet file: {error}") from error

@@ -13,27 +13,32 @@ import pandas as pd
 from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import METRICS, holds, plain
+from ...base.results import METRICS, Condition, Finding, plain, word
 from ...base.symbols import choice
 from ...model.annotator import Annotator
 from ...posterior.criterion import CriterionEstimate
-from .aggregation import DawidSkene, Effort
-from .agreement import Agreement
+from .agreement import Agreement, DawidSkene
 from .ceiling import Ceiling
-from .findings import Finding, elsewhere, ranked
-from .label_card import label_card, save_card
-from .quality import Quality
+from .findings import elsewhere, label_card, ranked, save_card
+from .quality import Effort, Quality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
 _SHOWN = 200  # rows of a table on a page
 _EXAMPLES = 10  # of labels that are wrong
+#: Columns for a terminal of 80 signs, with both kinds of labels, with answers alone, with annotations alone.
+_TERMINAL = (
+    ("n_present", "n_phantom", "n_missed", "precision", "event_recall", "presence_criterion"),
+    ("alpha", "agreement", "n_annotators", "units", "unanimous", "split"),
+    ("n_events", "n_recordings", "mean_length", "median_length", "coverage"),
+)
 _MOST = 25  # classes in one picture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit(Result):
     """What is known about a labelled data set; parts that the input does not allow are None or empty.
 
@@ -107,7 +112,7 @@ class Audit(Result):
 
     def holds(self, condition: str) -> bool:
         """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of :attr:`metrics`."""
-        return holds(condition, self.metrics)
+        return Condition.parse(condition).holds(self.metrics)
 
     @cached_property
     def headline(self) -> pd.DataFrame:
@@ -170,7 +175,7 @@ class Audit(Result):
         """Everything in plain numbers, for JSON."""
         return {
             "settings": plain(self.settings),
-            "findings": plain([{"topic": f.topic, "weight": f.weight, "text": f.text} for f in self.findings]),
+            "findings": plain(self.findings),
             "notes": list(self.notes),
             "card": plain(self.card()),
             "criteria": plain(self.criteria),
@@ -223,6 +228,24 @@ class Audit(Result):
     def answer(self) -> str:
         """The findings, the most important first."""
         return " ".join(finding.text for finding in self.findings) or "There is nothing to report."
+
+    def sentences(self) -> list[str]:
+        """The findings, one line each."""
+        return [f"- {finding.text}" for finding in self.findings]
+
+    def shown(self) -> dict[str, pd.DataFrame]:
+        """One row per class, of few columns; none where there is nothing to show."""
+        table = self.to_frame()
+        if not len(table):
+            return {}
+        table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
+        names = next((group for group in _TERMINAL if group[0] in table), ())
+        kept = table[["label", *(name for name in names if name in table and table[name].notna().any())]]
+        return {"": kept.assign(label=[word(name, most=24) for name in kept["label"]])}
+
+    def figures(self) -> dict[str, Figure]:
+        """Every kind of picture that this audit has."""
+        return {kind: self.plot(kind=kind).figure for kind in self.kinds}  # type: ignore[misc]
 
     def page(self) -> Report:
         """The findings first, then the pictures, then the tables."""

@@ -4,65 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from ...base.errors import InvalidInput
-from ...base.symbols import check, choice
+from ...base.symbols import Seed, check, choice
+from ...io.addresses import Paths
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import merge
 from ...posterior import law
-from ...posterior.criterion import METHODS, CriterionEstimate, codes_of, estimate_criterion, unknown
-from .aggregation import DawidSkene, Effort, dawid_skene, effort, majority, votes_needed
-from .agreement import Agreement, annotation_agreement, answer_agreement
+from ...posterior.criterion import METHODS, NUMBERS, CriterionEstimate, codes_of, estimate_criterion, unknown
+from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, majority, votes_needed
 from .audit_result import Audit
-from .ceiling import Ceiling, ceiling
-from .curves import detection_curve, detection_curves, likely_rules
-from .findings import Finding
-from .observations import UNLISTED, Examined, Pairing, completed, pair
-from .quality import Quality, quality, recipe, summary
-from .shares import criterion_from_share, criterion_from_two_shares, paper_recipe_criterion
-
-__all__ = [
-    "Agreement",
-    "Audit",
-    "Ceiling",
-    "CriterionEstimate",
-    "DawidSkene",
-    "Effort",
-    "Examined",
-    "Finding",
-    "Quality",
-    "annotation_agreement",
-    "answer_agreement",
-    "audit",
-    "ceiling",
-    "criterion_from_share",
-    "criterion_from_two_shares",
-    "dawid_skene",
-    "detection_curve",
-    "effort",
-    "estimate_criterion",
-    "majority",
-    "pair",
-    "paper_recipe_criterion",
-    "quality",
-    "votes_needed",
-]
+from .ceiling import ceiling
+from .curves import detection_curves, likely_rules
+from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
+from .quality import effort, quality, recipe, summary
 
 _OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
 _FEW = 10  # annotators below which they are taken as they are, not as a sample of many
 _ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
-_NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 _COLUMNS = (
     "label",
     "annotator",
     "method",
     "scale",
-    *(f"{name}{end}" for name in _NUMBERS for end in ("", "_low", "_high")),
+    *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")),
     "n",
     "aic",
     "design_effect",
@@ -74,18 +44,18 @@ _COLUMNS = (
 
 def audit(
     *,
-    strong: Any = None,
-    weak: Any = None,
-    answers: Any = None,
+    strong: Events | Paths | None = None,
+    weak: Answers | Paths | None = None,
+    answers: Answers | Paths | None = None,
     label: str | None = None,
-    unlisted: str | None = None,
+    unlisted: Literal["absent", "unknown"] | None = None,
     recording_length: float | None = None,
     resolutions: Sequence[float] = (1.0,),
     collar: float = 0.2,
     share_of_length: float = 0.2,
     where: Mapping[str, str] | None = None,
-    examined: Any = None,
-    rng: Any = None,
+    examined: ExaminedLike | None = None,
+    rng: Seed = None,
 ) -> Audit:
     """What is known about a labelled data set: an :class:`Audit`.
 
@@ -218,12 +188,7 @@ def _strong_parts(parts: dict[str, Any], truth: Events, label: str | None, rng: 
 
 
 def _paired_parts(
-    parts: dict[str, Any],
-    both: Pairing,
-    label: str | None,
-    unlisted: str | None,
-    collar: float,
-    share_of_length: float,
+    parts: dict[str, Any], both: Pairing, label: str | None, unlisted: str | None, collar: float, share_of_length: float
 ) -> None:
     labels = both.labels if label is None else [label]
     shared = [name for name in labels if name in both.strong_labels and name in both.weak_labels]
@@ -347,10 +312,7 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
 
 
 def _row(label: str, annotator: str, one: CriterionEstimate) -> dict[str, Any]:
-    row: dict[str, Any] = {"label": label, "annotator": annotator}
-    for name in _NUMBERS:
-        row[name] = getattr(one, name)
-        row[f"{name}_low"], row[f"{name}_high"] = getattr(one, f"{name}_ci")
+    row: dict[str, Any] = {"label": label, "annotator": annotator, **one.flat()}
     told = ", ".join(name for name, known in one.identified.items() if known)
     plain = {
         name: getattr(one, name) for name in ("method", "scale", "n", "aic", "design_effect", "identifiable", "reason")

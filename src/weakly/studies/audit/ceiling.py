@@ -155,7 +155,7 @@ def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping
 
     marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
     total = ConfusionCounts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
-    for name in marked & recording_length.keys():
+    for name in sorted(marked & recording_length.keys()):  # sums in one order, on every run
         length = recording_length[name]
         ours = merge(clip(reference.get(name, _EMPTY), 0.0, length))
         theirs = merge(clip(predicted.get(name, _EMPTY), 0.0, length))

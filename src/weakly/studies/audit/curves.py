@@ -5,6 +5,7 @@ Both are read off strong and weak labels side by side, whether or not the presen
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...base.results import percent
 from ...model.annotator import PRESETS, PresenceRule
-from ...posterior.criterion import codes_of, log_likelihood, step_profile
+from ...posterior.criterion import codes_of
+from ...posterior.law import log_likelihood, step_profile
 from .observations import Pairing, largest, meetings
-from .shares import wilson
 
 #: Over what a detection curve runs.
 SCALES = ("event_seconds", "event_fraction", "coverage")
@@ -58,6 +59,14 @@ def detection_curve(event: NDArray[np.float64], present: NDArray[np.float64], re
         ends = float(x[here].min()), float(x[here].max())
         rows.append((*ends, float(x[here].mean()), share, low, high, n))
     return pd.DataFrame(rows, columns=["low", "high", "middle", "present", "present_low", "present_high", "n"])
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of n."""
+    z2 = 3.841458820694124
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def clustered(rest: NDArray[np.float64], code: NDArray[np.int64]) -> float:

@@ -1,27 +1,20 @@
-"""What an audit found, in words, the most important first."""
+"""What an audit found, in words, the most important first; and the label card, for a README or a data sheet."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.results import counted, points, word
-from ...base.results import percent as _percent
+from ...base.errors import InvalidInput
+from ...base.files import atomic_write
+from ...base.report import Report
+from ...base.results import Finding, counted, percent, points, show, to_json, word
 from .curves import explains, rule_words
 
 if TYPE_CHECKING:
     from .audit_result import Audit
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence; ``weight`` in [0, 1] ranks it: about the share of the labels or of the score that it concerns."""
-
-    weight: float
-    topic: str
-    text: str
 
 
 def ranked(audit: Audit) -> tuple[Finding, ...]:
@@ -52,17 +45,17 @@ def _quality(audit: Audit) -> list[Finding]:
     said, meets = int(total["n_present"]), int(total["n_overlapping"])
     if said and total["n_phantom"]:
         share = total["n_phantom"] / said
-        words = f"{int(total['n_phantom']):,} of {said:,} present labels ({_percent(share)}) have no event under them"
+        words = f"{int(total['n_phantom']):,} of {said:,} present labels ({percent(share)}) have no event under them"
         found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
     if meets and total["n_missed"]:
         share = total["n_missed"] / meets
-        words = f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({_percent(share)}) are "
+        words = f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({percent(share)}) are "
         words += "labelled absent"
         found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
     for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
         if meets and total[name]:
             share = total[name] / meets
-            words = f"{int(total[name]):,} of {meets:,} segments that hold an event ({_percent(share)}) {what}"
+            words = f"{int(total[name]):,} of {meets:,} segments that hold an event ({percent(share)}) {what}"
             found.append(Finding(share, name[2:], words + "; they are neither found nor missed."))
     orphans = audit.settings.get("n_orphans", 0)
     if orphans:
@@ -71,10 +64,10 @@ def _quality(audit: Audit) -> list[Finding]:
             f"{counted(orphans, 'present label')} lie in recordings that the strong annotations do not name, and are "
         )
         words += (
-            f"left out. If those were examined and found empty, {_percent(most)} of the present labels have no event "
+            f"left out. If those were examined and found empty, {percent(most)} of the present labels have no event "
         )
         words += (
-            f"under them, instead of {_percent(total['n_phantom'] / max(said, 1))}: examined (--examined) tells which."
+            f"under them, instead of {percent(total['n_phantom'] / max(said, 1))}: examined (--examined) tells which."
         )
         found.append(Finding(most, "examined", words))
     if said and np.isfinite(total["precision"]):
@@ -83,21 +76,21 @@ def _quality(audit: Audit) -> list[Finding]:
             Finding(
                 wrong,
                 "precision",
-                f"Of the time labelled present {_percent(total['precision'])} is event time; events cover "
-                f"{_percent(total['coverage'])} of a present segment on average. Of the segments that meet an event "
-                f"{_percent(total['overlap_accuracy'])} of the time has the right label.",
+                f"Of the time labelled present {percent(total['precision'])} is event time; events cover "
+                f"{percent(total['coverage'])} of a present segment on average. Of the segments that meet an event "
+                f"{percent(total['overlap_accuracy'])} of the time has the right label.",
             )
         )
     if np.isfinite(total["event_recall"]):
         lost = 1 - total["event_recall"]
         share = total["asked_share"]
-        asked = "" if share > 1 - 1e-9 else f" that were asked about ({_percent(share)} of all)"
-        words = f"{_percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
+        asked = "" if share > 1 - 1e-9 else f" that were asked about ({percent(share)} of all)"
+        words = f"{percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
         words += "label"
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
-            words += f"; fewest in {word(worst['label'])} ({_percent(worst['event_recall'])})"
+            words += f"; fewest in {word(worst['label'])} ({percent(worst['event_recall'])})"
         found.append(Finding(max(lost, 0.05), "event recall", words + "."))
     return found
 
@@ -105,18 +98,16 @@ def _quality(audit: Audit) -> list[Finding]:
 def _law(row: Any) -> str:
     """A fitted law in words."""
     of, within = ("an event", "of it is in the segment") if row["scale"] == "event" else ("a segment", "of it is event")
-    text = f"{of} is called present once {_percent(row['presence_criterion'])} {within} on average "
-    text += f"(95 % interval {_percent(row['presence_criterion_low'])} to {_percent(row['presence_criterion_high'])}"
+    text = f"{of} is called present once {percent(row['presence_criterion'])} {within} on average "
+    text += f"(95 % interval {percent(row['presence_criterion_low'])} to {percent(row['presence_criterion_high'])}"
     if row["spread"] > 0:
-        text += f"; from answer to answer this varies by {_percent(row['spread'])}"
+        text += f"; from answer to answer this varies by {percent(row['spread'])}"
     elif row["spread"] == 0:
         text += "; one criterion serves for all answers"
     for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
         high = row[f"{name}_high"]
         if np.isfinite(high):
-            text += (
-                f"; {noun} {_percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {_percent(high)}"
-            )
+            text += f"; {noun} {percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {percent(high)}"
     return text + f"; {row['n']:,} answers)"
 
 
@@ -159,8 +150,8 @@ def _criterion(audit: Audit) -> list[Finding]:
         found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}."))
     if len(whole) and len(known) > 1:
         low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
-        text = f"From class to class the mean criterion goes from {_percent(low['presence_criterion'])} "
-        text += f"({word(low['label'])}) to {_percent(high['presence_criterion'])} ({word(high['label'])}) of the event"
+        text = f"From class to class the mean criterion goes from {percent(low['presence_criterion'])} "
+        text += f"({word(low['label'])}) to {percent(high['presence_criterion'])} ({word(high['label'])}) of the event"
         found.append(Finding(0.04 if lead else 0.2, "classes", text + "."))
     every: Any = audit.criteria
     for label in whole["label"] if len(whole) else known.head(1)["label"]:
@@ -223,9 +214,9 @@ def _curve(audit: Audit) -> list[Finding]:
     who = "Segments" if label == "all" else f"{word(label)}: segments"
     text = f"{who} with {_range(low)} of event are labelled present in "
     text += (
-        f"{_percent(low['present'])} of the cases ({_percent(low['present_low'])} to {_percent(low['present_high'])}), "
+        f"{percent(low['present'])} of the cases ({percent(low['present_low'])} to {percent(low['present_high'])}), "
     )
-    text += f"those with {_range(high)} in {_percent(high['present'])}"
+    text += f"those with {_range(high)} in {percent(high['present'])}"
     # That more of an event is noticed more often surprises nobody: other findings come first.
     weight = 0.25 * float(np.clip(high["present"] - low["present"], 0.24, 1))
     return [Finding(weight, "detection", text + ".")]
@@ -242,12 +233,12 @@ def _rules(audit: Audit) -> list[Finding]:
     tools = f" (the rule of {best['tools']})" if best["tools"] else ""
     if not explains(best):
         text = f"No clip rule in use explains these labels: of the segments that satisfy the likeliest, {best['rule']} "
-        text += f"({rule_words(best['rule'])}), {_percent(best['present_if_met'])} are labelled present, of the others "
-        return [Finding(0.05, "rule", f"{text}{_percent(best['present_if_not'])}.")]
+        text += f"({rule_words(best['rule'])}), {percent(best['present_if_met'])} are labelled present, of the others "
+        return [Finding(0.05, "rule", f"{text}{percent(best['present_if_not'])}.")]
     text = f"Of the clip rules in use, {best['rule']}{tools} "
     text += f"is one of {len(like) + 1} that explain" if like else "explains"
     text += f" these labels best: present once {rule_words(best['rule'])}. It agrees with "
-    text += f"{_percent(best['agreement'])} of {best['n']:,} labels"
+    text += f"{percent(best['agreement'])} of {best['n']:,} labels"
     if like:
         text += f"; nothing tells it from {', '.join(like)}"
     return [Finding(0.05, "rule", text + ".")]
@@ -261,8 +252,8 @@ def _votes(audit: Audit) -> list[Finding]:
     now = int(min(max(round(had), 1), len(mean) - 1))
     here, more = mean.loc[now], mean.loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
-    text += f"{_percent(here['majority_accuracy'])} of the labels and weighted votes in "
-    text += f"{_percent(here['weighted_accuracy'])}; one vote more brings "
+    text += f"{percent(here['majority_accuracy'])} of the labels and weighted votes in "
+    text += f"{percent(here['weighted_accuracy'])}; one vote more brings "
     text += points(max(more["gain"], 0.0))
     if more["gain"] > 5e-4:
         spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / more['gain']:,.0f} s of work)"
@@ -339,9 +330,7 @@ def _effort(audit: Audit) -> list[Finding]:
         return []
     text = f"A query takes {spent.seconds_per_query:.3g} s"
     if spent.idle_share > 0:
-        text += (
-            f"; {_percent(spent.idle_share)} of the queries look idle ({spent.idle_seconds:,.0f} s) and are left out"
-        )
+        text += f"; {percent(spent.idle_share)} of the queries look idle ({spent.idle_seconds:,.0f} s) and are left out"
     if np.isfinite(spent.query_cost_share):
         text += f"; the cost share of a query is r = {spent.query_cost_share:.2f} ({spent.note})"
     return [Finding(0.1, "effort", text + ".")]
@@ -363,7 +352,7 @@ def _strong(audit: Audit) -> list[Finding]:
         most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
         which = ", the commonest class" if len(table) > 1 else ""
         text = f"{word(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them less "
-        text += f"than {most['median_length']:.3g} s) and cover {_percent(most['coverage'])} of a recording "
+        text += f"than {most['median_length']:.3g} s) and cover {percent(most['coverage'])} of a recording "
         found.append(Finding(0.025, "lengths", text + "that holds one."))
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci
@@ -376,7 +365,136 @@ def _strong(audit: Audit) -> list[Finding]:
                     f"{word(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
                     f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
                     f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
-                    f"annotators: {one.reason}. The events of a clip together cover {_percent(row['coverage'])} of it.",
+                    f"annotators: {one.reason}. The events of a clip together cover {percent(row['coverage'])} of it.",
                 )
             )
     return found
+
+
+def label_card(audit: Audit) -> dict[str, Any]:
+    """What whoever uses these labels should know: numbers by topic, and the findings."""
+    found: dict[str, Any] = {}
+    if audit.quality is not None and len(audit.quality.table):
+        table: Any = audit.quality.table
+        total = table[table["label"] == "all"].iloc[0]
+        counts = ("n_queries", "n_present", "n_all_events", "n_phantom", "n_missed", "n_tied", "n_unsure")
+        found["labels"] = {"n_recordings": audit.settings["n_paired"], **{name: total[name] for name in counts}}
+        found["events"] = {name: total[name] for name in ("event_recall", "event_recall_se", "asked_share")}
+        found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
+    if len(audit.rules):
+        best = audit.rules.iloc[0]
+        found["rule"] = {"rule": best["rule"], "present_once": rule_words(best["rule"]), "agreement": best["agreement"]}
+        found["rule"] |= {name: best[name] for name in ("present_if_met", "present_if_not")}
+        like: Any = audit.rules[audit.rules["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
+        found["rule"] |= {"fit_as_well": ", ".join(like)} if like else {}
+    if len(audit.headline):
+        rows: Any = audit.headline
+        rows = rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows.head(1)
+        row = rows.iloc[0]
+        names = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
+        found["presence_criterion"] = (
+            {f"{name}{end}": row[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
+            if row["identifiable"]
+            else {"unknown": row["reason"]}
+        )
+        instead = elsewhere(audit)
+        if instead is not None:
+            found["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
+    if audit.votes is not None and audit.aggregated is not None:
+        had = int(audit.aggregated.labels["n_answers"].median())
+        mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
+        here = mean.loc[min(had, len(mean) - 1)]
+        found["votes"] = {"votes": had, **here[["majority_accuracy", "weighted_accuracy"]].to_dict()}
+        found["votes"]["gain_of_one_more"] = mean["gain"].loc[min(had, len(mean) - 1) + 1]
+    for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
+        if result is not None and len(result.by_label):
+            alpha = result.by_label["alpha"].dropna()
+            if len(alpha):
+                found[name] = {
+                    "alpha_median": float(alpha.median()),
+                    "alpha_lowest": float(alpha.min()),
+                    "n_classes": len(alpha),
+                }
+    if audit.ceiling is not None:
+        scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
+        found["ceiling"] = {str(row.metric): row.perfect for row in scores.itertuples()}
+    found["findings"] = [finding.text for finding in audit.findings if finding.topic != "note"]
+    found["notes"] = list(audit.notes)
+    return found
+
+
+_WORDS = {
+    "n_recordings": "recordings",
+    "present_if_met": "labelled present, of the segments that satisfy it",
+    "present_if_not": "labelled present, of the others",
+    "n_queries": "labels (of a segment and a class)",
+    "n_present": "labelled present",
+    "n_all_events": "events",
+    "n_phantom": "labelled present without an event",
+    "n_missed": "labelled absent despite an event",
+    "n_tied": "as many votes for as against, on an event",
+    "n_unsure": "only unsure answers, on an event",
+    "event_recall": "share of events under a present label",
+    "event_recall_se": "its standard error",
+    "asked_share": "share of events that were asked about",
+    "insertion_rate": "insertion rate: P(present | no event)",
+    "deletion_rate": "deletion rate: P(absent | event)",
+    "precision": "precision of time",
+    "recall": "recall of time",
+}
+_TITLES = {
+    "labels": "The labels",
+    "events": "Events found",
+    "frames": "Errors of frames",
+    "rule": "Clip rule that fits best",
+    "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
+    "votes": "How many votes are enough",
+    "agreement": "Agreement of answers",
+    "agreement_in_time": "Agreement in time",
+    "ceiling": "Scores of a perfect model against these labels",
+}
+
+
+def save_card(audit: Audit, path: Path) -> Path:
+    """The card as Markdown, HTML or JSON, by the ending of the path."""
+    kind = path.suffix.lower()
+    if kind not in (".md", ".html", ".json"):
+        raise InvalidInput(f"a card is a file that ends in .md, .html or .json, got {str(path)!r}")
+    made = label_card(audit)
+    if kind == ".html":
+        page = Report("Label card").items(made["findings"])
+        if "detection" in audit.kinds:
+            page.figure(
+                audit.plot(kind="detection").figure, "How often segments are labelled present.", name="detection"
+            )
+        for name, title in _TITLES.items():
+            if name in made:
+                page.heading(title).items([f"{_named(key)}: {show(key, value)}" for key, value in made[name].items()])
+        return page.text("; ".join(made["notes"]), small=True).write(path)
+    if kind == ".json":
+        text = to_json(made)
+    else:
+        lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in made["findings"])]
+        for name, title in _TITLES.items():
+            if name in made:
+                lines += ["", f"## {title}", "", "| | |", "|---|---|"]
+                lines += [
+                    f"| {_markdown(_named(key))} | {_markdown(show(key, value))} |" for key, value in made[name].items()
+                ]
+        lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
+        text = "\n".join(lines).rstrip()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(text + "\n")
+    return path
+
+
+def _named(key: str) -> str:
+    return _WORDS.get(key, key.replace("_", " "))
+
+
+def _markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return text

@@ -7,20 +7,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ...base.compiled import kernel
+from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
 from ...io.durations import name_key
 from ...model.answers import Answers
-from ...model.event_arrays import EventArrays
 from ...model.events import Events
-from ...model.intervals import as_intervals, merge
+from ...model.intervals import EventArrays, as_intervals, merge
 
 UNLISTED = ("absent", "unknown")
 _SEGMENT = ["recording", "onset", "offset", "annotator"]
@@ -29,14 +28,8 @@ _SEGMENT = ["recording", "onset", "offset", "annotator"]
 @kernel
 def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, first: Any, count: Any) -> None:
     for k in range(len(recording)):
-        low, high = starts[recording[k]], starts[recording[k] + 1]
-        end = high
-        while low < high:  # the first event that ends after the segment begins
-            middle = (low + high) // 2
-            if bounds[middle, 1] > onset[k]:
-                high = middle
-            else:
-                low = middle + 1
+        low, end = starts[recording[k]], starts[recording[k] + 1]
+        low += count_up_to(bounds[low:end, 1], onset[k])  # the first event that ends after the segment begins
         first[k] = low
         while low < end and bounds[low, 0] < offset[k]:
             low += 1
@@ -130,6 +123,16 @@ class Examined:
     def recordings(self, annotators: Iterable[str]) -> set[str]:
         """What somebody of these, or everybody, looked at."""
         return {name for who in {"", *annotators} for name in self.by.get(who, {})}
+
+
+#: What public functions take as ``examined``.
+ExaminedLike = (
+    Examined
+    | Literal["all"]
+    | pd.DataFrame
+    | Mapping[str | tuple[str, str], ArrayLike | None]
+    | Iterable[str | tuple[str, str]]
+)
 
 
 def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:

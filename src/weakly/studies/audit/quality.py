@@ -1,22 +1,25 @@
-"""How good weak labels are against strong ones, and what the strong ones hold, class by class."""
+"""How good weak labels are against strong ones and what the strong ones hold, class by class; and what answers cost."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ...base.errors import InvalidInput
 from ...base.results import METRICS, plain
-from ...engine.tally import BASE, RAW, Tally, of_labels
-from ...model.event_arrays import EventArrays
+from ...base.symbols import check
+from ...engine.tally import EXPOSURE, SCORES, Tally, of_labels
+from ...model.annotator import TIE
+from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import complement, intersect, merge
+from ...model.intervals import EventArrays, complement, intersect, merge
 from ...posterior.criterion import CriterionEstimate, unknown
 from .observations import Pairing, meetings
-from .shares import paper_recipe_criterion
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.
 _TOUCH = 1e-9
@@ -127,7 +130,7 @@ def _row(tally: Tally, found: NDArray[np.float64]) -> dict[str, float]:
     row["n_events"] = int(found[:, 1].sum())
     row["n_queries"] = int(tally.n_segments.item())
     row["listened"] = float(tally.listened.item())
-    event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.said_time))
+    event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
     quiet = row["listened"] - event
     row["insertion_rate"] = (said - tp) / quiet if quiet > 0 else float("nan")
     row["deletion_rate"] = 1 - tp / event if event > 0 else float("nan")
@@ -203,13 +206,13 @@ def _tally(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Tally
     result = of_labels(part, [cuts for cuts, _ in scored], [labels for _, labels in scored])
     quiet = np.flatnonzero(asked & ~busy)
     if len(quiet):
-        base = np.zeros((len(quiet), len(BASE)))
-        base[:, BASE.index("n_recordings")] = 1
-        base[:, BASE.index("time")] = timelines.lengths[quiet]
-        base[:, BASE.index("n_segments")] = np.diff(first)[quiet]
+        base = np.zeros((len(quiet), len(EXPOSURE)))
+        base[:, EXPOSURE.index("n_recordings")] = 1
+        base[:, EXPOSURE.index("time")] = timelines.lengths[quiet]
+        base[:, EXPOSURE.index("n_segments")] = np.diff(first)[quiet]
         width = np.bincount(recording, weights=bounds[:, 1] - bounds[:, 0], minlength=len(timelines))
-        base[:, BASE.index("listened")] = width[quiet]
-        result.fold(0, np.zeros((len(quiet), 1, len(RAW))), base)
+        base[:, EXPOSURE.index("listened")] = width[quiet]
+        result.accumulate(0, np.zeros((len(quiet), 1, len(SCORES))), base)
     return result
 
 
@@ -293,3 +296,167 @@ def recipe(events: Events, label: str, *, n_boot: int = 500, rng: Any = None) ->
     lengths = np.minimum(part.lengths, clip)
     names = part.to_frame()["recording"]
     return paper_recipe_criterion(lengths, segment_length=clip, recordings=names, n_boot=n_boot, rng=rng)
+
+
+def paper_recipe_criterion(
+    lengths: ArrayLike, *, segment_length: float, recordings: ArrayLike | None = None, n_boot: int = 0, rng: Any = None
+) -> CriterionEstimate:
+    r"""The number that the paper's AudioSet appendix calls the empirical presence criterion.
+
+    It is the :math:`\gamma` at which the mean of Theorem 1 over the event lengths meets the mean of :math:`d_e / d_q`:
+    the smaller root of :math:`2B\gamma^2 - 2A\gamma + U - A = 0` with
+    :math:`A = \overline{d_e/(d_e+d_q)}`, :math:`B = \overline{d_e^2/(d_q(d_e+d_q))}`, :math:`U = \overline{d_e/d_q}`.
+
+    Parameters
+    ----------
+    lengths : d_e in seconds, as far as it lies in its clip; in (0, segment_length].
+    segment_length : d_q in seconds, > 0: 10 for AudioSet.
+    recordings : the clip of every event; with it the bootstrap draws clips, else events.
+    n_boot : bootstrap draws for the interval; 0 for none.
+
+    Notes
+    -----
+    Circular (E21): both sides are functions of the same event lengths, no annotator's answer enters, so it says nothing
+    about annotators. ``identifiable`` is therefore False even where a root exists. For one length
+    :math:`u = d_e/d_q` it is :math:`(1 - \sqrt{1 - 2u^2})/(2u)`, about u/2.
+
+    Examples
+    --------
+    >>> round(paper_recipe_criterion([4.5], segment_length=10).presence_criterion, 3)
+    0.254
+    """
+    d = np.atleast_1d(check("event_length", lengths, called="lengths")).ravel()
+    q = float(check("segment_length", segment_length))
+    if len(d) == 0:
+        return unknown("there are no events", method="paper recipe", n=0)
+    if d.max() > q * (1 + TIE):
+        raise InvalidInput(f"lengths must be at most segment_length {q:g}: the recipe takes the part inside a clip")
+    terms = np.column_stack((d / (d + q), d**2 / (q * (d + q)), d / q, np.ones_like(d)))
+    estimate = float(_recipe_root(terms.sum(axis=0)))
+    if math.isnan(estimate):
+        return unknown("the recipe has no solution: the events are too long", method="paper recipe", n=len(d))
+    interval = (math.nan, math.nan)
+    if n_boot:
+        if recordings is not None:
+            _, code = np.unique(np.asarray(recordings), return_inverse=True)
+            terms = np.column_stack([np.bincount(code, weights=column) for column in terms.T])
+        rng = np.random.default_rng(rng)
+        draws = [_recipe_root(terms[rng.integers(len(terms), size=len(terms))].sum(axis=0)) for _ in range(n_boot)]
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        interval = float(low), float(high)
+    reason = "circular (E21): a function of the event lengths alone, no answer of an annotator enters"
+    return CriterionEstimate(estimate, interval, math.nan, math.nan, "paper recipe", len(d), False, reason)
+
+
+def _recipe_root(sums: NDArray[np.float64]) -> float:
+    a, b, u = sums[:3] / sums[3]
+    inside = a * a - 2 * b * (u - a)
+    root = (a - math.sqrt(inside)) / (2 * b) if inside >= 0 else math.nan
+    return root if 0 < root <= 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What answers cost: seconds per query, and the paper's cost share r of a query.
+
+    ``seconds_per_query`` is the mean after idle time is left out, ``idle_share`` the share of queries left out as idle,
+    ``query_seconds`` the part that does not depend on the segment's length, ``seconds_per_second`` the part that does,
+    and ``query_cost_share`` = query_seconds / (query_seconds + seconds_per_second).
+    """
+
+    seconds_per_query: float
+    seconds_per_query_se: float
+    idle_share: float
+    idle_seconds: float
+    query_seconds: float
+    seconds_per_second: float
+    query_cost_share: float
+    n_queries: int
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def effort(answers: Answers, *, recording_length: float | None = None) -> Effort:
+    """Seconds per query from the time stamps of a tool, robust to idle time, and the cost share r that follows.
+
+    A tool's clock runs from load to submit, also while the annotator is away: idle time only ever adds. On a log
+    scale, answers that took longer than the median by more than three robust standard deviations are left out, again
+    until nothing changes. Where segments have several lengths, the time is split by a robust line into a part per query
+    and a part per second heard; with one length, hearing a second is taken to cost a second.
+
+    Parameters
+    ----------
+    answers : with ``seconds``; one query that asks for several classes counts once.
+    recording_length : seconds, for segments that are whole recordings of unknown length.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"recording": list("abcdefgh"), "onset": 0, "offset": 2, "label": "dog", "present": 1,
+    ...                       "seconds": [4.0, 4.1, 3.9, 4.0, 4.2, 3.8, 4.0, 900.0]})
+    >>> spent = effort(Answers.from_frame(frame))
+    >>> round(spent.seconds_per_query, 3), round(spent.query_cost_share, 3)
+    (4.0, 0.667)
+    """
+    frame = answers.to_frame()
+    frame = frame[frame["seconds"].notna() & (frame["seconds"] > 0)]
+    frame = frame.drop_duplicates(["recording", "onset", "offset", "annotator", "query", "seconds"])
+    if len(frame) == 0:
+        raise InvalidInput("the answers carry no time spent: the column 'seconds' is empty")
+    seconds = frame["seconds"].to_numpy(np.float64)
+    width = (frame["offset"] - frame["onset"]).to_numpy(np.float64)
+    if recording_length is not None:
+        width = np.where(np.isnan(width), recording_length, width)
+    busy = _not_idle(seconds)
+    kept, heard = seconds[busy], width[busy]
+    mean = float(kept.mean())
+    error = float(kept.std(ddof=1) / math.sqrt(len(kept))) if len(kept) > 1 else math.nan
+    per_query, per_second, note = _split(kept, heard)
+    share = per_query / (per_query + per_second) if not math.isnan(per_query) else math.nan
+    return Effort(
+        mean,
+        error,
+        float(1 - busy.mean()),
+        float(seconds[~busy].sum()),
+        per_query,
+        per_second,
+        share,
+        len(seconds),
+        note,
+    )
+
+
+def _not_idle(seconds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    log = np.log(seconds)
+    kept = np.ones(len(log), dtype=bool)
+    for _ in range(50):
+        middle = float(np.median(log[kept]))
+        spread = 1.4826 * float(np.median(np.abs(log[kept] - middle)))
+        # Times that are all alike still vary by a few per cent.
+        now = log <= middle + 3 * max(spread, 0.05)
+        if (now == kept).all():
+            break
+        kept = now
+    return kept
+
+
+def _split(seconds: NDArray[np.float64], width: NDArray[np.float64]) -> tuple[float, float, str]:
+    """Seconds per query, seconds per second heard, and how that is known."""
+    known = ~np.isnan(width)
+    if not known.any():
+        return math.nan, math.nan, "the lengths of the segments are unknown, and with them the cost share"
+    seconds, width = seconds[known], width[known]
+    if len(np.unique(width)) >= 3 and width.max() > 1.5 * width.min():
+        from scipy.stats import theilslopes
+
+        take = np.linspace(0, len(width) - 1, min(len(width), 2000)).astype(int)  # the slopes of all pairs
+        slope = float(theilslopes(seconds[take], width[take])[0])
+        intercept = float(np.median(seconds - slope * width))
+        if slope > 0 and intercept >= 0:
+            return intercept, slope, "split by the lengths of the segments"
+    over = float(np.mean(seconds) - np.mean(width))
+    if over < 0:
+        return 0.0, 1.0, "the annotators answered before the segment had ended: hearing is all the cost"
+    return over, 1.0, "hearing a second is taken to cost a second"

@@ -13,21 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import METRICS, counted, percent, plain
+from ...base.results import METRICS, Finding, counted, percent, plain
 from ...base.symbols import check, choice, positive
+from ...engine.tally import Tally
 from ...model.annotator import PRESETS, TIE, PresenceRule
+from ...model.answer_model import AnswerModels
 from ...model.answers import Answers
-from ...model.event_arrays import EventArrays
 from ...model.events import Events
-from ...model.placement import first_start, window_counts
-from .evaluator import evaluate
+from ...model.intervals import EventArrays
+from ...model.placement import first_start, segment_lengths, window_counts
+from .evaluation import Evaluation, brief
+from .evaluator import Assumption, broken, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 EDGES = ("truncate", "inside")
 _TOUCH = 1e-9  # an overlap shorter than this share of a clip is none, as everywhere
@@ -92,20 +96,12 @@ def _clips(events: Events, segment_length: float, phase: float, hop: float | Non
     return Clips.of(lengths, width=width, phase=start, hop=step, edge=edge)
 
 
-def _rule(rule: Any, presence_criterion: float | None) -> PresenceRule:
-    if (rule is None) == (presence_criterion is None):
-        raise InvalidInput("give exactly one of rule and presence_criterion")
-    if presence_criterion is not None:
-        return PresenceRule.fraction(presence_criterion)
-    return PresenceRule.parse(rule) if isinstance(rule, str) else rule
-
-
 def clip_labels(
     events: Events,
     *,
     segment_length: float,
     rule: PresenceRule | str | None = None,
-    presence_criterion: float | None = None,
+    presence_criterion: float | str | None = None,
     phase: float = 0.0,
     hop: float | None = None,
     edge: str = "truncate",
@@ -129,88 +125,124 @@ def clip_labels(
     >>> clip_labels(events, segment_length=3, rule="fraction:0.5").to_frame()["present"].tolist()
     [0.0, 1.0, 0.0]
     """
-    chosen = _rule(rule, presence_criterion)
+    chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule
     clips = _clips(events, segment_length, phase, hop, edge)
     names = [str(name) for name in events.known_extents.index]
     recording = np.asarray(names, dtype=object)[clips.recording]
-    tables = []
-    for name, timelines in events.by_label(label).items():
-        tables.append(
-            pd.DataFrame(
-                {
-                    "recording": recording,
-                    "onset": clips.onset,
-                    "offset": clips.offset,
-                    "label": name,
-                    "present": clips.present(timelines, chosen).astype(np.float64),
-                }
-            )
-        )
-    columns = ["recording", "onset", "offset", "label", "present"]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    place = pd.DataFrame({"recording": recording, "onset": clips.onset, "offset": clips.offset})
+    tables = [
+        place.assign(label=name, present=clips.present(timelines, chosen).astype(np.float64))
+        for name, timelines in events.by_label(label).items()
+    ]
+    table = pd.concat(tables or [place.head(0).assign(label="", present=0.0)], ignore_index=True)
     known = {str(name): float(length) for name, length in events.recordings["length"].items() if length == length}
     return Answers.from_frame(table, recording_length=known, recordings=names)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleComparison(Result):
-    """What several rules make of the same events.
+    """What several rules make of the same events, at one or several segment lengths.
 
-    ``table``: one row per class and rule (and one per rule for all classes, label "all"): the words of an evaluation,
-    n_present (clips), n_vanished (events that no clip notices) and n_flipped (clips that differ from the first rule).
-    ``flipped``: the clips on which rules disagree, with ``present_by`` and ``absent_by``. ``vanished``: the events that
-    at least one rule loses, with ``lost_by``.
+    ``table``: one row per segment length, class and rule (and one per rule for all classes, label "all"): the words of
+    an evaluation, n_present (clips), n_vanished (events that no clip notices) and n_flipped (clips that differ from the
+    first rule). ``flipped``: the clips on which rules disagree, with ``present_by`` and ``absent_by``. ``vanished``:
+    the events that at least one rule loses, with ``lost_by``.
     """
 
     table: pd.DataFrame
     flipped: pd.DataFrame
     vanished: pd.DataFrame
-    settings: dict[str, Any]  # segment_length, phase, rules (what each name stands for)
+    settings: dict[str, Any]  # segment_length (several), phase, rules (what each name stands for)
+    assumptions: tuple[Assumption, ...] = ()  # of the closed forms, where they were checked
+
+    def parts(self) -> list[RuleComparison]:
+        """The same, one for each segment length."""
+        parts = []
+        for width in self.settings["segment_length"]:
+            table, flipped, vanished = (each[each["segment_length"] == width] for each in self.tables().values())
+            parts.append(RuleComparison(table, flipped, vanished, {**self.settings, "segment_length": [width]}))
+        return parts
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per class and rule."""
+        """One row per segment length, class and rule."""
         return self.table.copy()
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The rules, the clips on which they differ, and the events that one of them loses."""
+        return {"rules": self.table, "flipped": self.flipped, "vanished": self.vanished}
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
-        found = {"rows": self.table, "flipped": self.flipped, "vanished": self.vanished}
-        return dict(plain({**self.settings, **found}))
+        """Plain numbers, segment length by segment length."""
+        told = [
+            {**each.settings, "segment_length": each.settings["segment_length"][0], "rows": each.table,
+             "flipped": each.flipped, "vanished": each.vanished}
+            for each in self.parts()
+        ]  # fmt: skip
+        return dict(plain({"answer": self.answer, "assumptions": self.assumptions, "comparisons": told}))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Accuracy given overlap against event recall, one point per rule, all classes together."""
+        """Accuracy given overlap against event recall, one point per rule, all classes; of the first length."""
         from ...base import plot
 
-        ax = plot.axes(ax)
-        rows = self.table[self.table["label"] == "all"]
+        ax, first = plot.axes(ax), self.settings["segment_length"][0]
+        rows = self.table[(self.table["label"] == "all") & (self.table["segment_length"] == first)]
         points = zip(rows["event_recall"].tolist(), rows["overlap_accuracy"].tolist(), rows["rule"].tolist())
-        for k, (found, accuracy, rule) in enumerate(points):
-            ax.plot(found, accuracy, "o", color=plot.COLOURS[k % 7], label=rule, ms=8)
+        for k, (recall, accuracy, rule) in enumerate(points):
+            ax.plot(recall, accuracy, "o", color=plot.COLOURS[k % 7], label=rule, ms=8)
         ax.set(xlabel=plot.label("event_recall"), ylabel=plot.label("overlap_accuracy"), xlim=(0, 1.02), ylim=(0, 1.02))
         ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
 
+    def figures(self) -> dict[str, Figure]:
+        """The same."""
+        return {"rules": self.plot().figure}  # type: ignore[dict-item]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The assumptions of the closed forms that are broken, where they were checked."""
+        return broken(self.assumptions)
+
     @property
     def answer(self) -> str:
-        """What hangs on the rule, in one sentence."""
-        found = self.table.loc[self.table["label"] == "all", "event_recall"]
-        return (
-            f"By the rules of the tools {self.settings['segment_length']:g} s clips have {percent(found.min())} to "
-            f"{percent(found.max())} of events found; {counted(len(self.flipped), 'clip label')} depend on the rule, "
-            f"{counted(len(self.vanished), 'event')} vanish under some rule."
-        )
+        """What hangs on the rule."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """What hangs on the rule, one sentence per segment length."""
+        sentences = []
+        for each in self.parts():
+            recall = each.table.loc[each.table["label"] == "all", "event_recall"]
+            sentences.append(
+                f"By the rules of the tools {each.settings['segment_length'][0]:g} s clips have "
+                f"{percent(recall.min())} to {percent(recall.max())} of events found; "
+                f"{counted(len(each.flipped), 'clip label')} depend on the rule, "
+                f"{counted(len(each.vanished), 'event')} vanish under some rule."
+            )
+        return sentences
+
+    def shown(self) -> dict[str, pd.DataFrame]:
+        """The rules on all classes together, then what hangs on them."""
+        rules = self.table[self.table["label"] == "all"]
+        counts = rules[["n_present", "n_flipped", "n_vanished"]]
+        shown = {f"Rules of the tools, clips from {self.settings['phase']:g} s": brief(rules).join(counts)}
+        titles = {"Clip labels that depend on the rule": self.flipped, "Events that vanish": self.vanished}
+        return shown | {title: table.head(10) for title, table in titles.items() if len(table)}
 
     def page(self) -> Report:
-        """The rules side by side, then what hangs on them."""
-        width = self.settings["segment_length"]
-        page = Report(f"Rules of the tools, clips of {width:g} s from {self.settings['phase']:g} s").answer(self.answer)
-        page.figure(self.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
-        page.table(self.table, most=2000)
-        for title, table in (
-            ("Labels that depend on the rule", self.flipped),
-            ("Events that vanish under some rule", self.vanished),
-        ):
-            page.heading(title).table(table, most=200)
-        return page
+        """For each segment length the rules side by side, then what hangs on them."""
+        pages = []
+        for each in self.parts():
+            width = each.settings["segment_length"][0]
+            page = Report(f"Rules of the tools, clips of {width:g} s from {self.settings['phase']:g} s")
+            page.answer(each.answer)
+            page.figure(each.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
+            page.table(each.table, most=2000)
+            page.heading("Labels that depend on the rule").table(each.flipped, most=200)
+            page.heading("Events that vanish under some rule").table(each.vanished, most=200)
+            pages.append(page)
+        for page in pages[1:]:
+            pages[0].add(page)
+        return pages[0]
 
 
 def tool_rules() -> dict[str, PresenceRule]:
@@ -228,8 +260,8 @@ def tool_rules() -> dict[str, PresenceRule]:
 def compare_rules(
     events: Events,
     *,
-    segment_length: float,
-    rules: Mapping[str, PresenceRule] | None = None,
+    segment_length: ArrayLike,
+    rules: Mapping[str, PresenceRule | str] | None = None,
     phase: float = 0.0,
     label: str | None = None,
 ) -> RuleComparison:
@@ -237,7 +269,7 @@ def compare_rules(
 
     Parameters
     ----------
-    segment_length : seconds, > 0.
+    segment_length : seconds, > 0; one or several.
     rules : by name, the first is the one that others are compared to; left out, the rules of the tools.
     phase : where the first full clip begins, in seconds.
     label : one class; left out, every class.
@@ -250,48 +282,55 @@ def compare_rules(
     >>> found.table.query("label == 'all'")[["n_present", "n_vanished"]].values.tolist()
     [[2, 0], [0, 1]]
     """
-    named = dict(tool_rules() if rules is None else rules)
+    given = tool_rules() if rules is None else rules
+    named = {name: AnswerModels.of(rule=rule).as_rule for name, rule in given.items()}
     if not named:
         raise InvalidInput("rules must hold at least one rule, got none")
-    clips = _clips(events, segment_length, phase, None, "truncate")
+    widths = segment_lengths(segment_length).tolist()
+    clips = [_clips(events, width, phase, None, "truncate") for width in widths]
+    evaluation = evaluate(events, segment_length=widths, rule=list(named.values()), phase=phase, label=label)
+    timelines = events.by_label(label)
+    tables = zip(*(_compared(events, timelines, evaluation, k, clips[k], named) for k in range(len(widths))))
+    settings = {"segment_length": widths, "phase": float(phase)}
+    settings["rules"] = {name: each.name for name, each in named.items()}
+    table, flipped, vanished = (pd.concat(each, ignore_index=True) for each in tables)
+    return RuleComparison(table, flipped, vanished, settings)
+
+
+def _compared(
+    events: Events, classes: Mapping[str, EventArrays], evaluation: Evaluation, k: int, clips: Clips,
+    named: Mapping[str, PresenceRule],
+) -> list[pd.DataFrame]:  # fmt: skip
+    """The three tables of the k-th segment length."""
     names = np.asarray(events.known_extents.index, dtype=object)
-    found = evaluate(events, segment_length=clips.width, rule=list(named.values()), phase=phase, label=label)
     rows, flipped, vanished = [], [], []
     total = np.zeros((len(named), 3), dtype=np.int64)
-    for name, timelines in events.by_label(label).items():
-        said, lost = [], []
-        for rule in named.values():
-            low, high = clips.spans(timelines, rule)
-            said.append(clips.present(timelines, rule))
-            lost.append(high < low)
-        present, gone = np.array(said), np.array(lost)
+    for name, timelines in classes.items():
+        present = np.array([clips.present(timelines, rule) for rule in named.values()])
+        gone = np.array([np.less(*clips.spans(timelines, rule)[::-1]) for rule in named.values()])
         differ = present != present[:1]
         count = np.column_stack((present.sum(axis=1), gone.sum(axis=1), differ.sum(axis=1)))
         total += count
-        rows.append(_numbered(found.tallies[name], name, named, count))
+        rows.append(_numbered(evaluation.tallies[name], k, name, named, count))
         flipped.append(_flipped(clips, names, name, present, list(named)))
         vanished.append(_vanished(timelines, names, name, gone, list(named)))
-    rows.append(_numbered(found.pooled, "all", named, total))
-    return RuleComparison(
-        pd.concat(rows, ignore_index=True),
-        pd.concat(flipped, ignore_index=True),
-        pd.concat(vanished, ignore_index=True),
-        {
-            "segment_length": clips.width,
-            "phase": float(phase),
-            "rules": {name: rule.name for name, rule in named.items()},
-        },
-    )
+    rows.append(_numbered(evaluation.pooled, k, "all", named, total))
+    return [
+        pd.concat(tables, ignore_index=True).assign(segment_length=clips.width) for tables in (rows, flipped, vanished)
+    ]
 
 
-def _numbered(tally: Any, label: str, named: Mapping[str, PresenceRule], count: NDArray[np.int64]) -> pd.DataFrame:
+def _numbered(
+    tally: Tally, k: int, label: str, named: Mapping[str, PresenceRule], count: NDArray[np.int64]
+) -> pd.DataFrame:
+    """The words of results of the k-th segment length, one row per rule."""
     metrics = tally.metrics()
     table: dict[str, Any] = {"label": [label] * len(named), "rule": list(named)}
-    table |= {name: metrics[name][0] for name in METRICS}
+    table |= {name: metrics[name][k] for name in METRICS}
     table |= {"n_present": count[:, 0], "n_flipped": count[:, 2], "n_vanished": count[:, 1]}
     table |= {
-        "n_queries": [int(tally.n_segments.item())] * len(named),
-        "n_events": [int(tally.n_events.item())] * len(named),
+        "n_queries": [int(tally.n_segments[k, 0])] * len(named),
+        "n_events": [int(tally.n_events[k, 0])] * len(named),
     }
     return pd.DataFrame(table)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base.compiled import sources_digest
 from ...base.errors import AssumptionWarning, InvalidInput
@@ -29,12 +30,12 @@ from ...base.results import counted
 from ...base.symbols import choice
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units
 from ...engine.tally import Tally
-from ...io.dataset import Chunk, Dataset, chunks_of, look, placed
+from ...io.dataset import Dataset, look, placed
 from ...io.durations import asked_length
-from ...model.answer_model import AnswerModels
+from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.placement import Placement, segment_lengths
-from .assumptions import Assumption, AssumptionCounts
 from .evaluation import Evaluation
+from .evaluator import Assumption, AssumptionCounts
 
 #: Rows of a chunk, about: what a worker holds at once.
 CHUNK_ROWS = 1_000_000
@@ -69,6 +70,39 @@ class DatasetPart:
         tallies = [Tally(lengths, who.labels, *(part[i] for part in sums)) for i in range(len(meta["labels"]) + 1)]
         scored = ClassTallies(tuple(meta["labels"]), tuple(tallies[:-1]), tallies[-1])
         return cls(scored, AssumptionCounts(tuple(meta["labels"]), **counts), meta["account"])
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some recordings and the row groups (file, group) in which their rows lie."""
+
+    names: list[str]
+    pieces: list[tuple[int, int]]
+
+
+def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Sequence[str], rows: int) -> list[Chunk]:
+    """The recordings in order of appearance, then those that have no row, in chunks of about so many rows."""
+    place: dict[str, int] = {}
+    total: list[int] = []
+    pieces: list[tuple[int, int, NDArray[np.int64]]] = []
+    for file, groups in enumerate(looks):
+        for group, names, counts in groups:
+            for name, count in zip(names, counts):
+                if place.setdefault(name, len(place)) == len(total):
+                    total.append(0)
+                total[place[name]] += count
+            pieces.append((file, group, np.array([place[name] for name in names], dtype=np.int64)))
+    for name in more:
+        if place.setdefault(name, len(place)) == len(total):
+            total.append(1)
+    turn = (np.cumsum(total) - total) // rows
+    chunk = np.searchsorted(np.unique(turn), turn)  # a recording of many rows leaves numbers out
+    names, cuts = list(place), np.searchsorted(chunk, np.arange(chunk[-1] + 2 if len(chunk) else 1))
+    found = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
+    for file, group, owners in pieces:
+        for k in np.unique(chunk[owners]).tolist():
+            found[k].pieces.append((file, group))
+    return found
 
 
 def work(
@@ -163,9 +197,9 @@ def evaluate_dataset(
     dataset: Any,
     *,
     segment_length: Any,
-    presence_criterion: Any = None,
-    rule: Any = None,
-    annotator: Any = None,
+    presence_criterion: AnswerLike | None = None,
+    rule: AnswerLike | None = None,
+    annotator: AnswerLike | None = None,
     phase: Any = "random",
     edge: str = "truncate",
     hop: float | None = None,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...base.report import Report, Result
-from ...base.results import METRICS, WORDS, counted, percent, plain, seconds, word
+from ...base.report import Number, Report, Result
+from ...base.results import METRICS, WORDS, Finding, counted, percent, plain, seconds, word
 from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
 from ...model.answer_model import AnswerModels
@@ -20,8 +20,11 @@ from ...model.events import Events
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_SUMS = ("n_queries", "listened", "n_recordings", "n_events")
+    from .clips import RuleComparison
+    from .evaluator import Assumption
+
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
 #: What a posterior makes of the same answers, in seconds per recording, beside what they paint and what is true.
 POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "painted_seconds", "posterior_seconds")
@@ -35,12 +38,12 @@ def rows(tally: Tally, who: AnswerModels, **first: Any) -> pd.DataFrame:
     table["segment_length"] = np.repeat(tally.segment_length, c)
     table |= {name: values * s for name, values in who.frame().items()}
     metrics = tally.metrics()
-    found = {name: metrics[name] for name in METRICS}
-    found |= {"n_queries": tally.n_segments, "listened": tally.listened}
-    found |= {"n_recordings": tally.n_recordings, "n_events": tally.n_events}
-    found |= {name: getattr(tally, name) for name in _MORE}
-    found |= {f"{name}_se": metrics[f"{name}_se"] for name in METRICS}
-    table |= {name: np.broadcast_to(value, (s, c)).ravel() for name, value in found.items()}
+    columns = {name: metrics[name] for name in METRICS}
+    columns |= {"n_queries": tally.n_segments, "listened": tally.listened}
+    columns |= {"n_recordings": tally.n_recordings, "n_events": tally.n_events}
+    columns |= {name: getattr(tally, name) for name in _MORE}
+    columns |= {f"{name}_se": metrics[f"{name}_se"] for name in METRICS}
+    table |= {name: np.broadcast_to(value, (s, c)).ravel() for name, value in columns.items()}
     return pd.DataFrame(table)
 
 
@@ -52,22 +55,36 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
     return table[[*keys, *(name for name in words if name in table)]]
 
 
+#: One value per row, or a number if there is one row.
+Column = Number[float | NDArray[np.float64]]
+
+
 class ScoreRows(Result):
-    """Results by name: every column of the table is an attribute, an array with one value per row or one number."""
+    """Results by name: the columns of the table are attributes, an array with one value per row or one number."""
+
+    segment_length, presence_criterion = Column(), Column()
+    label: ClassVar[Any] = Number[Any]()
+    rule: ClassVar[Any] = Number[Any]()
+    annotator: ClassVar[Any] = Number[Any]()
+    overlap_accuracy, overlap_accuracy_se = Column(), Column()
+    overlap_accuracy_per_recording, overlap_accuracy_per_recording_se = Column(), Column()
+    overlap_accuracy_per_segment, overlap_accuracy_bound = Column(), Column()
+    recording_accuracy, recording_accuracy_se = Column(), Column()
+    precision, precision_se = Column(), Column()
+    recall, recall_se = Column(), Column()
+    event_recall, event_recall_se = Column(), Column()
+    wrong_time, wrong_time_se = Column(), Column()
+    n_queries, listened, n_recordings, n_events = Column(), Column(), Column(), Column()
+    n_overlapping, n_present = Column(), Column()
+    posterior_wrong_time, painted_wrong_time = Column(), Column()
+    event_seconds, painted_seconds, posterior_seconds = Column(), Column(), Column()
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read first."""
         return brief(self.to_frame())
 
-    def __getattr__(self, name: str) -> Any:
-        known = (*METRICS, *_SUMS, *_MORE, *_KEYS, *POSTERIOR)
-        if name.removesuffix("_se") in known and name in self.to_frame():
-            values = self.to_frame()[name].to_numpy()
-            return values if len(values) != 1 else values[0].item() if hasattr(values[0], "item") else values[0]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation(ScoreRows):
     """What weak labels make of strong annotations, per class, segment length and criterion.
 
@@ -79,8 +96,11 @@ class Evaluation(ScoreRows):
     tallies: dict[str, Tally]
     pooled: Tally
     settings: dict[str, Any]
-    assumptions: tuple[Any, ...] = ()  # of the closed forms, where they were checked
+    assumptions: tuple[Assumption, ...] = ()  # of the closed forms, where they were checked
     inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
+    comparison: RuleComparison | None = None  # the rules of the tools, where they were asked for
+    objective: str = "overlap_accuracy"  # what the best segment length has most of
+    only_best: bool = False  # whether the rows of other segment lengths are left out of what is told
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
@@ -100,7 +120,8 @@ class Evaluation(ScoreRows):
         """The classes pooled, one row per (segment_length, criterion): wrong time is that of all classes of a recording
         together, recordings, queries and seconds heard count once, and standard errors come from each recording's sums
         over classes. Recording accuracy is the share of (class, second) pairs that is right."""
-        return Evaluation(self.who, {"all": self.pooled}, self.pooled, {**self.settings, "label": "all"})
+        settings = {**self.settings, "label": "all"}
+        return Evaluation(self.who, {"all": self.pooled}, self.pooled, settings, objective=self.objective)
 
     @property
     def several(self) -> bool:
@@ -108,90 +129,134 @@ class Evaluation(ScoreRows):
         return len(self.tallies) > 1
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The assumptions of the closed forms that these annotations break, where they were checked."""
+        from .evaluator import broken
+
+        return broken(self.assumptions)
+
+    def _sentences(self) -> list[str]:
+        """All classes together first, one sentence per observer, then where classes differ."""
+        best = (self.overall if self.several else self).best()
+        if not len(best):
+            return ["There are no events to label here."]
+        of = f" for {len(self.tallies):,} classes together" if self.several else ""
+        sentences = told(best, tried=len(self.settings["segment_length"]), of=of)
+        return [*sentences, *_classes(self, best.iloc[0], list(self.who.frame()))]
+
+    def sentences(self) -> list[str]:
+        """What was found, the answer first, then what hangs on the rule."""
+        return [*self._sentences(), *([] if self.comparison is None else self.comparison.sentences())]
+
+    @property
     def answer(self) -> str:
         """What the numbers say, in a few sentences: all classes first, then where classes differ."""
-        return " ".join(sentences(self))
+        return " ".join(self._sentences())
+
+    def best(self) -> pd.DataFrame:
+        """For each class and criterion (or rule) the row of the segment length at which the objective is largest.
+
+        Where several do equally well, the longest: it asks for the fewest queries. ``at_edge`` tells that the best is
+        the first or last length tried, so that a better one may lie beyond.
+
+        Examples
+        --------
+        >>> from weakly import evaluate
+        >>> found = evaluate([[(10.0, 11.0)]], recording_length=100, segment_length=[0.6, 0.8], presence_criterion=0.5)
+        >>> found.best()["segment_length"].tolist()
+        [0.8]
+        """
+        frame, objective = self.to_frame(), choice("objective", self.objective, OBJECTIVES)
+        keys = ["label", *self.who.frame()]
+        ends = frame["segment_length"].min(), frame["segment_length"].max()
+        most = frame.groupby(keys, sort=False, dropna=False)[objective].transform("max")
+        top = frame[frame[objective] >= most - 1e-12]
+        chosen = top.groupby(keys, sort=False, dropna=False)["segment_length"].idxmax()
+        table = frame.loc[chosen.to_numpy()].reset_index(drop=True)
+        table["at_edge"] = table["segment_length"].isin(ends) if ends[0] < ends[1] else False
+        return table
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The best segment length of all classes together and of each, all classes together, every row; the rules."""
+        tables = {}
+        if len(self.settings["segment_length"]) > 1:
+            both = [self.overall, self] if self.several else [self]
+            tables["best"] = pd.concat([each.best() for each in both], ignore_index=True)
+        if self.several:
+            tables["overall"] = self.overall.to_frame()
+        tables["evaluation"] = self.to_frame()
+        return tables | ({} if self.comparison is None else self.comparison.tables())
+
+    def shown(self) -> dict[str, pd.DataFrame]:
+        """The same tables with the columns that people read first."""
+        tables = self.tables()
+        titles = {"best": f"Best segment length, by {plain_name(self.objective)}"}
+        if not (self.only_best and "best" in tables):
+            titles |= {"overall": "All classes together", "evaluation": "Per class"}
+        own = {title: brief(tables[name]) for name, title in titles.items() if name in tables}
+        return own | ({} if self.comparison is None else self.comparison.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, the answer in words and rows in plain numbers, for JSON."""
-        found: dict[str, Any] = {"settings": self.settings, "answer": self.answer, "rows": self._frame}
-        if self.several:
-            found["overall"] = self.overall.to_frame()
-        if len(self.settings["segment_length"]) > 1:
-            found["best"] = best_of_all(self)
-        return dict(plain(found))
+        document: dict[str, Any] = {"settings": self.settings, "answer": self.answer}
+        document |= {name: table for name, table in self.tables().items() if name in ("best", "overall")}
+        if not (self.only_best and "best" in document):
+            document["rows"] = self._frame
+        document |= {"assumptions": self.assumptions} if self.assumptions else {}
+        if self.comparison is not None:
+            document["comparisons"] = self.comparison.to_dict()["comparisons"]
+        return dict(plain(document))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
         """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
         return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
 
-    def page(self, *, objective: str = "overlap_accuracy") -> Report:
+    def figures(self) -> dict[str, Figure]:
+        """Accuracy near events and that of all time over several segment lengths, of all classes together."""
+        whole = self.overall if self.several else self
+        names = _CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
+        own: dict[str, Any] = {name: whole.plot(metric=name).figure for name in names}
+        return own | ({} if self.comparison is None else self.comparison.figures())
+
+    def page(self) -> Report:
         """The answer in words, pictures over several segment lengths, the best of each class, and all rows."""
-        from .assumptions import sentences as broken
-
-        page = Report("What weak labels make of these annotations").sentences(sentences(self, objective=objective))
-        if said := broken(self.assumptions):
-            page.heading("Mind").items([f"{text[0].upper()}{text[1:]}." for text in said])
-        for name, (figure, caption) in pictures(self).items():
-            page.figure(figure, caption, name=name)
-        if len(self.settings["segment_length"]) > 1:
-            page.heading(f"Best segment length of each class, by {plain_name(objective)}")
-            page.table(brief(best_of_all(self, objective=objective)))
+        page, tables = Report("What weak labels make of these annotations").sentences(self._sentences()), self.tables()
+        if self.findings:
+            page.heading("Mind").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
+        which = f"all {len(self.tallies):,} classes together" if self.several else "the class asked for"
+        for name, figure in self.figures().items():
+            if name in _CAPTIONS:
+                page.figure(figure, f"{_CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
+        if "best" in tables:
+            page.heading(f"Best segment length of each class, by {plain_name(self.objective)}")
+            page.table(brief(tables["best"]))
         if self.several:
-            page.heading("All classes together").table(brief(self.overall.to_frame()))
-        return page.heading("Every class, every length").table(self.brief(), most=2000)
+            page.heading("All classes together").table(brief(tables["overall"]))
+        page.heading("Every class, every length").table(self.brief(), most=2000)
+        return page if self.comparison is None else page.add(self.comparison.page())
 
 
-def pictures(evaluation: Evaluation) -> dict[str, tuple[Any, str]]:
-    """The pictures of an evaluation at several segment lengths, with captions that say what they show."""
-    if len(evaluation.settings["segment_length"]) < 2:
-        return {}
-    whole = evaluation.overall if evaluation.several else evaluation
-    which = f"all {len(evaluation.tallies):,} classes together" if evaluation.several else "the class asked for"
-    captions = {
-        "overlap_accuracy": "Accuracy near events (solid) and events found (dashed) over the segment length",
-        "recording_accuracy": "Share of all time that is labelled right over the segment length",
-    }
-    return {
-        name: (whole.plot(metric=name).figure, f"{caption}, {which}; bands: two standard errors.")
-        for name, caption in captions.items()
-    }
-
-
-def best_of_all(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.DataFrame:
-    """The best segment length of all classes together, then of each."""
-    parts = [evaluation.overall, evaluation] if evaluation.several else [evaluation]
-    return pd.concat([best(part, objective=objective) for part in parts], ignore_index=True)
-
-
-def sentences(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> list[str]:
-    """What an evaluation found: all classes together first, one sentence per observer, then where classes differ."""
-    whole = evaluation.overall if evaluation.several else evaluation
-    found, tried = best(whole, objective=objective), len(evaluation.settings["segment_length"])
-    if not len(found):
-        return ["There are no events to label here."]
-    of = f" for {len(evaluation.tallies):,} classes together" if evaluation.several else ""
-    said = told(found, tried=tried, of=of)
-    return [*said, *_classes(evaluation, found.iloc[0], list(evaluation.who.frame()), objective)]
-
-
+_CAPTIONS = {
+    "overlap_accuracy": "Accuracy near events (solid) and events found (dashed) over the segment length",
+    "recording_accuracy": "Share of all time that is labelled right over the segment length",
+}
 _FEW = 4  # observers that get a sentence
 
 
-def told(found: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) -> list[str]:
+def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) -> list[str]:
     """One sentence per observer, each from the row of its best length; accuracy is never told without events found."""
-    said = []
-    for row in found.head(_FEW).to_dict(orient="records"):
+    sentences = []
+    for row in best.head(_FEW).to_dict(orient="records"):
         width = seconds(row["segment_length"])
         start = f"of {tried} lengths tried {width} is best" if tried > 1 else f"{width} segments"
-        who = f"{observer_name(row)}: " if len(found) > 1 else ""
+        who = f"{observer_name(row)}: " if len(best) > 1 else ""
         text = (
             f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, "
             f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
             + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
         )
-        said.append(text[0].upper() + text[1:])
-    return [*said, f"These are {_FEW} of {len(found)} criteria or rules."] if len(found) > _FEW else said
+        sentences.append(text[0].upper() + text[1:])
+    return [*sentences, f"These are {_FEW} of {len(best)} criteria or rules."] if len(best) > _FEW else sentences
 
 
 def observer_name(row: Any) -> str:
@@ -204,13 +269,13 @@ def _named(labels: Any) -> str:
     return " and ".join(map(word, labels)) if len(labels) < 3 else f"{len(labels):,} classes"
 
 
-def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: str) -> list[str]:
+def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
     """Where classes differ from all of them together, for the first observer."""
     if not evaluation.several:
         return []
     frame, n, said = evaluation.to_frame(), len(evaluation.tallies), []
     same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
-    own = best(evaluation, objective=objective).merge(pd.DataFrame([chosen[keys]]), on=keys)
+    own = evaluation.best().merge(pd.DataFrame([chosen[keys]]), on=keys)
     lengths, who = own["segment_length"], own["label"]
     if lengths.nunique() > 1:
         share = ", ".join(f"{seconds(width)} for {_named(who[lengths == width])}" for width in sorted(set(lengths)))
@@ -238,11 +303,11 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str], objective: st
 
 
 def plot_rows(
-    frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: AnswerModels, found: pd.DataFrame | None = None
+    frame: pd.DataFrame, *, ax: Axes | None, metric: str, who: AnswerModels, best: pd.DataFrame | None = None
 ) -> Axes:
     """Lines of a metric over the segment length, with event recall dashed beside accuracy given overlap.
 
-    The title is about the best of ``found``, the rows that the answer speaks of; left out, of all rows.
+    The title is about the best of ``best``, the rows that the answer speaks of; left out, of all rows.
     """
     from ...base import plot
 
@@ -263,7 +328,7 @@ def plot_rows(
         ax.legend(frameon=False)
     if metric in OBJECTIVES and kept["segment_length"].nunique() > 1 and kept[metric].notna().any():
         plot.log_lengths(ax)
-        rows = kept if found is None else found
+        rows = kept if best is None else best
         top = rows.iloc[int(np.nanargmax(rows[metric].to_numpy(np.float64)))]
         whose = f" ({observer_name(top)})" if len(who) > 1 else ""
         finding = f"{seconds(top['segment_length'])} segments are best{whose}: {percent(top[metric])}"
@@ -291,28 +356,3 @@ def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> 
     longest = float(events.extents.max())
     end = min(5 * float(high), longest)
     return np.geomspace(min(max(float(low) / 10, float(high) / 1000), end / 10), end, n)
-
-
-def best(evaluation: Evaluation, *, objective: str = "overlap_accuracy") -> pd.DataFrame:
-    """For each class and criterion (or rule) the row of the segment length at which the objective is largest.
-
-    Where several do equally well, the longest: it asks for the fewest queries. ``at_edge`` tells that the best is the
-    first or last length tried, so that a better one may lie beyond.
-
-    Examples
-    --------
-    >>> from weakly import evaluate
-    >>> found = evaluate([[(10.0, 11.0)]], recording_length=100, segment_length=[0.6, 0.8, 1.2], presence_criterion=0.5)
-    >>> best(found)["segment_length"].tolist()
-    [0.8]
-    """
-    choice("objective", objective, OBJECTIVES)
-    frame = evaluation.to_frame()
-    keys = ["label", *evaluation.who.frame()]
-    ends = frame["segment_length"].min(), frame["segment_length"].max()
-    most = frame.groupby(keys, sort=False, dropna=False)[objective].transform("max")
-    top = frame[frame[objective] >= most - 1e-12]
-    chosen = top.groupby(keys, sort=False, dropna=False)["segment_length"].idxmax()
-    table = frame.loc[chosen.to_numpy()].reset_index(drop=True)
-    table["at_edge"] = table["segment_length"].isin(ends) if ends[0] < ends[1] else False
-    return table

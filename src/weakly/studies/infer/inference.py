@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +12,18 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import percent, plain
+from ...base.results import Finding, percent, plain
 from ...base.symbols import check, choice
 from ...model.events import Events
-from ...model.intervals import duration, merge
-from ...posterior.chain import Posterior, prepare
-from ...posterior.fitting import ProcessFit
-from ...posterior.hearing import slip_interval
-from ...posterior.renewal import Array, Mixed, Renewal
+from ...posterior.class_posterior import CRITERIA, WORDS, ClassPosterior, RecordingPosterior, estimate, total
+from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from .training import Training
 
-#: The criteria that stand for an unknown one.
-CRITERIA = (0.3, 0.5, 0.7)
-_WORDS = ("n_events", "event_seconds", "event_rate")
 #: Words of a result's tables as people read them: totals of recordings, and rates of what is heard or starts.
 _COLUMNS = {"n_recordings": "recordings", "n_events": "events", "event_rate": "events_per_second"}
 _QUANTITIES = {
@@ -38,109 +33,9 @@ _QUANTITIES = {
     "rate_variation": "variation of rates (sd / mean)",
     "presence_criterion": "presence criterion",
 }
-_SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
 
 
-@dataclass(frozen=True, eq=False)
-class RecordingPosterior:
-    """One recording of one class: its answers, P(active) per step, expected and drawn numbers and seconds of events."""
-
-    recording: str
-    length: float
-    segments: Array
-    present: Array
-    annotators: tuple[str, ...]
-    active: Array
-    n_events: float
-    event_seconds: float
-    n_events_draws: Array
-    event_seconds_draws: Array
-
-    @property
-    def painted(self) -> Array:
-        """The time that present answers paint, as intervals."""
-        return merge(self.segments[self.present == 1])
-
-    def edges(self, step: float) -> Array:
-        """The ends of the steps in seconds."""
-        ends: Array = np.round(step * np.arange(len(self.active) + 1, dtype=np.float64), 9)
-        ends[-1] = self.length
-        return ends
-
-
-@dataclass(frozen=True, eq=False)
-class ClassPosterior:
-    """One class: the process of its events, given or estimated, and its recordings."""
-
-    label: str
-    renewal: Renewal | Mixed
-    annotator: Any
-    fit: ProcessFit | None
-    heard: tuple[RecordingPosterior, ...]
-    log_likelihood: float
-    slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
-
-    @property
-    def seconds(self) -> float:
-        """The seconds of all recordings."""
-        return sum(one.length for one in self.heard)
-
-    @property
-    def segment_lengths(self) -> Array:
-        """The different lengths of the segments that were answered, without 5 % (cut ones) at either end."""
-        widths = np.concatenate([one.segments[:, 1] - one.segments[:, 0] for one in self.heard])
-        values, counts = np.unique(np.round(widths, 6), return_counts=True)
-        upto = np.cumsum(counts) / counts.sum()
-        kept = (upto >= 0.05 - 1e-9) & (upto - counts / counts.sum() <= 0.95 + 1e-9)
-        return np.asarray(values[kept], dtype=np.float64)
-
-    @property
-    def overall(self) -> dict[str, Any]:
-        """Events, their seconds and rate over all recordings, each with its interval."""
-        events = np.sum([one.n_events_draws for one in self.heard], axis=0)
-        seconds = np.sum([one.event_seconds_draws for one in self.heard], axis=0)
-        found = _row(
-            sum(one.n_events for one in self.heard), sum(one.event_seconds for one in self.heard),
-            events, seconds, self.seconds,
-        )  # fmt: skip
-        painted = sum(duration(one.painted) for one in self.heard)
-        return {
-            "label": self.label,
-            "n_recordings": len(self.heard),
-            "recording_seconds": self.seconds,
-            **found,
-            "painted_seconds": painted,
-            "log_likelihood": self.log_likelihood,
-        }
-
-
-def _row(n_events: float, seconds: float, events: Array, times: Array, length: float) -> dict[str, Any]:
-    """Events, seconds and rate, each with its interval."""
-    return _rows(np.array([n_events]), np.array([seconds]), events[None], times[None], np.array([length]))[0]
-
-
-def _rows(n_events: Array, seconds: Array, events: Array, times: Array, length: Array) -> list[dict[str, Any]]:
-    """The same for many recordings: what is expected, and what was drawn as (recordings, draws)."""
-    found = {"n_events": n_events, "event_seconds": seconds, "event_rate": n_events / length}
-    ends = {}
-    for word, drawn in (("n_events", events), ("event_seconds", times)):
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=1, method="weibull")  # of few events, all may be none
-        ends[word] = np.minimum(low, found[word]), np.maximum(high, found[word])
-    ends["event_rate"] = ends["n_events"][0] / length, ends["n_events"][1] / length
-    return [
-        {
-            name: value
-            for word in _WORDS
-            for name, value in (
-                (word, float(found[word][k])),
-                (f"{word}_ci", (float(ends[word][0][k]), float(ends[word][1][k]))),
-            )
-        }
-        for k in range(len(length))
-    ]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Inference(Result):
     """What the events were, given the answers; made by :func:`weakly.infer`.
 
@@ -165,21 +60,12 @@ class Inference(Result):
     @property
     def log_likelihood(self) -> float:
         """The logarithm of the chance of all answers."""
-        return sum(part.log_likelihood for part in self.parts.values())
+        return total(self.parts)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         """One row per recording and class: expected events, event seconds and rate, with intervals."""
-        rows = []
-        for part in self.parts.values():
-            columns = zip(
-                *((one.n_events, one.event_seconds, one.n_events_draws, one.event_seconds_draws, one.length)
-                  for one in part.heard)
-            )  # fmt: skip
-            for one, found in zip(part.heard, _rows(*(np.array(column) for column in columns))):
-                painted = duration(one.painted)
-                rows.append({"recording": one.recording, "label": part.label, **found, "painted_seconds": painted})
-        return pd.DataFrame(rows)
+        return pd.DataFrame([row for part in self.parts.values() for row in part.summary])
 
     @cached_property
     def overall(self) -> pd.DataFrame:
@@ -189,7 +75,7 @@ class Inference(Result):
             row = part.overall
             if not self.criterion_known and self.alternatives:
                 others = [parts[label].overall for parts in self.alternatives.values()]
-                for word in _WORDS:
+                for word in WORDS:
                     ends = [other[f"{word}_ci"] for other in others]
                     row[f"{word}_ci"] = (min(e[0] for e in ends), max(e[1] for e in ends))
             rows.append(row)
@@ -204,8 +90,8 @@ class Inference(Result):
         """P(an event is under way) per step: recording, label, onset, offset, active."""
         tables = []
         for part in self.parts.values():
-            for one in part.heard:
-                edges = one.edges(part.renewal.step)
+            for one in part.recordings:
+                edges = one.edges
                 columns = {"recording": one.recording, "label": part.label, "onset": edges[:-1], "offset": edges[1:]}
                 tables.append(pd.DataFrame({**columns, "active": one.active}))
         return pd.concat(tables, ignore_index=True)
@@ -213,61 +99,12 @@ class Inference(Result):
     @cached_property
     def estimates(self) -> pd.DataFrame:
         """What was given or estimated of each class, with its interval and whether the answers identify it."""
-        rows = []
-        for label, part in self.parts.items():
-            law = part.renewal.lengths
-            known = part.fit is None or part.fit.family.lengths is not None
-
-            def row(
-                name: str, value: Any, given: bool, function: Any, *,
-                label: str = label, part: ClassPosterior = part, known: bool = known,
-            ) -> None:  # fmt: skip
-                low, high = (np.nan, np.nan) if given or part.fit is None else part.fit.interval(function)
-                enough = known or part.segment_lengths[-1] >= 1.5 * part.segment_lengths[0]
-                sure = given or bool(high < _SURE * low and enough)
-                how = "given" if given else "estimated"
-                rows.append(
-                    {
-                        "label": label,
-                        "quantity": name,
-                        "value": value,
-                        "ci": (low, high),
-                        "how": how,
-                        "identified": sure,
-                    }
-                )
-
-            row("event_rate", part.renewal.event_rate, part.fit is None, lambda r: r.event_rate)
-            row("mean_length", law.mean, known, lambda r: r.lengths.mean)
-            row("median_length", law.quantile(0.5), known, lambda r: r.lengths.quantile(0.5))
-            if part.fit is not None and part.fit.family.hazards is not None:
-                spread = float(np.exp(part.fit.theta[-1]))
-                low, high = (
-                    float(x) for x in np.exp(np.quantile(part.fit.theta[-1] + part.fit.moves[:, -1], [0.025, 0.975]))
-                )
-                rows.append(
-                    {"label": label, "quantity": "rate_variation", "value": spread, "ci": (low, high),
-                     "how": "estimated", "identified": high < _SURE * low}
-                )  # fmt: skip
+        rows = [row for part in self.parts.values() for row in part.estimates]
         for label in self.parts if self.criterion_weights else ():
-            ends = self.criterion_ci or (min(CRITERIA), max(CRITERIA))
-            rows.append(
-                {"label": label, "quantity": "presence_criterion", "value": self.presence_criterion, "ci": ends,
-                 "how": "estimated" if self.criterion_known else "assumed", "identified": self.criterion_known}
-            )  # fmt: skip
-        for label, part in self.parts.items():
-            for name, counts in part.slips.items():
-                who = part.annotator[name]
-                for word, value, (wrong, n) in (
-                    ("guess_rate", who.low, counts[:2]), ("lapse_rate", 1 - who.high, counts[2:]),
-                ):  # fmt: skip
-                    ends = slip_interval(float(wrong), float(n))
-                    rows.append(
-                        {"label": label, "quantity": word if len(part.slips) == 1 else f"{word} of {name}",
-                         "value": value, "ci": (min(ends[0], value), max(ends[1], value)), "how": "estimated",
-                         "identified": ends[1] - ends[0] < 0.1}
-                    )  # fmt: skip
-        return pd.DataFrame(rows)
+            ends, sure = self.criterion_ci or (min(CRITERIA), max(CRITERIA)), self.criterion_known
+            how = "estimated" if sure else "assumed"
+            rows.append(estimate(label, "presence_criterion", self.presence_criterion, ends, how, sure))
+        return pd.DataFrame(rows + [row for part in self.parts.values() for row in part.slip_estimates])
 
     def sentences(self) -> list[str]:
         """The answer in words, per class, and what these answers can and cannot tell."""
@@ -300,12 +137,16 @@ class Inference(Result):
                 else:
                     said.append(
                         f"{found}, and these answers hardly tell it: one segment length tells the rate given the law "
-                        "of lengths; give lengths, or ask some segments of another length"
+                        "of lengths; give event_length, or ask some segments of another length"
                     )
-            if part.fit is not None and part.fit.family.hazards is not None:
-                spread = float(np.exp(part.fit.theta[-1]))
+            spread = part.rate_variation
+            if spread is not None:
                 said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
-            elif part.fit is not None and len(part.heard) > 1 and np.mean([_apart(one) for one in part.heard]) < 1.5:
+            elif (
+                part.fit is not None
+                and len(part.recordings) > 1
+                and np.mean([_apart(one) for one in part.recordings]) < 1.5
+            ):
                 alone.append(label)
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
@@ -343,32 +184,21 @@ class Inference(Result):
         cut, generator = float(check("event_fraction", threshold, called="threshold")), np.random.default_rng(rng)
         rows, lengths = [], {}
         for part in self.parts.values():
-            for one in part.heard:
+            for one in part.recordings:
                 lengths[one.recording] = one.length
-                above = np.concatenate(([False], one.active > cut, [False]))
-                starts, stops = np.flatnonzero(above[1:] & ~above[:-1]), np.flatnonzero(above[:-1] & ~above[1:])
-                if len(starts):
-                    edges, drawn = one.edges(part.renewal.step), self._posterior(part, one).draw(draws, generator)[1:]
-                    for a, b in zip(starts.tolist(), stops.tolist()):
-                        found = event_at(one.active, edges, a, b, *drawn)
-                        rows.append({"recording": one.recording, "label": part.label, **found})
+                if (one.active > cut).any():
+                    table = part.timeline(one).events(cut, draws=draws, rng=generator)
+                    rows += table.assign(recording=one.recording, label=part.label).to_dict("records")
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
         return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
-
-    def _posterior(self, part: ClassPosterior, one: RecordingPosterior) -> Posterior:
-        ready = prepare(
-            one.segments, one.present, renewal=part.renewal, recording_length=one.length,
-            annotator=part.annotator, annotators=one.annotators,
-        )  # fmt: skip
-        return ready.posterior(part.renewal)
 
     def sample(self, n: int = 1, *, rng: Any = None) -> pd.DataFrame:
         """n whole timelines of every recording: recording, label, sample, onset, offset."""
         generator = np.random.default_rng(rng)
         tables = []
         for part in self.parts.values():
-            for one in part.heard:
-                drawn = self._posterior(part, one).sample(n, rng=generator)
+            for one in part.recordings:
+                drawn = part.timeline(one).sample(n, rng=generator)
                 drawn.insert(0, "recording", one.recording)
                 drawn.insert(1, "label", part.label)
                 tables.append(drawn)
@@ -391,8 +221,8 @@ class Inference(Result):
         name = next(iter(self.parts)) if label is None else choice("label", label, tuple(self.parts))
         part = self.parts[name]
         if recording is None:
-            return part, max(part.heard, key=lambda one: (min(_said(one)), _said(one)[0]))
-        found = [one for one in part.heard if one.recording == recording]
+            return part, max(part.recordings, key=lambda one: (min(_said(one)), _said(one)[0]))
+        found = [one for one in part.recordings if one.recording == recording]
         if not found:
             raise InvalidInput(f"there are no answers about {name} in recording {recording!r}")
         return part, found[0]
@@ -417,7 +247,7 @@ class Inference(Result):
         rows["painted"] = (one.painted, plot.PRESENT)
         rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
-        edges = one.edges(part.renewal.step)
+        edges = one.edges
         ax.fill_between(
             edges, np.append(one.active, one.active[-1]) * 0.8 - 0.4, -0.4, step="post", color=plot.COLOURS[0]
         )
@@ -432,6 +262,28 @@ class Inference(Result):
     def brief(self) -> pd.DataFrame:
         """One row per recording and class, with intervals as columns."""
         return worded(self.summary)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What these answers cannot tell, and what was noted on the way."""
+        caveats = [Finding(0.5, "caveat", text) for text in self.caveats()]
+        return (*caveats, *(Finding(0.1, "note", text) for text in self.notes))
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Recordings, all of them together, and what was given or estimated."""
+        return {"recordings": flat(self.summary), "overall": flat(self.overall), "estimates": flat(self.estimates)}
+
+    def figures(self) -> dict[str, Figure]:
+        """The timeline of the recording in which most answers differ."""
+        return {"timeline": self.plot().figure}  # type: ignore[dict-item]
+
+    def shown(self) -> dict[str, pd.DataFrame]:
+        """All recordings together, and those with the most event seconds."""
+        shown = {"": worded(self.overall)}
+        if len(self.summary) > len(self.overall):
+            title = "The recordings with the most event seconds (all of them in --out, --json or --report):"
+            shown[title] = worded(self.summary.nlargest(10, "event_seconds"))
+        return shown
 
     def page(self) -> Report:
         """The answer in words, estimates, a timeline, every recording."""
@@ -459,19 +311,6 @@ def _said(one: RecordingPosterior) -> tuple[int, int]:
 def _apart(one: RecordingPosterior) -> int:
     """How many segments of a recording lie side by side."""
     return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
-
-
-ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
-
-
-def event_at(active: Array, edges: Array, a: int, b: int, onset: Array, offset: Array) -> dict[str, float]:
-    """One stretch above the threshold, with the ends of the drawn events that are under way at its peak."""
-    peak = a + int(np.argmax(active[a:b]))
-    middle = (edges[peak] + edges[peak + 1]) / 2
-    there = (onset <= middle) & (offset > middle)
-    ends = [np.quantile(x[there], [0.025, 0.975]) if there.any() else edges[[a, b]] for x in (onset, offset)]
-    found = {"onset": edges[a], "offset": edges[b], "confidence": active[a:b].mean()}
-    return {name: float(x) for name, x in (found | dict(zip(ENDS, np.concatenate(ends)))).items()}
 
 
 def _layers(segments: Array) -> list[list[int]]:

@@ -23,7 +23,8 @@ from ...base.results import to_json
 from ...model.events import Events
 
 if TYPE_CHECKING:
-    from .inference import Inference, RecordingPosterior
+    from ...posterior.class_posterior import RecordingPosterior
+    from .inference import Inference
 
 _TINY = 1e-12
 
@@ -77,7 +78,7 @@ class Training:
 
     def write(self, folder: str | Path) -> list[Path]:
         """The written files: rates.csv, noise.json, frames.parquet and events.tsv (DCASE, with confidence)."""
-        optional("pyarrow", extra="formats")
+        optional("pyarrow", extra="parquet")
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         table = self.events.to_frame().rename(columns={"recording": "filename", "label": "event_label"})
@@ -100,10 +101,9 @@ def training(inference: Inference) -> Training:
     sums: dict[tuple[str, float], NDArray[np.float64]] = {}
     tables = []
     for label, part in inference.parts.items():
-        step = part.renewal.step
         prior = float(np.clip(part.renewal.density, _TINY, 1 - _TINY))
-        for one in part.heard:
-            edges = one.edges(step)
+        for one in part.recordings:
+            edges = one.edges
             votes = np.zeros((2, len(one.active)))  # present and absent answers over each step
             for (a, b), said in zip(one.segments, one.present):
                 over = np.clip(np.minimum(b, edges[1:]) - np.maximum(a, edges[:-1]), 0, None)
@@ -131,9 +131,9 @@ def _painted(inference: Inference) -> Events:
     """The painted label as events; confidence: the share of each that is expected to be event."""
     rows, lengths = [], {}
     for label, part in inference.parts.items():
-        for one in part.heard:
+        for one in part.recordings:
             lengths[one.recording] = one.length
-            edges = one.edges(part.renewal.step)
+            edges = one.edges
             for a, b in one.painted:
                 over = np.clip(np.minimum(b, edges[1:]) - np.maximum(a, edges[:-1]), 0, None)
                 rows.append((one.recording, float(a), float(b), label, float(over @ one.active / over.sum())))

@@ -1,80 +1,32 @@
-"""Which row answers: the least wrong time among ways that find nearly all events, and the cheapest that is as good.
+"""Which rows answer: of each role (plain segments, by hand, the best of the rest) the least wrong time among ways that
+find nearly all events, and the cheapest that is as good; and which of these is recommended.
 
 Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that meets it and is better than asking nobody.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import InvalidInput
-from ...base.results import WORDS
-from ...base.symbols import check, choice
-from ...methods.outcome import UNASKED, LabelingDesign, MethodOutcome
-from ...methods.problem import LabelingProblem
+from ...base.results import WORDS, Condition
+from ...methods.base import Method
+from ...methods.problem import FOUND, LabelingProblem, MethodOutcome
 
-FOUND = 0.9  # the share of events that a way must find unless told otherwise
 EQUAL = 0.05  # wrong times that differ by less are practically the same
+SAVES = 2 / 3  # of the work or the wrong time that plain segments and marking by hand take: then a third way is told
+MORE = 1.5  # times the cost of the cheapest choice, for less wrong time
+ROLES = ("plain", "by_hand", "best")
+#: Wrong time over event time at most, and events found at least, of labels that are called so.
+VERDICTS = {"good": (0.25, FOUND), "fair": (0.5, 0.75)}
 Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
 
 
-@dataclass(frozen=True)
-class Target:
-    """A word of results and the value that it must reach; wrong time must stay below, all others above."""
-
-    word: str
-    value: float
-
-    @property
-    def text(self) -> str:
-        """As it is written."""
-        return f"{self.word}{'<=' if self.word == 'wrong_time' else '>='}{self.value:g}"
-
-    def shortfall(self, made: MethodOutcome) -> float:
-        """How much is missing; at most 0 where the target is met."""
-        sign = 1 if self.word == "wrong_time" else -1
-        value = float(getattr(made, self.word))
-        return sign * (value - self.value) if np.isfinite(value) else np.inf
-
-    def met(self, made: MethodOutcome) -> bool:
-        """Whether the row meets the target: the number that is shown, no other."""
-        return self.shortfall(made) <= 1e-12
-
-
-def targets(value: Any) -> tuple[Target, ...]:
-    """The targets from text ``overlap_accuracy>=0.7,event_recall>=0.9``, a list of such, or a dictionary.
-
-    >>> [each.text for each in targets("overlap_accuracy>=70%, wrong_time<=2")]
-    ['overlap_accuracy>=0.7', 'wrong_time<=2']
-    """
-    if value is None:
-        return ()
-    if isinstance(value, Mapping):
-        value = [f"{word}{'<=' if word == 'wrong_time' else '>='}{number}" for word, number in value.items()]
-    parts = value.split(",") if isinstance(value, str) else list(value)
-    made = []
-    for part in parts:
-        if isinstance(part, Target):
-            made.append(part)
-            continue
-        found = re.fullmatch(r"\s*([\w-]+)\s*(>=|<=|>|<|=)\s*([-+.\deE]+)\s*(%?)\s*", str(part))
-        if not found:
-            raise InvalidInput(f"target must look like overlap_accuracy>=0.7 or wrong_time<=2, got {part!r}")
-        word = choice("target", found[1].replace("-", "_"), WORDS)
-        upward = word != "wrong_time"
-        if found[2] in ((">=", ">") if not upward else ("<=", "<")):
-            raise InvalidInput(f"target {word} must be {'at least (>=)' if upward else 'at most (<=)'}, got {part!r}")
-        try:
-            number = float(found[3]) / (100 if found[4] else 1)
-        except ValueError as error:
-            raise InvalidInput(f"target must look like overlap_accuracy>=0.7, got {part!r}") from error
-        made.append(Target(word, float(check(word, number, called=f"target {word}"))))
-    return tuple(made)
+#: The sense of every word that a target may be about.
+SENSES = {word: "<=" if word == "wrong_time" else ">=" for word in WORDS}
 
 
 @dataclass(frozen=True)
@@ -94,17 +46,18 @@ class Choice:
 
 
 def choose(
-    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Target, ...], budget: float | None,
+    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Condition, ...], budget: float | None,
     noise: Noise | None = None, spare: MethodOutcome | None = None,
 ) -> Choice:  # fmt: skip
     """The row to recommend among all that can be carried out; of those that are as good, the spare one last."""
-    free = min((row for row in rows if row.method in UNASKED), key=lambda row: row.wrong_time, default=None)
-    made = _choose([row for row in rows if row.asks], free, objective, wanted, budget, noise, spare)
+    trivial = sorted((row for row in rows if row.design.is_trivial), key=lambda row: row.wrong_time)
+    made = _choose([row for row in rows if row.asks], trivial, objective, wanted, budget, noise, spare)
+    free = trivial[0] if trivial else None
     return replace(made, beaten=free if made.row.asks and free is not None and not beats(made.row, free) else None)
 
 
 def _choose(
-    asking: list[MethodOutcome], free: MethodOutcome | None, objective: str, wanted: tuple[Target, ...],
+    asking: list[MethodOutcome], trivial: list[MethodOutcome], objective: str, wanted: tuple[Condition, ...],
     budget: float | None, noise: Noise | None, spare: MethodOutcome | None,
 ) -> Choice:  # fmt: skip
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
@@ -112,16 +65,110 @@ def _choose(
         return Choice(min(asking, key=_price), (), False, "budget")
     if not wanted:
         return (
-            _decide(affordable, free, noise, spare) if objective == "wrong_time" else _foremost(affordable, objective)
+            _decide(affordable, trivial, noise, spare)
+            if objective == "wrong_time"
+            else _foremost(affordable, objective)
         )
     meeting = [row for row in affordable if all(each.met(row) for each in wanted)]
-    worth = [row for row in meeting if free is None or beats(row, free)]
-    if not worth and free is not None and all(each.met(free) for each in wanted):
-        return Choice(free, (), True, free.method)
+    worth = _better(meeting, trivial[:1])
+    if not worth and (enough := [row for row in trivial if all(each.met(row) for each in wanted)]):
+        worth = _better(meeting, enough[:1])
+        if not worth:
+            return Choice(enough[0], (), True, enough[0].method)
     if not meeting:
         return Choice(_nearest(affordable, wanted), (), False, "target")
-    pool = [row for row in worth if row.doable] or worth or [row for row in meeting if row.doable] or meeting
+    pool = practical(worth) or practical(meeting)
     return Choice(undominated(min(pool, key=_price), pool), (), True)
+
+
+def verdict(row: MethodOutcome, task: LabelingProblem, free: MethodOutcome) -> str:
+    """One word: good, fair, poor or worse than nothing (no less wrong time than asking nobody leaves)."""
+    if not beats(row, free):
+        return "worse than nothing"
+    for word, (wrong, found) in VERDICTS.items():
+        if row.wrong_time <= wrong * task.event_time and row.event_recall >= found - 1e-9:
+            return word
+    return "poor"
+
+
+def role(row: MethodOutcome) -> str:
+    """What a way is among the choices of a lab."""
+    return "plain" if row.design.is_plain else "by_hand" if row.design.is_strong else "best"
+
+
+def decide(
+    rows: list[MethodOutcome], *, objective: str, wanted: tuple[Condition, ...], budget: float | None,
+    noise: Noise | None = None, spare: MethodOutcome | None = None, tools: tuple[str, ...] = (),
+) -> tuple[Choice, dict[str, Choice]]:  # fmt: skip
+    """The recommended choice, and the best of every role.
+
+    Under a target it is the cheapest that meets it; under another objective than wrong time the foremost of those that
+    ask; where marking by hand is not compared the least wrong time, of what is as good the cheapest. Else, of the
+    choices that can be paid for and that the tools allow, those that find 90 % of events and leave less wrong time than
+    asking nobody, if there are such, and that no other dominates: the least wrong time that costs at most half as much
+    again as the cheapest.
+    """
+    how: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": budget, "noise": noise, "spare": spare}
+    trivial = [row for row in rows if row.design.is_trivial]
+    asking = [row for row in rows if row.asks]
+    usable = [row for row in asking if not tools or set(tools) & set(row.design.tools)] or asking
+    picks = {
+        name: choose([*own, *trivial], **{**how, "objective": "wrong_time"})
+        if name != "by_hand"
+        else _marking(own, how)
+        for name in ROLES
+        if (own := [row for row in asking if role(row) == name])
+    }
+    if wanted or objective != "wrong_time" or "by_hand" not in picks:
+        own = usable if wanted else [row for row in usable if not row.design.is_strong] or usable
+        chosen = choose([*own, *trivial], **how)
+    else:
+        chosen = _recommended(picks, usable, trivial) or choose([*usable, *trivial], **how)
+    name = role(chosen.row)
+    picks[name] = chosen
+    others = [each.row for key, each in picks.items() if key != "best" and each.row.asks]
+    if name != "best" and "best" in picks and not _saves(picks["best"].row, others):
+        del picks["best"]
+    return chosen, {key: each for key, each in picks.items() if each.row.asks}
+
+
+def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
+    """By hand, or screening first where that saves a third of the cost and loses few events."""
+    free = [row for row in rows if all(each.met(row) for each in how["wanted"])] or rows
+    hand = min(free, key=lambda row: row.wrong_time)
+    less = [row for row in free if row.event_recall >= FOUND - 1e-9 and row.cost <= SAVES * hand.cost]
+    row = min(less, key=_price, default=hand)
+    paid = how["budget"] is None or row.cost <= how["budget"] * (1 + 1e-12)
+    return Choice(row, (), paid and all(each.met(row) for each in how["wanted"]), "" if paid else "budget")
+
+
+def _saves(row: MethodOutcome, others: list[MethodOutcome]) -> bool:
+    """Whether it saves a third of the cost or of the wrong time of all others."""
+    return not others or any(
+        getattr(row, word) <= SAVES * min(getattr(other, word) for other in others) for word in ("cost", "wrong_time")
+    )
+
+
+def _recommended(picks: dict[str, Choice], usable: list[MethodOutcome], trivial: list[MethodOutcome]) -> Choice | None:
+    """Of the choices of every role, none that another dominates: the least wrong of those that cost little more."""
+    others = [each.row for name, each in picks.items() if name != "best" and each.row.asks and each.limit != "budget"]
+    able = [
+        each for name, each in picks.items()
+        if each.row in usable and each.limit != "budget" and (name != "best" or _saves(each.row, others))
+    ]  # fmt: skip
+    free = min(trivial, key=lambda row: row.wrong_time, default=None)
+    better = [each for each in able if free is None or beats(each.row, free)]
+    able = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better or able
+    if not able:
+        return None
+    least = min(each.row.cost for each in able)
+    chosen = min((each for each in able if each.row.cost <= MORE * least), key=lambda each: each.row.wrong_time)
+    return replace(chosen, beaten=free if free is not None and not beats(chosen.row, free) else None)
+
+
+def _better(rows: list[MethodOutcome], trivial: list[MethodOutcome]) -> list[MethodOutcome]:
+    """The rows that leave less wrong time than these ways of asking nobody."""
+    return [row for row in rows if all(beats(row, free) for free in trivial)]
 
 
 def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
@@ -129,19 +176,24 @@ def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
     return row.wrong_time < free.wrong_time * (1 - 1e-9)
 
 
+def practical(rows: list[MethodOutcome]) -> list[MethodOutcome]:
+    """Those that people bear, or all where none is."""
+    return [row for row in rows if row.is_practical] or rows
+
+
 def _price(row: MethodOutcome) -> tuple[float, float]:
     return row.cost, row.wrong_time
 
 
-def _nearest(rows: list[MethodOutcome], wanted: tuple[Target, ...]) -> MethodOutcome:
-    """The row that misses the targets by the smallest share of them; of those as near, one that is doable and cheap."""
+def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> MethodOutcome:
+    """The row that misses the targets by the smallest share of them; of those as near, a practical and cheap one."""
 
     def missing(row: MethodOutcome) -> float:
         return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
 
     least = min(map(missing, rows))
     near = [row for row in rows if missing(row) <= least + 1e-12]
-    near = [row for row in near if row.doable] or near
+    near = practical(near)
     return undominated(min(near, key=_price), near)
 
 
@@ -150,26 +202,25 @@ def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
     if objective == "recording":
         least = min(rows, key=lambda row: (row.wrong_time, row.cost))
         return Choice(undominated(least, rows), (least,), True)
-    # Moments of overlapping windows and events found by their edges are other segments: they do not compare.
-    same = [row for row in rows if row.method not in ("windows", "boundary")] or rows
+    same = [row for row in rows if row.hop is None] or rows  # the moments of windows are other segments
     top = max(row.overlap_accuracy for row in same)
     best = [row for row in same if row.overlap_accuracy >= top - 1e-12]
-    return Choice(min(best, key=lambda row: (row.method != "fixed", row.cost)), (), True)
+    return Choice(min(best, key=lambda row: (not row.design.is_plain, row.cost)), (), True)
 
 
 def _decide(
-    rows: list[MethodOutcome], free: MethodOutcome | None, noise: Noise | None, spare: MethodOutcome | None
+    rows: list[MethodOutcome], trivial: list[MethodOutcome], noise: Noise | None, spare: MethodOutcome | None
 ) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
     finding, limit = [row for row in rows if row.event_recall >= FOUND - 1e-9], ""
     if not finding:
         most = max(row.event_recall for row in rows)
         finding, limit = [row for row in rows if row.event_recall >= 0.95 * most], "found"
-    finding = [row for row in finding if row.doable] or finding
+    finding = practical(finding)
     least = min(finding, key=lambda row: (row.wrong_time, row.cost))
-    worth = [row for row in finding if free is None or beats(row, free)]
-    if not worth and free is not None and free.method == "everything":
-        return Choice(free, (), True, free.method)
+    worth = _better(finding, trivial[:1])
+    if not worth and trivial and trivial[0].event_recall >= FOUND:
+        return Choice(trivial[0], (), True, trivial[0].method)
     margin = np.full(len(finding), EQUAL * least.wrong_time)
     if noise is not None:
         margin = np.maximum(margin, noise(finding, least))
@@ -190,29 +241,27 @@ def on_the_edge(
     task: LabelingProblem,
     rows: list[MethodOutcome],
     *,
-    wanted: tuple[Target, ...],
+    wanted: tuple[Condition, ...],
     budget: float | None,
-    methods: tuple[str, ...],
 ) -> list[MethodOutcome]:
     """Rows at the lengths where a target is just met or the budget just lasts, which the grid only brackets."""
     tests: list[Callable[[MethodOutcome], bool]] = [each.met for each in wanted]
     if budget is not None:
         tests.append(lambda row: row.cost <= budget * (1 + 1e-12))
     extra: list[MethodOutcome] = []
-    for method in ("fixed", "bisection"):
-        ladder = sorted((row for row in rows if row.method == method), key=lambda row: row.segment_length or 0.0)
-        if method not in methods or len(ladder) < 2:
-            continue
+    for kind in dict.fromkeys(type(row.design) for row in rows):
+        own = [row for row in rows if type(row.design) is kind and row.segment_length is not None]
+        ladder = sorted(own, key=lambda row: row.segment_length or 0.0)
         for test in tests:
             flags = np.array([test(row) for row in ladder])
             for k in np.flatnonzero(flags[1:] != flags[:-1])[:6]:
-                extra += _zoom(task, method, ladder[k], ladder[k + 1], test)
+                extra += _zoom(task, kind, ladder[k], ladder[k + 1], test)
     return extra
 
 
 def _zoom(
     task: LabelingProblem,
-    method: str,
+    kind: type[Method],
     below: MethodOutcome,
     above: MethodOutcome,
     test: Callable[[MethodOutcome], bool],
@@ -220,11 +269,7 @@ def _zoom(
     low, high = float(below.segment_length or 0.0), float(above.segment_length or 0.0)
     passed: list[MethodOutcome] = []
     for _ in range(3):
-        widths = np.geomspace(low, high, 8)[1:-1]
-        if method == "fixed":
-            made = task.rows([LabelingDesign("fixed", float(width)) for width in widths])
-        else:
-            made = task.halvings(widths.tolist())
+        made = kind.at_lengths(task, np.geomspace(low, high, 8)[1:-1].tolist())
         passed += [row for row in made if test(row)]
         flags = [test(below), *(test(row) for row in made), test(above)]
         turn = next((k for k in range(len(flags) - 1) if flags[k] != flags[k + 1]), None)

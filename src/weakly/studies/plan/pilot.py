@@ -1,4 +1,4 @@
-"""Pilot annotations as a plan needs them: timelines per class, the law of event lengths, how often events begin."""
+"""The work that is planned, from event lengths or pilot annotations: timelines, lengths, how often events begin."""
 
 from __future__ import annotations
 
@@ -11,14 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...model.event_arrays import EventArrays
+from ...base.results import percent
+from ...base.symbols import check
+from ...methods.base import Recording
+from ...methods.model import Model, RecordingModel, SingleEventModel
+from ...methods.problem import LabelingProblem, MethodOutcome
+from ...methods.simulated import SimulatedAnnotator, run
+from ...model.annotator import PresenceRule
+from ...model.answer_model import AnswerModels
+from ...model.cost import Cost
 from ...model.events import Events
-from ...model.intervals import as_intervals
+from ...model.intervals import EventArrays, Intervals, as_intervals, clip, merge, oracle_segments
 from ...model.lengths import Lengths
-from ..infer.estimation import heard_lengths
+from ...posterior.renewal import lengths_of_truncated_events
+from ..simulate import World
 
 Floats = NDArray[np.float64]
 _NEARLY_ALL = 0.9
+_MOST = 2000  # segments that a picture can show
+_DRAWN = 6_000  # events in drawn recordings
+_MOST_DRAWN = 10_000_000  # in one recording: more take too long and too much memory
+_LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e12  # of events and of recordings: beyond them digits are lost
 
 
 @dataclass(frozen=True)
@@ -93,9 +106,34 @@ class Pilot:
         """Whether so many events touch that they look like frames of a fixed length."""
         return self.n_touching > 0.2 * (self.n_joined + self.n_events)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What its owner should think of."""
+        said = []
+        cut = self.n_cut / self.n_events
+        if cut > 0.05:
+            said.append(
+                f"{percent(cut)} of the pilot's events begin or end with their recording: they may last longer "
+                "than heard."
+            )
+        if self.n_joined:
+            every = self.n_joined + self.n_events
+            touch = f" ({self.n_touching:,} begin where another ends)" if self.n_touching else ""
+            said.append(
+                f"{self.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
+            )
+            if self.frames:
+                said.append(
+                    "So many touching events look like frames of a fixed length: a share of a joined event is hardly "
+                    "what annotators go by; consider --rule seconds:1."
+                )
+        return said
+
     def lengths(self, family: str | None) -> Lengths:
         """The law of event lengths, of a family or of any form, with what the ends of recordings cut made good."""
-        found = heard_lengths(self.lines, ends_known=np.tile(self.ends_known, len(self.timelines)), family=family)
+        found = lengths_of_truncated_events(
+            self.lines, ends_known=np.tile(self.ends_known, len(self.timelines)), family=family
+        )
         if family is not None:
             return found
         noun = "pilot event" if self.n_events == 1 else f"{self.n_events:,} pilot events"
@@ -154,3 +192,185 @@ def within(events: Events, examined: Any) -> Events:
     if not rows:
         raise InvalidInput("examined must hold at least one stretch of time, got none")
     return events.within(pd.DataFrame(rows, columns=["recording", "onset", "offset"]))
+
+
+@dataclass(frozen=True)
+class WorkSpec:
+    """What is known of the work besides event lengths, checked."""
+
+    recording_length: float | None
+    n_events: float | None
+    event_rate: float | None
+    total_hours: float | None
+
+    @classmethod
+    def of(cls, **given: Any) -> WorkSpec:
+        """The brief from the arguments of a public function."""
+        if given["n_events"] is not None and given["event_rate"] is not None:
+            raise InvalidInput("give n_events (per recording) or event_rate (per second), not both")
+        made: dict[str, Any] = {}
+        for name, value in given.items():
+            symbol = "recording_length" if name == "total_hours" else name
+            made[name] = None if value is None else float(check(symbol, value, called=name))
+            if value is not None and not np.isfinite(made[name]):
+                raise InvalidInput(f"{name} must be finite, got {value}")
+        if made["n_events"] == 0 or made["event_rate"] == 0:
+            raise InvalidInput("n_events must be > 0: without events there is nothing to find")
+        return cls(**made)
+
+
+def work(
+    given: Any, brief: WorkSpec, criteria: AnswerModels, cost: Cost, *, label: str | None, family: str | None,
+    examined: Any,
+) -> tuple[LabelingProblem, Pilot | None]:  # fmt: skip
+    """The work, from pilot annotations or from event lengths."""
+    if isinstance(given, Events):
+        events = within(given, examined)
+        known = not unknown_lengths(events)
+        pilot = Pilot.of(events, label, brief.recording_length)
+        same = brief.recording_length is not None and np.allclose(pilot.extents, brief.recording_length, rtol=1e-9)
+        if same or not known:  # then the length given is that of the pilot's own recordings
+            brief = replace(brief, recording_length=None)
+        return _of_pilot(pilot, brief, criteria, cost, family), pilot
+    for name, value in (("label", label), ("family", family), ("examined", examined)):
+        if value is not None:
+            raise InvalidInput(f"{name} needs pilot annotations, got event lengths")
+    lengths = Lengths.parse(given) if isinstance(given, str) else Lengths.of(given)
+    return _of_lengths(lengths, brief, criteria, cost), None
+
+
+def _of_lengths(lengths: Lengths, brief: WorkSpec, criteria: AnswerModels, cost: Cost) -> LabelingProblem:
+    """Events with these lengths that fall anywhere in recordings of one length."""
+    total = brief.recording_length
+    if total is None:
+        if brief.total_hours is None:
+            raise InvalidInput("recording_length must be given in seconds (or total_hours, or pilot annotations)")
+        total = brief.total_hours * 3600.0
+    count = brief.event_rate * total if brief.event_rate is not None else brief.n_events or 1.0
+    recordings = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / total
+    if total > _MOST_SECONDS:
+        raise InvalidInput(f"recording_length must be at most {_MOST_SECONDS:g} s, got {total:g} s")
+    if lengths.mean < _LEAST_SECONDS:
+        raise InvalidInput(
+            f"event_length must be at least {_LEAST_SECONDS:g} s on average, got {lengths.mean:g} s ({lengths.name})"
+        )
+    if lengths.mean > total:
+        raise InvalidInput(
+            f"recording_length must be longer than an event, got {total:g} s for events of {lengths.mean:g} s on "
+            f"average ({lengths.name})"
+        )
+    if count <= 1 and brief.event_rate is None:
+        model: Model = SingleEventModel(lengths, total, share=count)
+    else:
+        model = _drawn(lengths, total, count, poisson=brief.event_rate is not None)
+    return LabelingProblem({"event": model}, criteria, cost, lengths, scale=recordings / model.count)
+
+
+class _SomeEvents:
+    """A Poisson law of counts, given that there is an event."""
+
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Any:
+        from scipy.stats import poisson
+
+        low = np.exp(-self.mean)
+        drawn = poisson.ppf(low + (1 - low) * random_state.random(size), self.mean)
+        return np.maximum(drawn, 1).astype(np.int64)
+
+
+def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> RecordingModel:
+    """Recordings with events placed anywhere; what overlaps is one event. A count that is not whole is Poisson's."""
+    steady = float(count).is_integer() and not poisson
+    some = 1.0 if steady else 1 - np.exp(-count)
+    if count > _MOST_DRAWN:
+        raise InvalidInput(
+            f"n_events must be at most {_MOST_DRAWN:,} in one recording, got {count:.3g}; describe shorter recordings, "
+            "with total_hours for all of them"
+        )
+    least = np.clip(1e6 / count, 2, 100)  # of crowded recordings a few tell as much
+    n = int(np.clip(_DRAWN * some / count, least, 8_000))
+    world = World(lengths, int(count) if steady else _SomeEvents(count), total, "uniform", 0.0)
+    timelines, _ = world.draw(n, np.random.default_rng(0))
+    described = (
+        f"{n:,} drawn recordings with {count:.3g} events anywhere in each (those that overlap are one), scored with "
+        "segments from 0 to the end"
+    )
+    return RecordingModel.of(timelines, described, drawn=True, silent=n / some - n)
+
+
+def _of_pilot(pilot: Pilot, brief: WorkSpec, criteria: AnswerModels, cost: Cost, family: str | None) -> LabelingProblem:
+    """More work like the pilot's, scored on the pilot's own events unless another work is described."""
+    lengths, extents = pilot.lengths(family), pilot.extents
+    if any(value is not None for value in (family, brief.recording_length, brief.n_events, brief.event_rate)):
+        density = brief.n_events is not None or brief.event_rate is not None
+        rate = brief.event_rate if density else pilot.event_rate
+        other = replace(brief, recording_length=brief.recording_length or float(extents.mean()), event_rate=rate)
+        return _of_lengths(lengths, other, criteria, cost)
+    described = (
+        f"all {pilot.n_events:,} events of the pilot, scored as weakly evaluate does with segments from 0 to the end "
+        "of every recording"
+    )
+    scale = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / float(extents.sum())
+    models: dict[str, Model] = {name: RecordingModel.of(each, described) for name, each in pilot.timelines.items()}
+    return LabelingProblem(models, criteria, cost, lengths, scale=scale)
+
+
+def _stretch(task: LabelingProblem, pilot: Pilot | None) -> tuple[Intervals, float]:
+    """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
+    length = float(min(task.model.longest, 16 * task.lengths.mean))
+    if pilot is not None:
+        timelines = pilot.timelines[_commonest(pilot)]
+        counts = timelines.counts
+        full = np.flatnonzero(counts > 0)
+        picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
+        events = timelines.bounds[timelines.starts[picked] : timelines.starts[picked + 1]]
+        total = float(timelines.lengths[picked])
+        span = min(total, max(length, 1.5 * float(events[0, 1] - events[0, 0])))
+        start = float(np.clip(events[0, 0] - 0.08 * span, 0, total - span))
+        return clip(events - start, 0.0, span), span
+    drawn = np.asarray(task.lengths.quantile(np.array([0.5, 0.25, 0.75])), dtype=np.float64)
+    room = max(length - drawn.sum(), 0.0)
+    if room == 0:
+        return np.array([[0.25 * length, 0.25 * length + min(drawn[0], 0.5 * length)]]), length
+    gaps = np.array([0.21, 0.34, 0.26]) * room
+    onsets = np.cumsum(gaps) + np.concatenate(([0.0], np.cumsum(drawn[:2])))
+    return merge(np.column_stack((onsets, onsets + drawn))), length
+
+
+def _commonest(pilot: Pilot) -> str:
+    """The class with most events."""
+    return max(pilot.timelines, key=lambda name: len(pilot.timelines[name].bounds))
+
+
+def example(
+    task: LabelingProblem, rows: list[MethodOutcome], chosen: MethodOutcome, pilot: Pilot | None
+) -> dict[str, Any]:
+    """Events and, for each way, segments with their labels, in seconds."""
+    events, length = _stretch(task, pilot)
+    rule = task.criteria.rule or PresenceRule.fraction(task.criteria.middle)
+    shown: list[dict[str, Any]] = []
+
+    def show(name: str, segments: Intervals, present: Any) -> None:
+        spans, flags = segments.tolist(), np.asarray(present, dtype=bool).tolist()
+        if len(spans) <= _MOST and (spans, flags) not in [(each["segments"], each["present"]) for each in shown]:
+            shown.append({"name": name, "segments": spans, "present": flags, "n_queries": len(spans)})
+
+    truth = oracle_segments(events, recording_length=length)
+    show("oracle", truth, SimulatedAnnotator(rule=PresenceRule.fraction(1.0))(events, truth))
+    for made in [chosen, *rows]:
+        about = f" (the pass of {_commonest(pilot)})" if pilot is not None and made.passes else ""
+        design = (made.design.of_class(_commonest(pilot)) if pilot is not None else made.design).same_labels
+        width = getattr(design, "segment_length", None)
+        if width is None or width >= length or length > _MOST * (made.hop or width):
+            continue
+        done = run(design, Recording("example", length, events=events), SimulatedAnnotator(rule=rule)).labels
+        show(design.words().name + about, done.segments, done.present == 1)
+    return {
+        "recording_length": length,
+        "presence_criterion": task.criteria.middle,
+        "rule": rule.name,
+        "events": events.tolist(),
+        "rows": shown,
+    }

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base import plot
-from ...base.report import Report, Result
-from ...base.results import WORDS, digits, percent, plain, seconds
+from ...base.report import Number, Report, Result
+from ...base.results import Finding, digits, percent, plain, seconds
 from ...base.symbols import plain_name
-from ...methods.outcome import COLUMNS, WAY_NAMES, WAYS, LabelingDesign, MethodOutcome
-from ...methods.problem import COMMON, LabelingProblem
-from .classes import Classes
-from .decision import FOUND
-from .inverse import table as posterior_table
+from ...methods.base import Placed
+from ...methods.bisection import Bisection
+from ...methods.fixed import Fixed, Oracle
+from ...methods.model import SingleEventModel, some_recordings
+from ...methods.passes import Classes
+from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
+from ...posterior.expected_error import expected_posterior_error, halving, windows
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -26,10 +28,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class PlanChoice:
+    """A way that a lab may take: its role ("plain", "by_hand", "best", "yours"), its row, its verdict, and the command
+    that makes its segments."""
+
+    role: str
+    row: MethodOutcome
+    verdict: str
+    command: str
+
+    method, hours, cost, segment_length = (
+        Number[str](), Number[float](), Number[float](), Number[float | None]()
+    )  # fmt: skip
+    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
+    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
+    n_queries, listened = Number[float](), Number[float]()
+
+    def number(self, name: str) -> Any:
+        """A number of its row."""
+        return getattr(self.row, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its row and what makes it: ``weakly queries --plan`` reads these."""
+        told = {"role": self.role, "verdict": self.verdict, "command": self.command}
+        return {**told, **self.row.to_dict(), "parameters": plain(self.row.design.parameters)}
+
+
+@dataclass(frozen=True, repr=False)
 class Plan(Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
-    ``answer`` is the plan in words, ``recommended`` the :class:`MethodOutcome` that it tells, ``equal_range`` the
+    ``answer`` are at most three lines, a choice each, after a ``verdict`` on the first (good, fair, poor, worse than
+    nothing); ``choices`` the same as :class:`PlanChoice`; ``assumed`` what nobody said, ``details`` the recommended
+    choice in sentences. ``recommended`` is its :class:`MethodOutcome`, ``equal_range`` the
     segment lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets
     can be met. ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay
     to follow them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it
@@ -38,6 +69,10 @@ class Plan(Result):
     """
 
     answer: str
+    verdict: str
+    choices: tuple[PlanChoice, ...]
+    assumed: str
+    details: str
     recommended: MethodOutcome
     reachable: bool
     equal_range: tuple[float, float] | None
@@ -56,15 +91,27 @@ class Plan(Result):
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
     posterior: tuple[dict[str, Any], ...] = ()
 
+    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
+    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
+    n_queries, listened, cost, hours = Number[float](), Number[float](), Number[float](), Number[float]()
+
     @property
     def segment_length(self) -> float | None:
         """The recommended segment length in seconds; None for a way without one."""
         return self.recommended.segment_length
 
-    def __getattr__(self, name: str) -> Any:
-        if name in (*WORDS, "n_queries", "listened", "cost", "method"):
-            return getattr(self.recommended, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def method(self) -> str:
+        """The recommended method."""
+        return self.recommended.method
+
+    def sentences(self) -> list[str]:
+        """The lines of the answer."""
+        return self.answer.splitlines()
+
+    def number(self, name: str) -> float:
+        """A number of the recommended way."""
+        return float(getattr(self.recommended, name))
 
     @cached_property
     def curve(self) -> list[MethodOutcome]:
@@ -77,16 +124,16 @@ class Plan(Result):
     def sensitivity(self) -> list[dict[str, Any]]:
         """What the recommended way gives if the criterion is another one, and the fixed segments best for that one."""
         task, picked = self.task, self.recommended
-        if task.criteria.kind == "rule" or not picked.asks:
+        if task.criteria.kind == "rule" or not picked.asks or picked.design.is_simulated:
             return []
-        low, high = task.criteria.plausible
+        low, high = task.criteria.range
         widths = task.grid[:: max(1, task.grid.size // 30)]
         made = []
         for value in np.unique(np.round([0.1, 0.3, 0.5, 0.7, 0.9, low, high], 9)):
             own = replace(task, criteria=task.criteria.only(float(value)))
-            here = own.row(picked.design)
-            tried = own.few.rows([LabelingDesign("fixed", float(width)) for width in widths])
-            best = own.row(min(tried, key=lambda row: (row.event_recall < FOUND, row.wrong_time)).design)
+            here = picked.design.expected(own)
+            tried = Fixed.at_lengths(own.few, widths.tolist())
+            best = min(tried, key=lambda row: (row.event_recall < FOUND, row.wrong_time)).design.expected(own)
             words = ("wrong_time", "event_recall", "overlap_accuracy")
             made.append(
                 {
@@ -117,7 +164,8 @@ class Plan(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and words; the same for the CLI, the report and the page."""
         names = (
-            "answer", "recommended", "reachable", "equal_range", "objective", "rows", "curve", "sensitivity",
+            "answer", "verdict", "choices", "assumed", "details", "recommended", "reachable", "equal_range",
+            "objective", "rows", "curve", "sensitivity",
             "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
             "settings", "posterior",
         )  # fmt: skip
@@ -133,44 +181,42 @@ class Plan(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Wrong time and events found over the segment length, with the pick and the lengths people use."""
-
         return over_lengths(self, ax)
 
     def figures(self) -> dict[str, Figure]:
         """The figures of the report by name: frontier, lengths, cost, timeline."""
-
         return draw(self)
 
     def page(self) -> Report:
         """The report with answer, figures, tables and assumptions."""
-
         return page(self)
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read; the rest is in the JSON."""
-
         return self.to_frame()[list(SHOWN)]
 
-    def __repr__(self) -> str:
-        return f"<Plan: {self.answer}>"
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What to mind, where a way stops making sense, and what the plan rests on."""
+        told = (("warning", 0.5, self.warnings), ("note", 0.2, notes(self.rows)), ("assumption", 0.1, self.assumptions))
+        return tuple(Finding(weight, topic, text) for topic, weight, texts in told for text in texts)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The comparison of the ways, and every way that was looked at by its cost."""
+        return {"methods": self.to_frame(), "frontier": self.frontier()}
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
+_RECORDINGS, _MOST = 100, 1000  # drawn ones, and those of a pilot
 CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
     "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
     "cost": "What each way costs for the same work, and the wrong time that it leaves.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
-_METHOD = {"fixed": 0, "bisection": 1, "windows": 2, "passes": 3, "boundary": 4}
 
 
-def _colour(method: str) -> str:
-    return plot.COLOURS[_METHOD.get(method, 6)]
+def _colour(row: MethodOutcome) -> str:
+    return plot.COLOURS[row.design.colour]
 
 
 def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -189,9 +235,9 @@ def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
     (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
     other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
     other.grid(visible=False)
-    if plan.equal_range is not None and plan.recommended.method == "fixed":
+    if plan.equal_range is not None and plan.recommended.design.is_plain:
         ax.axvspan(*plan.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
-    if plan.recommended.method == "fixed" and plan.segment_length is not None:
+    if plan.recommended.design.is_plain and plan.segment_length is not None:
         ax.axvline(plan.segment_length, color="#444444", linestyle="--", linewidth=1)
         _beside(ax, seconds(plan.segment_length), (plan.segment_length, 0.0))
     top = 2.0 * max(plan.task.event_time, plan.recommended.wrong_time)
@@ -226,19 +272,18 @@ def _frontier(plan: Plan) -> Figure:
     top = 1.6 * max(nothing.wrong_time, plan.recommended.wrong_time)
     asked = [row for row in plan.pool if row.asks and row.wrong_time < top] or [plan.recommended]
     costs = [row.cost for row in (*asked, *named.values()) if row.cost > 0] or [1.0]
-    for method in WAYS:
+    for kind, own in {row.design.words().kind: row for row in asked}.items():
         for loses in (True, False):
-            part = [row for row in asked if row.method == method and (row.event_recall < FOUND - 1e-9) == loses]
-            name = "_" if loses else WAY_NAMES[method]
-            if part or any(row.method == method for row in asked):
-                ax.plot(
-                    [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(method),
-                    markersize=3.5, label=name, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
-                )  # fmt: skip
+            part = [row for row in asked if row.method == own.method and (row.event_recall < FOUND - 1e-9) == loses]
+            ax.plot(
+                [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(own), markersize=3.5,
+                label="_" if loses else kind, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+            )  # fmt: skip
     if any(row.event_recall < FOUND - 1e-9 for row in asked):
         hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
         ax.plot([], [], "o", label=f"finds less than {percent(FOUND)}", **hollow)
-    front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in ("nothing", "everything")]
+    trivial = {row.method for row in plan.pool if row.design.is_trivial}
+    front = [row for row in plan._frontier() if row["on_frontier"] and row["method"] not in trivial]
     ax.plot(
         [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
     )
@@ -259,7 +304,7 @@ def _frontier(plan: Plan) -> Figure:
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
     shown = {name: row for name, row in named.items() if row.wrong_time <= top}
     for k, row in enumerate(shown.values()):
-        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row.method), markersize=10 if k == 0 else 7,
+        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row), markersize=10 if k == 0 else 7,
                 markeredgecolor="black")  # fmt: skip
     _say(ax, {name: (row.cost, row.wrong_time) for name, row in shown.items()},
          [(row.cost, row.wrong_time) for row in asked])  # fmt: skip
@@ -292,7 +337,7 @@ def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float
 
 
 def _cost(plan: Plan) -> Figure:
-    rows = [row for row in reversed(plan.rows) if row.method not in ("nothing", "everything")]
+    rows = [row for row in reversed(plan.rows) if not row.design.is_trivial]
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -304,7 +349,7 @@ def _cost(plan: Plan) -> Figure:
         (right, "wrong_time", "wrong time per recording (s)"),
     ):
         values = np.array([getattr(row, word) for row in rows], dtype=float)
-        ax.barh(range(len(rows)), values, color=[_colour(row.method) for row in rows], height=0.7)
+        ax.barh(range(len(rows)), values, color=[_colour(row) for row in rows], height=0.7)
         for k, value in enumerate(values):
             ax.annotate(digits(value), (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
         ax.set(xlabel=text, xlim=(0, 1.25 * max(values.max(), 1e-9)))
@@ -341,7 +386,7 @@ def draw(plan: Plan) -> dict[str, Any]:
 #: The columns that people read; the rest is in the JSON.
 SHOWN = (
     *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
-    *("n_queries", "listened", "cost"),
+    *("n_queries", "listened", "hours", "cost"),
 )
 
 
@@ -352,7 +397,8 @@ def page(plan: Plan) -> Report:
     figures = draw(plan)
     label = plan.settings["label"]
     report = Report("Labeling plan" + (f": {label}" if label else ""))
-    report.answer(plan.answer)
+    report.sentences(plan.sentences())
+    report.text(plan.assumed, small=True)
     if plan.warnings:
         report.items(list(plan.warnings))
     for name, title in (
@@ -371,11 +417,11 @@ def page(plan: Plan) -> Report:
         report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
     if said := notes(plan.rows):
         report.heading("Where a way stops making sense").items(said)
-    if plan.uncertainty and plan.uncertainty["words"] not in plan.answer:
+    if plan.uncertainty and plan.uncertainty["words"] not in plan.details:
         report.heading("What new recordings will give").text(plan.uncertainty["words"])
     if plan.by_criterion:
-        report.heading("What an unknown criterion changes").table(pd.DataFrame(plan.by_criterion)[
-            ["name", "presence_criterion", "wrong_time", "event_recall", "n_queries", "cost"]
+        report.heading("Plain segments, if people notice events otherwise").table(pd.DataFrame(plan.by_criterion)[
+            ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
         ])  # fmt: skip
     if plan.classes:
         report.heading("Several classes").text(plan.classes.words)
@@ -385,6 +431,7 @@ def page(plan: Plan) -> Report:
         report.table(passes)
     if plan.sensitivity:
         report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
+    report.heading("The recommendation in detail").text(plan.details)
     report.heading("Following the events instead").items(break_even_words(plan))
     return report.heading("What this rests on").items(list(plan.assumptions))
 
@@ -400,6 +447,48 @@ def break_even_words(plan: Plan) -> list[str]:
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
         f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
         f"With {digits(plan.task.n_events)} events per recording they would {limit}.",
-        f"If boundaries were known, {plan.task.row(LabelingDesign('oracle')).n_queries:,.0f} queries would do; the "
+        f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} queries would do; the "
         f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]
+
+
+def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[dict[str, Any], ...]:
+    """For each row of a kind that can be worked out: wrong time and event time, by posterior and painted, all classes.
+
+    The law of event lengths, who answers and the answers are known to the posterior; rates it estimates.
+    """
+    made = []
+    for row in rows:
+        width, design = row.segment_length, row.design
+        if isinstance(design, Placed) and width is not None:
+            asking = windows(segment_length=width, hop=row.hop)
+        elif isinstance(design, Bisection) and width is not None:
+            asking = halving(segment_length=width, start_length=row.start_length or width)
+        else:
+            continue
+        found = []
+        for model in task.models.values():
+            law = model.lengths if isinstance(model, SingleEventModel) else None
+            lines = some_recordings(model, _RECORDINGS, _MOST)
+            error = expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0)
+            found.append(asdict(error))
+        total = {name: sum(each[name] for each in found) for name in found[0] if not name.endswith(("_se", "_tried"))}
+        errors = {name: float(np.hypot.reduce([each[name] for each in found])) for name in found[0] if "_se" in name}
+        made.append({"name": row.name, "wrong_time": row.wrong_time, **total, **errors, "n_tried": found[0]["n_tried"]})
+    return tuple(made)
+
+
+def posterior_table(plan: Plan) -> pd.DataFrame:
+    """The posterior rows of a plan for people: wrong time painted and inferred, event time painted, inferred, true."""
+    import pandas as pd
+
+    heads = {
+        "way to label": "name",
+        "wrong: painted": "painted_wrong_time",
+        "inferred": "posterior_wrong_time",
+        "+/-": "posterior_wrong_time_se",
+        "event time: painted": "painted_seconds",
+        "inferred ": "posterior_seconds",
+        "true": "event_seconds",
+    }
+    return pd.DataFrame({head: [row[name] for row in plan.posterior] for head, name in heads.items()})

@@ -1,17 +1,18 @@
-"""The plan in words: the answer first, then what was assumed and what would change it."""
+"""The plan in words: three lines and what was assumed first, then the details and what would change them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...base.results import digits, hours, percent, seconds
+from ...base.results import Condition, digits, hours, percent, seconds
 from ...base.symbols import plain_name
+from ...methods.base import size
 from ...methods.model import SingleEventModel
-from ...methods.outcome import PATIENCE, UNASKED, MethodOutcome, size
-from ...methods.problem import LabelingProblem
+from ...methods.passes import from_to
+from ...methods.problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome
 from ...model.annotator import PresenceRule
-from .decision import EQUAL, FOUND, Choice, Target, beats
+from .decision import EQUAL, VERDICTS, Choice, beats
 from .pilot import Pilot
 
 if TYPE_CHECKING:
@@ -19,50 +20,7 @@ if TYPE_CHECKING:
 
 
 def count(value: float) -> str:
-    """A number of things as people say it.
-
-    >>> count(2139.6), count(1.0)
-    ('2,140', '1')
-    """
     return f"{value:,.0f}"
-
-
-def instruction(made: MethodOutcome) -> str:
-    """What to do, for one row of the comparison."""
-    width = size(made.segment_length)
-    if made.method == "windows":
-        k = made.design.windows_per_cell
-        votes = f"{made.votes} of the {k} windows over it {'is' if made.votes == 1 else 'are'}"
-        return f"Label {width} windows, one every {seconds(made.hop or 0.0)}, and call a moment present if {votes}"
-    if made.method == "passes":
-        return f"Label in {len(made.passes)} passes, {_each(made)}"
-    if made.method == "boundary":
-        return (
-            f"Label {width} segments, then search where the events in the present ones begin and end, by halving down "
-            f"to {seconds(made.tolerance or 0.0)}"
-        )
-    if made.method == "bisection":
-        return f"Ask {size(made.start_length)} segments and halve those that are present, down to {width}"
-    return {
-        "everything": "Call everything present and ask nobody",
-        "nothing": "Call nothing present and ask nobody",
-    }.get(made.method, f"Label {width} segments")
-
-
-def _each(made: MethodOutcome) -> str:
-    """What is asked about whom, for few passes; how many halve or not, for many."""
-    halves = made.passes[0][1].method == "bisection"
-    if len(made.passes) > 3 or any(len(labels) > 3 for labels, _ in made.passes):
-        widths = [own.segment_length or 0.0 for _, own in made.passes]
-        kind = "halving down to lengths" if halves else "each with segments"
-        return f"{kind} {_from_to(min(widths), max(widths))}, by how long the classes last"
-    said = [
-        f"{' and '.join(labels)} "
-        + (f"by halving {size(own.start_length)} segments down to " if halves else "with ")
-        + f"{size(own.segment_length)}{'' if halves else ' segments'}"
-        for labels, own in made.passes
-    ]
-    return ", ".join(said)
 
 
 def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
@@ -74,26 +32,95 @@ def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
         return said
     said += f", {percent(made.overlap_accuracy)} accuracy near events; {count(made.n_queries)} "
     said += f"{'query' if round(made.n_queries) == 1 else 'queries'}, {hours(made.listened)} of listening"
+    if made.n_marks:
+        said += f", {count(made.n_marks)} events marked"
     if task.cost.annotators > 1:
         said += f" for each of {task.cost.annotators} annotators"
-    return f"{said}, {task.cost.words(made.cost)}" if task.cost.query_cost_share is None else said
+    said += f", {hours(3600 * made.hours)} of work"
+    return said if task.cost.currency in ("h", "") else f"{said}, {task.cost.words(made.cost)}"
 
 
 def _share(value: float) -> str:
     return "all" if value >= 1 - 1e-9 else f"{percent(value)} of"
 
 
-def answer(
-    plan: Plan, choice: Choice, *, wanted: tuple[Target, ...], budget: float | None, pilot: Pilot | None = None
+_ROLES = {"plain": "Plain", "by_hand": "By hand", "best": "Best", "yours": "Yours"}
+_WIDTH = 160  # of a line, at most
+
+
+def lines(plan: Plan, conditions: list[str]) -> list[str]:
+    """The answer: the recommended choice with its verdict first, then the others; a line each."""
+    task, shown = plan.task, [each for each in plan.choices if each.role != "yours"]
+    first = next((each for each in shown if each.row == plan.recommended), None)
+    word = ", ".join((plan.verdict.capitalize(), *conditions))
+    head = f"{'' if plan.reachable else 'Not reachable. '}{word}. "
+    if first is None:  # nobody is asked
+        return [f"{head}{plan.recommended.design.words().instruction}: {expectation(task, plan.recommended)}."]
+    said = [_line(task, first, head)]
+    for each in (each for each in plan.choices if each is not first):
+        more = ""
+        if each.role == "plain" and first.row.method == "by_hand" and each.row.segment_length and task.n_classes == 1:
+            even = task.cost.seconds_per_answer * task.recording_length / each.row.segment_length
+            more = f" (less work than by hand from {digits(even / max(task.cost.seconds_per_event, 1e-9))} events on)"
+        said.append(_line(task, each, "", more))
+    return said
+
+
+def _line(task: LabelingProblem, choice: Any, head: str, more: str = "") -> str:
+    """A choice in at most 160 characters: its lengths are left to its command where there is no room for both."""
+    row, words = choice.row, choice.row.design.words()
+    paid = "" if task.cost.currency == "h" else f" ({task.cost.words(row.cost)})"
+    found = f"{_share(row.event_recall).removesuffix(' of')} found"
+    told = (
+        f"{hours(3600 * row.hours)}{paid}, {seconds(row.wrong_time)} of {seconds(task.event_time)} wrong, {found}{{}}"
+    )
+    verdict = f" {choice.verdict}," if choice.role == "yours" else ""
+    names = ("",) if row.method == "by_hand" else (f" {words.name},", f" {words.kind},", "")
+    for rest in (more, more.replace(" than by hand", ""), ""):
+        for name in names:
+            said = f"{head}{_ROLES[choice.role]}:{verdict}{name} {told.format(rest)}: {choice.command}"
+            if len(said) <= _WIDTH:
+                return said
+    return f"{head}{_ROLES[choice.role]}:{verdict}{names[0]} {told.format('')}; its commands: --json"
+
+
+def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
+    """What the verdict holds under, in a few words."""
+    said = []
+    if task.cost.is_free:
+        said.append("if answers are free")
+    if pilot is not None and pilot.n_unknown:
+        said.append("if recordings end with their last event")
+    if pilot is not None and pilot.in_place and not _drawn(task):
+        said.append("for this pilot alone")
+    return said
+
+
+def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unknown: bool) -> str:
+    """What nobody said, in one line."""
+    said = []
+    if unknown:
+        said.append(
+            f"a second or half of an event is noticed (--rule, --annotator), {percent(task.slips)} of answers are "
+            "slips where a label rests on several"
+        )
+    said.append(task.cost.work)
+    if one_event:
+        said.append("one event per recording (--events)")
+    return f"Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}".strip()
+
+
+def details(
+    plan: Plan, choice: Choice, *, wanted: tuple[Condition, ...], budget: float | None, pilot: Pilot | None = None
 ) -> str:
-    """The whole answer, a few sentences."""
+    """The recommended choice in a few sentences, and what would change it."""
     task, chosen = plan.task, choice.row
     said = [
         *_not_known(task, pilot),
         *_first(plan, choice, wanted, budget),
-        f"{instruction(chosen)}: {expectation(task, chosen)}.",
+        f"{chosen.design.words().instruction}: {expectation(task, chosen)}.",
     ]
-    if not chosen.doable:
+    if not chosen.is_practical:
         said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
         said += _cheapest(plan, wanted, budget)
@@ -103,8 +130,7 @@ def answer(
     said += _alternative(plan)
     if not wanted:
         said += _beyond(plan, budget)
-    said += [f"If {percent(each['presence_criterion'])} of an event must be heard: {_other(task, each)}."
-             for each in plan.by_criterion]  # fmt: skip
+    said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
@@ -119,7 +145,7 @@ def answer(
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
-    if plan.classes and plan.recommended.method != "passes":
+    if plan.classes and not plan.recommended.passes:
         said.append(plan.classes.words)
     return " ".join(said)
 
@@ -158,10 +184,10 @@ def _longer(task: LabelingProblem) -> float:
     return 1 - float(task.lengths.partial_moments(task.recording_length * (1 + 1e-9))[0]) if _drawn(task) else 0.0
 
 
-def goal(target: Target) -> str:
+def goal(target: Condition) -> str:
     """A target as people say it.
 
-    >>> goal(Target("event_recall", 0.9)), goal(Target("wrong_time", 2.0))
+    >>> goal(Condition("event_recall", ">=", 0.9)), goal(Condition("wrong_time", "<=", 2.0))
     ('events found at least 90 %', 'wrong time per recording at most 2 s')
     """
     if target.word == "wrong_time":
@@ -171,7 +197,7 @@ def goal(target: Target) -> str:
 
 def _budget(task: LabelingProblem, budget: float) -> str:
     """The budget as it was given: rounded, it would pay for more."""
-    if task.cost.currency == "s":
+    if task.cost.currency in ("s", "h"):
         return task.cost.words(budget)
     number = f"{budget:,.2f}".removesuffix(".00") if budget >= 1 else f"{budget:.6g}"
     return f"{number} {task.cost.currency or 'cost units'}"
@@ -195,18 +221,22 @@ def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
     return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
 
 
-def _cheapest(plan: Plan, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+def _cheapest(plan: Plan, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
     """Among which ways it is the cheapest, and what a way with half the wrong time would cost."""
     row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
-    cheaper, free, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], _free(plan), []
-    if beats(row, free) and not all(beats(each, free) for each in cheaper):
-        but.append("leave less wrong time than asking nobody")
+    cheaper, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], []
+    trivial = sorted((each for each in plan.pool if each.design.is_trivial), key=lambda each: each.wrong_time)
+    free = next((each for each in trivial if beats(row, each)), None)
+    if free is not None and not all(beats(each, free) for each in cheaper):
+        but.append(f"leave less wrong time than {'asking nobody' if free is trivial[0] else _TRIVIAL[free.method]}")
         cheaper = [each for each in cheaper if beats(each, free)]
     if cheaper:
-        but.append(f"hear everything at most {PATIENCE} times")
+        but.append(f"hear everything at most {MAX_REPLAYS} times")
     of = f", of those that {' and '.join(but)}" if but else ""
     said = [f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."]
-    less = [each for each in plan.rows if each in rows and each.doable and each.wrong_time <= 0.5 * row.wrong_time]
+    less = [
+        each for each in plan.rows if each in rows and each.is_practical and each.wrong_time <= 0.5 * row.wrong_time
+    ]
     less = [each for each in less if each.event_recall >= min(FOUND, row.event_recall) - 1e-9]
     less = [each for each in less if budget is None or each.cost <= budget]
     if less and row.cost > 0:
@@ -223,12 +253,12 @@ def _for_the_budget(plan: Plan, most: str) -> str:
         "recording": f"No way that costs at most {most} leaves less wrong time.",
     }.get(
         plan.objective,
-        f"No way that costs at most {most}, finds as many events and hears everything at most {PATIENCE} times leaves "
-        "clearly less wrong time.",
+        f"No way that costs at most {most}, finds as many events and hears everything at most {MAX_REPLAYS} times "
+        "leaves clearly less wrong time.",
     )
 
 
-def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float | None) -> list[str]:
+def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
     """What the reader must know before the recommendation, where there is such a thing."""
     task, row, said = plan.task, choice.row, []
     paid = "" if budget is None else f" that costs at most {_budget(task, budget)}"
@@ -250,16 +280,16 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float
             f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events; this one finds "
             f"{_apart(row.event_recall, FOUND, share=True)}."
         )
-    elif choice.limit in UNASKED:
+    elif row.design.is_trivial:
         share = percent(task.event_time / (task.recording_length * task.n_classes))
-        scope, free = _scope(plan, budget, wanted), _UNASKED[row.method]
+        scope, free = _scope(plan, budget, wanted), _TRIVIAL[row.method]
         said.append(
             f"Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less wrong time "
             f"than {free}. Strong labels (marking where events begin and end) would."
         )
     if choice.beaten is not None:
         said.append(
-            f"These labels are no better than none: {_UNASKED[choice.beaten.method]} leaves "
+            f"These labels are no better than none: {_TRIVIAL[choice.beaten.method]} leaves "
             f"{seconds(choice.beaten.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
         )
     if choice.beaten is not None or choice.limit == "found":
@@ -271,19 +301,19 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Target, ...], budget: float
 
 def _free(plan: Plan) -> MethodOutcome:
     """The better way of asking nobody."""
-    return min((row for row in plan.pool if row.method in UNASKED), key=lambda row: row.wrong_time)
+    return min((row for row in plan.pool if row.design.is_trivial), key=lambda row: row.wrong_time)
 
 
-_UNASKED = {"nothing": "labelling nothing", "everything": "calling everything present"}
+_TRIVIAL = {"nothing": "labelling nothing", "everything": "calling everything present"}
 
 
-def _scope(plan: Plan, budget: float | None, wanted: tuple[Target, ...]) -> str:
+def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> str:
     """Which ways of asking are no better than asking nobody, where some are."""
     if not any(row.asks and beats(row, plan.recommended) for row in plan.pool):
         return ""
     but = [f"costs at most {_budget(plan.task, budget)}"] if budget is not None else []
     but += [f"meets {' and '.join(goal(each) for each in wanted)}"] if wanted else [
-        f"finds {percent(FOUND)} of events", f"hears everything at most {PATIENCE} times"
+        f"finds {percent(FOUND)} of events", f"hears everything at most {MAX_REPLAYS} times"
     ]  # fmt: skip
     return f" that {' and '.join(but)}"
 
@@ -294,7 +324,7 @@ def _remedy(plan: Plan, budget: float | None) -> str:
     dearer = [
         row
         for row in plan.pool
-        if row.asks and row.doable and row.event_recall >= FOUND - 1e-9 and beats(row, free)
+        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, free)
         and budget is not None and row.cost > budget
     ]  # fmt: skip
     if dearer:
@@ -307,7 +337,7 @@ def _remedy(plan: Plan, budget: float | None) -> str:
         each
         for each in plan.sensitivity
         if each["best_event_recall"] >= FOUND and each["best_wrong_time"] < 0.95 * task.event_time
-        and each["presence_criterion"] < task.criteria.plausible[0] - 1e-9
+        and each["presence_criterion"] < task.criteria.range[0] - 1e-9
     ]  # fmt: skip
     if finer:
         rule = finer[-1]
@@ -331,27 +361,26 @@ def _finer_rule(task: LabelingProblem) -> list[str]:
     return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
 
 
-def _from_to(low: float, high: float) -> str:
-    """A range of lengths, in one unit where it can be."""
-    return f"from {digits(low) if high < 3600 else seconds(low)} to {seconds(high)}"
-
-
 def _equal(plan: Plan) -> list[str]:
     """Which lengths are as good, as the rows have it, and why this one was taken."""
     row = plan.recommended
-    if plan.equal_range is None or plan.objective != "wrong_time" or not row.asks or row.method == "boundary":
+    if plan.equal_range is None or plan.objective != "wrong_time" or not row.asks:
         return []
     low, high = plan.equal_range
     if high < 1.02 * low:
         return []
-    same = [each for each in (*plan.pool, row) if each.alike(row) and low <= (each.segment_length or 0.0) <= high]
-    noun = {"windows": "windows", "bisection": "shortest segments"}.get(row.method, "segments")
+    same = [
+        each
+        for each in (*plan.pool, row)
+        if each.design.is_like(row.design) and low <= (each.segment_length or 0.0) <= high
+    ]
+    noun = row.design.words().noun
     times = [each.wrong_time for each in same]
-    equal = f"{noun.capitalize()} {_from_to(low, high)} are practically equal"
+    equal = f"{noun.capitalize()} {from_to(low, high)} are practically equal"
     if max(times) > (1 + EQUAL) * min(times) * (1 + 1e-9):
-        equal = f"The pilot cannot tell {noun} {_from_to(low, high)} apart"
+        equal = f"The pilot cannot tell {noun} {from_to(low, high)} apart"
     reason = ""
-    if row.method == "fixed" and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
+    if row.design.is_plain and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
         reason = "; this length needs the fewest queries"
     elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
         reason = "; this length needs the least cost"
@@ -361,8 +390,8 @@ def _equal(plan: Plan) -> list[str]:
 def _alternative(plan: Plan) -> list[str]:
     """What the simplest method would cost and leave beside another pick."""
     row = plan.recommended
-    fixed = next((each for each in plan.rows if each.method == "fixed"), None)
-    if not row.asks or row.method == "fixed" or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
+    fixed = next((each for each in plan.rows if each.design.is_plain), None)
+    if not row.asks or row.design.is_plain or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
         return []
     more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
     cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
@@ -378,13 +407,13 @@ def _alternative(plan: Plan) -> list[str]:
 def _beyond(plan: Plan, budget: float | None) -> list[str]:
     """What would leave clearly less wrong time, and is more than people bear."""
     row = plan.recommended
-    if plan.objective != "wrong_time" or not row.asks or not row.doable:
+    if plan.objective != "wrong_time" or not row.asks or not row.is_practical:
         return []
     more = [
         each
         for each in plan.rows
         if each.asks
-        and not each.doable
+        and not each.is_practical
         and (budget is None or each.cost <= budget * (1 + 1e-12))
         and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
         and each.wrong_time < 0.9 * row.wrong_time
@@ -417,43 +446,27 @@ def warnings(task: LabelingProblem, chosen: MethodOutcome) -> list[str]:
     return said
 
 
-def pilot_warnings(pilot: Pilot) -> list[str]:
-    """What the pilot itself should make its owner think of."""
-    said = []
-    cut = pilot.n_cut / pilot.n_events
-    if cut > 0.05:
-        said.append(
-            f"{percent(cut)} of the pilot's events begin or end with their recording: they may last longer than heard."
-        )
-    if pilot.n_joined:
-        every = pilot.n_joined + pilot.n_events
-        touch = f" ({pilot.n_touching:,} begin where another ends)" if pilot.n_touching else ""
-        said.append(
-            f"{pilot.n_joined:,} of {every:,} events overlap or touch another of their class and were joined{touch}."
-        )
-        if pilot.frames:
-            said.append(
-                "So many touching events look like frames of a fixed length: a share of a joined event is hardly what "
-                "annotators go by; consider --rule seconds:1."
-            )
-    return said
-
-
-def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted: tuple[Target, ...]) -> list[str]:
+def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted: tuple[Condition, ...]) -> list[str]:
     """What the numbers rest on."""
     criteria = task.criteria
-    low, high = criteria.plausible
+    low, high = criteria.range
     told = {
         "known": f"Annotators notice an event once {percent(criteria.middle, exact=True)} of it lies in the segment.",
         "several": f"The presence criterion is one of {criteria.name}, each as likely as the others.",
-        "unknown": f"The presence criterion is unknown; {criteria.name} are taken as equally likely.",
         "law": f"Presence criteria: {criteria.name}; 90 % of them lie between {low:.2g} and {high:.2g}.",
-        "rule": f"A segment is present by the rule {criteria.name}.",
+        "rule": f"A segment is present by the rule {criteria.name}."
+        if len(criteria) == 1
+        else f"A segment is present by one of {criteria.name}, each as likely as the others.",
     }[criteria.kind]
+    strong = "by_hand" in task.methods
+    by_hand = (
+        "; so of plain segments, and of the other ways to ask; of these and marking by hand the least wrong time that "
+        "costs at most half as much again as the cheapest"
+    )
     chosen = {
         "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
-        f"everything at most {PATIENCE} times, and of those within 5 % of it (or within what the pilot can tell) the "
-        "cheapest.",
+        f"everything at most {MAX_REPLAYS} times, and of those within 5 % of it (or within what the pilot can tell) "
+        f"the cheapest{by_hand if strong else ''}.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]
@@ -462,7 +475,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     elif wanted:
         chosen = (
             "Chosen: the cheapest way that meets the targets, if there is one of those that leave less wrong time than "
-            f"asking nobody and hear everything at most {PATIENCE} times."
+            f"asking nobody and hear everything at most {MAX_REPLAYS} times."
         )
     each = "event" if round(task.n_events, 2) == 1 else "events"
     said = [
@@ -476,10 +489,12 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         f"How good labels become: {task.model.described}.",
         f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
     ]
-    if not criteria.certain and criteria.annotator is not None:
-        said.append(
-            f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node, and "
-            "boundary search, where few answers are wrong, simulated on some recordings."
-        )
+    if not criteria.is_noiseless:
+        said.append(f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node.")
     said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
+    limits = [f"{word} labels have at most {percent(wrong)} of the event time wrong and find {percent(found)} of events"
+              for word, (wrong, found) in VERDICTS.items()]  # fmt: skip
+    said.append(f"The verdict: {'; '.join(limits)}; others are poor, or worse than labelling nothing.")
+    if strong:
+        said.append("By hand, an edge is marked with a spread of 0.1 s, of a fifth of the event if that is less.")
     return said

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.results import percent, seconds
+from ...base.results import Condition, percent, seconds
+from ...methods.base import Placed
 from ...methods.model import Floats, RecordingModel, SingleEventModel
-from ...methods.outcome import WAYS, MethodOutcome
-from ...methods.problem import LabelingProblem, contributions, in_recordings
-from .decision import EQUAL, FOUND, Target
+from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributions, in_recordings
+from .decision import EQUAL, practical
 from .summary import goal
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
@@ -33,7 +33,7 @@ _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 
 
 @dataclass(frozen=True)
-class Spread:
+class PilotVariation:
     """What each recording (or event) of a pilot contributes to each of a few ways: (units, ways, 5)."""
 
     parts: Floats
@@ -41,10 +41,10 @@ class Spread:
     unit: str
 
     @classmethod
-    def of(cls, task: LabelingProblem, rows: list[MethodOutcome]) -> Spread | None:
+    def of(cls, task: LabelingProblem, rows: list[MethodOutcome]) -> PilotVariation | None:
         """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
         model = task.model
-        if not task.criteria.nested:  # then halving does not give the labels of its leaves
+        if not task.slipping.is_monotone:  # then halving does not give the labels of its leaves
             rows = [row for row in rows if row.design.same_labels == row.design]
         ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
         if isinstance(model, RecordingModel) and not model.drawn and 2 < len(model.unit) <= _MANY:
@@ -64,21 +64,23 @@ class Spread:
         made = []
         for k, row in enumerate(self.ways):
             way = row.design.same_labels
-            fine = way.hop is not None and way.hop < task.lengths.mean / 20  # then where it starts hardly matters
-            widest = max(own.segment_length or 0.0 for _, own in way.passes or (((), way),))
-            long = task.recording_length >= 5 * widest and way.method != "boundary" and not fine
+            fine = row.hop is not None and row.hop < task.lengths.mean / 20  # then where it starts hardly matters
+            widest = max(getattr(own, "segment_length", 0.0) for _, own in row.passes or (((), way),))
+            long = task.recording_length >= 5 * widest and not fine
             shifts = [j / count for j in range(1, count)] if long else []
             made.append(
                 (self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)) / (1 + len(shifts))
             )
         return np.stack(made, axis=1)
 
-    def including(self, task: LabelingProblem, row: MethodOutcome) -> tuple[Spread, int]:
+    def including(self, task: LabelingProblem, row: MethodOutcome) -> tuple[PilotVariation, int]:
         """The same with this way among the others, and where it stands."""
         if row in self.ways:
             return self, self.ways.index(row)
         part = in_recordings(task, row.design.same_labels) if self.unit == "recording" else _per_event(task, row)
-        return Spread(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(self.ways)
+        return PilotVariation(np.concatenate((self.parts, part[:, None]), axis=1), (*self.ways, row), self.unit), len(
+            self.ways
+        )
 
     @cached_property
     def noise(self) -> Floats:
@@ -100,7 +102,9 @@ def _per_event(task: LabelingProblem, row: MethodOutcome) -> Floats:
     """The same from the lengths of an observed sample: each event alone in a recording."""
     model = task.model
     assert isinstance(model, SingleEventModel)
-    part = SingleEventModel(model.lengths, model.longest).measure(row.design.same_labels, task.criteria)
+    design = row.design.same_labels
+    assert isinstance(design, Placed)
+    part = SingleEventModel(model.lengths, model.longest).measure(design, task.answers_of(design))
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
     return np.repeat(contributions(part), times, axis=0)
 
@@ -109,17 +113,13 @@ def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
     """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
     this pilot. Only the good ones would let the recordings that are held back have a say."""
     made: list[MethodOutcome] = []
-    rows = [row for row in rows if row.doable] or rows
-    for method in WAYS[:3]:
-        own = sorted((row for row in rows if row.asks and row.method == method), key=_order)
+    rows = [row for row in practical(rows) if row.asks and row.design.same_labels.is_placed]
+    for method in dict.fromkeys(row.method for row in rows if not row.passes):
+        own = sorted((row for row in rows if row.method == method), key=lambda row: row.rank)
         centre = (own[0].segment_length or 0.0) if own else 0.0
         made += [row for row in own if centre / _AROUND <= (row.segment_length or 0.0) <= centre * _AROUND]
-    made = sorted((*made, *(row for row in rows if row.method == "passes")), key=_order)
+    made = sorted((*made, *(row for row in rows if row.passes)), key=lambda row: row.rank)
     return made[:: max(1, -(-len(made) // most))]
-
-
-def _order(row: MethodOutcome) -> tuple[bool, float]:
-    return row.event_recall < FOUND - 1e-9, row.wrong_time
 
 
 def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
@@ -155,11 +155,11 @@ def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[
 
 def how_sure(
     task: LabelingProblem,
-    known: Spread | None,
+    known: PilotVariation | None,
     picked: MethodOutcome,
     *,
     n_events: int,
-    limits: tuple[Target, ...] = (),
+    limits: tuple[Condition, ...] = (),
     ruled: bool = True,
 ) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
@@ -169,15 +169,15 @@ def how_sure(
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
     judged. A word that is the same for all units has no band.
     """
-    if known is None or not picked.asks or not (task.criteria.nested or picked.method in ("fixed", "windows")):
+    if known is None or not picked.asks or not picked.design.same_labels.is_placed:
         return None
-    if picked.method == "boundary" and known.unit == "event":
+    if not task.answers_of(picked.design).is_monotone and not isinstance(picked.design, Placed):
         return None
     spread, own = known.including(task, picked)
     ways = spread.ways
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
     kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap)
-    spread = Spread(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
+    spread = PilotVariation(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
     ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
     parts, there = spread.parts, spread.moved(task)
     n, cost = len(parts), np.array([row.cost for row in ways])
@@ -213,7 +213,7 @@ def how_sure(
     return made
 
 
-def _told_apart(spread: Spread) -> float:
+def _told_apart(spread: PilotVariation) -> float:
     """How many times the pilot would tell apart the wrong times of the best ways, or know their difference to 5 %."""
     total = spread.parts.sum(axis=0)
     wrong = total[:, _WRONG] / len(spread.parts)
@@ -224,7 +224,7 @@ def _told_apart(spread: Spread) -> float:
     return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
 
 
-def _on_its_side(made: dict[str, Any], limit: Target, picked: MethodOutcome) -> bool:
+def _on_its_side(made: dict[str, Any], limit: Condition, picked: MethodOutcome) -> bool:
     """Whether the whole band of a word lies on the side of the limit on which the pilot itself has it."""
     low, high = made.get(f"{limit.word}_ci", (-np.inf, np.inf))
     above = limit.met(picked) == (limit.word != "wrong_time")
@@ -261,7 +261,7 @@ def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
     return min(low, float(least)), max(high, float(most))
 
 
-def _said(made: dict[str, Any], unit: str, doubts: list[Target], ruled: bool) -> str:
+def _said(made: dict[str, Any], unit: str, doubts: list[Condition], ruled: bool) -> str:
     if "wrong_time_ci" not in made:
         alike = f"The {made[f'n_{unit}s']:,} {unit}s of the pilot are alike in wrong time"
         return f"{alike}: how much others will have cannot be told from them."

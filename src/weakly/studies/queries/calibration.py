@@ -1,7 +1,7 @@
 r"""Calibration: queries whose event fraction is known, spread so that the presence criterion is estimated best.
 
 An annotator says present with chance :math:`P(h) = g + (1 - g - l)\,G(h)` at event fraction h, G the logistic curve of
-:func:`~weakly.model.annotator.logistic_cdf` with middle gamma and spread s. Each item at h carries the information
+:func:`~weakly.model.criterion_law.logistic_cdf` with middle gamma and spread s. Each item at h carries the information
 :math:`\nabla P \nabla P^T / (P (1 - P))` about (gamma, s). The design is the spread of fractions that makes the
 determinant of the summed information largest, averaged over what gamma may be.
 """
@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, exprel
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import check, positive, whole
 from ...methods.base import Recording
-from ...model.annotator import logistic_cdf
-from .sources import with_events
+from ...posterior.law import slopes
+from .query_set import with_events
 
 if TYPE_CHECKING:
     from ...model.events import Events
@@ -36,13 +35,8 @@ def information(
 ) -> NDArray[np.float64]:
     """The Fisher information of one item at each event fraction about (presence_criterion, spread); (n, 2, 2)."""
     h = np.atleast_1d(np.asarray(event_fraction, dtype=np.float64))
-    z, end = (h - presence_criterion) / spread, (1 - presence_criterion) / spread
-    rise = (1 - guess_rate - lapse_rate) * logistic_cdf(h, presence_criterion, spread)
-    p = np.clip(guess_rate + rise, 1e-12, 1 - 1e-12)
-    # of the logarithm of the curve's three factors that change with both numbers, at h less at 1
-    by_middle = expit(z) - expit(end)
-    by_spread = expit(-end) * end - expit(-z) * z + exprel(1 / spread) ** -1 - exprel(h / spread) ** -1
-    gradient = np.stack((by_middle, by_spread), axis=-1) * (rise / spread)[:, None]
+    p, slope = slopes("logistic", h, np.array([presence_criterion, spread, guess_rate, 1 - lapse_rate]))
+    p, gradient = np.clip(p, 1e-12, 1 - 1e-12), slope[:2].T
     return gradient[:, :, None] * gradient[:, None, :] / (p * (1 - p))[:, None, None]
 
 
@@ -122,44 +116,49 @@ def design(
 
 
 def place(
-    recordings: Sequence[Recording], plan: CalibrationDesign, *, lengths: Sequence[float], rng: Any = None
+    recordings: Sequence[Recording], event_fractions: Sequence[float], *, lengths: Sequence[float], rng: Any = None
 ) -> pd.DataFrame:
-    """Segments of recordings with known events that hold exactly the fractions of the design, as far as they exist.
+    """Segments of recordings with known events that hold exactly these fractions, as far as they exist.
 
     One row per item: recording, onset, offset, event_fraction. Each item takes one event and cuts it on one side, left
     and right in turn, with a segment as long as one of ``lengths``; segments that would meet another event or leave the
     recording are not used, and a fraction that no event offers is left out.
     """
     rng = np.random.default_rng(rng)
-    pool = [(one, event) for one in recordings if one.events is not None for event in one.events]
+    known = [recording for recording in recordings if recording.events is not None]
+    pool = [(recording, event) for recording in known for event in np.asarray(recording.events)]
     widths = check("segment_length", np.unique(np.round(np.asarray(lengths, dtype=np.float64), 6)))
     rows: dict[tuple[str, float, float], float] = {}
-    for i, fraction in enumerate(plan.event_fractions):
+    for i, fraction in enumerate(event_fractions):
         for k in rng.permutation(len(pool)):
-            one, event = pool[k]
-            assert one.events is not None
-            width = float(rng.choice(widths))
-            segment = _cut(event, fraction, width, left=bool(i % 2), room=float(rng.uniform()))
-            others = one.events[one.events[:, 0] != event[0]]
-            clear = not ((others[:, 0] < segment[1]) & (others[:, 1] > segment[0])).any()
-            fits = fraction * (event[1] - event[0]) <= width * (1 + 1e-9)
-            inside = segment[0] >= 0 and segment[1] <= one.length
-            if clear and fits and inside and (one.name, *segment) not in rows:
-                rows[(one.name, *segment)] = float(fraction)
+            recording, event = pool[k]
+            segment = segment_of(
+                recording, event, fraction, float(rng.choice(widths)), left=bool(i % 2), room=float(rng.uniform())
+            )
+            if segment is not None and (recording.name, *segment) not in rows:
+                rows[(recording.name, *segment)] = float(fraction)
                 break
     table = [(*at, fraction) for at, fraction in rows.items()]
     return pd.DataFrame(table, columns=["recording", "onset", "offset", "event_fraction"])
 
 
-def _cut(event: Any, fraction: float, width: float, *, left: bool, room: float) -> tuple[float, float]:
-    """The segment that holds this fraction of the event, from its start (left) or its end; whole events move freely."""
+def segment_of(
+    recording: Recording, event: Any, fraction: float, width: float, *, left: bool, room: float
+) -> tuple[float, float] | None:
+    """The segment that holds this fraction of the event, from its start (left) or its end, and no other event; whole
+    events move freely. None where the recording has no such segment."""
+    assert recording.events is not None
     a, b = float(event[0]), float(event[1])
     inside = fraction * (b - a)
     if fraction >= 1 - 1e-9:
         onset = a - room * max(0.0, width - (b - a))
     else:
         onset = a + inside - width if left else b - inside
-    return round(onset, 6), round(onset + width, 6)
+    start, end = round(onset, 6), round(onset + width, 6)
+    others = recording.events[recording.events[:, 0] != a]
+    is_clear = not ((others[:, 0] < end) & (others[:, 1] > start)).any()
+    fits = inside <= width * (1 + 1e-9) and start >= 0 and end <= recording.length
+    return (start, end) if is_clear and fits else None
 
 
 def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None) -> Queries:
@@ -183,7 +182,7 @@ def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None)
         return queries
     # Segments that the recording's end has cut short are not what a query is usually like.
     usual = lengths[lengths >= np.median(lengths) * (1 - 1e-6)]
-    items = place(list(known.values()), design(count), lengths=usual, rng=rng)
+    items = place(list(known.values()), design(count).event_fractions.tolist(), lengths=usual, rng=rng)
     if items.empty:
         raise InvalidInput(
             f"no known event of {asked!r} lets a segment of {np.median(lengths):g} s hold a part of it and no other; "

@@ -24,15 +24,14 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, inputs_kept, private_files, refuse_input
 from ...base.results import to_json
 from ...base.symbols import positive
-from ...io.reading import write
+from ...io.output import write
+from ...methods import METHODS
 from ...methods.base import Method, Recording
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import merge
-from .export import Exporter, text_of
-from .query_set import COLUMNS, METHODS, asked_so_far, make_method, queries
-from .returned import Collected, Returned, collect, read_returned
-from .sources import with_signal
+from .exchange import Collected, Exporter, Returned, collect, read_returned, text_of
+from .query_set import COLUMNS, asked_so_far, make_method, queries, with_signal
 from .store import NAME, Answer, CampaignState, Store, fingerprint, shortened
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 QUERIES, ANSWERS = "queries.csv", "answers.csv"
 _SIGNAL = ("features", "feature_hop", "sample_rate")
-_OLD = "campaign.json"  # the settings of a campaign of version 0.1.0, whose answers were in answers.csv
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,11 @@ class Campaign:
         """
         path = Path(path)
         folder = path if path.is_dir() else path.parent
-        if not path.exists() or not any((folder / name).is_file() for name in (NAME, _OLD, QUERIES)):
+        _refuse_rest(folder)
+        if not path.exists() or not (folder / NAME).is_file():
             raise InvalidInput(f"{path}: no such file; a campaign's folder is made by weakly queries")
         store = _store_of(folder, database)
-        state = _brought_over(folder, store)
+        state = store.state()
         if "method" not in state.settings:
             raise InvalidInput(f"{folder}: holds no campaign yet; make it with weakly queries")
         _check(folder, state)
@@ -81,6 +80,7 @@ class Campaign:
         What is refused leaves nothing behind.
         """
         folder = Path(out)
+        _refuse_rest(folder)
         store = _store_of(folder, database)
         store.made = [path for path in (folder / NAME, folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Campaign:
 
     @classmethod
     def _started(cls, folder: Path, store: Store, queries: Queries, tool: Mapping[str, Any]) -> Campaign:
-        before = _brought_over(folder, store)
+        before = store.state()
         parameters = dict(queries.parameters)
         signal = {name: parameters.pop(name) for name in _SIGNAL}
         settings = {"method": queries.method, "parameters": json.loads(json.dumps(parameters, default=str))}
@@ -133,7 +133,7 @@ class Campaign:
         name = self.state.settings["method"]
         if self.own is not None:
             return self.own
-        if name not in METHODS or "own" in self.parameters:
+        if name not in METHODS or not METHODS[name].by_name or "own" in self.parameters:
             raise InvalidInput(
                 f"{self.folder}: asked by the method {name!r} of somebody's own: go on from Python, with "
                 "Campaign.open(folder, method=...)"
@@ -150,7 +150,7 @@ class Campaign:
         features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
         if settings["method"] != "information" or not self.parameters.get("signal", True) or features == "arrays":
             return known
-        return with_signal("information", known, features and _found(self.folder, features), hop, rate)
+        return with_signal(False, known, features and _found(self.folder, features), hop, rate)
 
     def options(self) -> dict[str, Any]:
         """What :func:`weakly.queries` needs to go on: the method, its parameters, the signal, the answers so far."""
@@ -345,7 +345,12 @@ def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
     return near if near is not None and near.exists() else Path(place["path"])
 
 
-_RENAMED = {"overlapping": "windows"}  # methods by their names up to 0.2.0
+def _refuse_rest(folder: Path) -> None:
+    """Refuse a folder that holds a campaign's table of queries and not its store."""
+    if (folder / QUERIES).is_file() and not (folder / NAME).is_file():
+        raise InvalidInput(
+            f"{folder / QUERIES}: the rest of this campaign is missing ({NAME}); bring it back, or give another folder"
+        )
 
 
 def _store_of(folder: Path, database: str | None) -> Store:
@@ -397,66 +402,3 @@ def _check(folder: Path, state: CampaignState) -> None:
     for name, number in (("feature_hop", hop), ("sample_rate", rate)):
         if number is not None:
             positive(name, number)
-
-
-def _brought_over(folder: Path, store: Store) -> CampaignState:
-    """The state of the store; a campaign of version 0.1.0, whose files are the folder's, is taken into it first."""
-    state = store.state()
-    if state.settings.get("method") in _RENAMED:
-        store.setting("method", _RENAMED[state.settings["method"]], anew=True)
-        state = store.state()
-    old, table = folder / _OLD, folder / QUERIES
-    if "method" in state.settings or not (old.is_file() or table.is_file()):
-        return state
-    if not (old.is_file() and table.is_file()):
-        there, lacks = (old, QUERIES) if old.is_file() else (table, NAME)
-        raise InvalidInput(
-            f"{there}: the rest of this campaign is missing ({lacks}); bring it back, or give another folder"
-        )
-    try:
-        settings = json.loads(text_of(old))
-        parameters = {**settings["parameters"], "shortest": 0.0}  # what 0.1.0 did
-        known = {
-            str(name): _place(folder, _older(folder, one["path"])) | {"seconds": float(one["seconds"])}
-            for name, one in settings["recordings"].items()
-        }
-        method, to = str(settings["method"]), str(settings.get("to") or "csv")
-        method = _RENAMED.get(method, method)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidInput(f"{old}: is not the settings of a campaign of version 0.1.0 ({error})") from error
-    frame = _old_queries(table)
-    for name, seconds in frame.groupby("recording")["recording_length"].first().items():
-        known.setdefault(str(name), {"path": None, "relative": None, "seconds": float(seconds)})
-    store.add({"method": method, "parameters": parameters, "signal": {}, "tool": {"to": to}}, known, frame)
-    answers = folder / ANSWERS
-    if answers.is_file():
-        campaign = Campaign(folder, store, store.state())
-        store.tell(campaign._read([answers]).answers)
-    return store.state()
-
-
-def _older(folder: Path, path: str | None) -> Path | None:
-    """A path of version 0.1.0, which was relative to wherever the command was run."""
-    if path is None:
-        return None
-    return next((base / path for base in (Path(), folder, folder.parent) if (base / path).exists()), Path(path))
-
-
-def _old_queries(path: Path) -> pd.DataFrame:
-    """The queries of a campaign of version 0.1.0."""
-    numbers = ("onset", "offset", "event_fraction", "recording_length")
-    texts = {"query": str, "recording": str, "label": str}
-    try:
-        # A recording or a label may be called "NA": only empty numbers are missing.
-        frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values={name: [""] for name in numbers})
-        frame["calibration"] = frame["calibration"].astype(str).str.lower().isin(("true", "1"))
-        frame = frame[list(COLUMNS)].astype(
-            {**dict.fromkeys(numbers, float), "round": int, "repeat": int, "method": str}
-        )
-    except (ValueError, KeyError, pd.errors.ParserError) as error:
-        raise InvalidInput(f"{path}: is not the queries of a campaign: {error}") from error
-    if frame["query"].duplicated().any() or not (frame["onset"] < frame["offset"]).all():
-        raise InvalidInput(
-            f"{path}: is not the queries of a campaign: a query is there twice, or ends before it starts"
-        )
-    return frame

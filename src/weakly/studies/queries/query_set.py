@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +17,21 @@ import pandas as pd
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
 from ...base.results import counted, hours, plain
-from ...base.symbols import check, choice, positive, whole
-from ...methods.base import AnswerHistory, Labels, Method, Recording, key, verdict
-from ...methods.boundary import Boundary
-from ...methods.change_point import WINDOWS, ChangePoint, Chosen, Prototypes, SharedBudget, learned_segments
-from ...methods.segments import Bisection, Fixed, Oracle, Overlapping
+from ...base.symbols import check, positive, whole
+from ...base.symbols import choice as one_of
+from ...io.feature_files import load_features, log_mel
+from ...io.signals import RECORDINGS, VIDEOS, durations
+from ...methods import METHODS
+from ...methods.base import AnswerHistory, Method, Recording, key, verdict
+from ...methods.change_point import WINDOWS, ChangePoint
 from ...model.answers import Answers
 from ...model.events import Events
-from .sources import recordings_of, with_events, with_signal
+from ...model.intervals import Features, merge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Place = str | os.PathLike[str]
 COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", "repeat", "calibration",
            "event_fraction", "recording_length")  # fmt: skip
 #: Seconds that an answer takes besides listening, where nobody has measured it yet.
@@ -36,7 +41,7 @@ SHORTEST = 0.3
 #: Segments of one recording beyond which a number is taken for a slip, or for damage.
 MOST_SEGMENTS = 10_000_000
 _WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
-_NUMBERS = ("segment_length", "hop", "threshold", "penalty", "shortest", "n_events", "query_cost_share", "tolerance",
+_NUMBERS = ("segment_length", "hop", "start_length", "threshold", "penalty", "shortest", "n_events", "query_cost_share",
             "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
 
 
@@ -50,7 +55,7 @@ def query_id(recording: str, onset: float, offset: float, label: str, repeat: in
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Queries(Result):
     """Segments to ask, with the recordings they come from and how they were chosen."""
 
@@ -142,18 +147,20 @@ class Queries(Result):
     def write(self, out: str | os.PathLike[str], *, to: str = "csv", **how: Any) -> list[Path]:
         """Write the campaign's state and the files of the annotation tool into a folder; the paths.
 
-        ``to`` is "labelstudio", "raven", "audacity", "csv" or "clips". See :func:`weakly.studies.queries.export.write`.
+        ``to`` is "labelstudio", "raven", "audacity", "csv" or "clips". See :func:`.exchange.write`.
         """
-        from .export import write
+        from .exchange import write
 
         return write(self, out, to=to, **how)
 
 
 def queries(
-    recordings: Any,
+    recordings: Place | Iterable[Place] | Mapping[str, float | Recording] | Events,
     *,
-    method: str | Method = "fixed",
-    label: str | Iterable[str] = "event",
+    method: str | Method | None = None,
+    plan: Place | Mapping[str, Any] | Result | None = None,
+    choice: str | None = None,
+    label: str | Iterable[str] | None = None,
     segment_length: float | None = None,
     hop: float | None = None,
     votes: int | None = None,
@@ -161,15 +168,15 @@ def queries(
     budget: int | None = None,
     batch: int | None = None,
     events: Events | None = None,
-    features: Any = None,
+    features: Place | Mapping[str, Features | Place] | None = None,
     feature_hop: float | None = None,
     windows: Iterable[float] = WINDOWS,
     search: str = "peaks",
     threshold: float | None = None,
     penalty: float | None = None,
     shortest: float = SHORTEST,
-    children: str = "halves",
     start: int | None = None,
+    start_length: float | None = None,
     n_events: float = 1.0,
     query_cost_share: float = 0.5,
     event_length: str | float | None = None,
@@ -177,23 +184,25 @@ def queries(
     wrong_time: float | None = None,
     presence_criterion: float | None = None,
     signal: bool = True,
-    tolerance: float = 0.05,
     guess_rate: float = 0.0,
     lapse_rate: float = 0.0,
     sample_rate: float | None = None,
     answers: Answers | None = None,
     calibrate: int | None = None,
-    rng: Any = None,
+    rng: int | Sequence[int] | np.random.Generator | None = None,
 ) -> Queries:
     """The segments to ask next, of every recording.
 
     Parameters
     ----------
     recordings : audio paths (or folders), ``{name: seconds}``, or an :class:`~weakly.Events`.
-    method : "fixed" (FIX), "oracle" (ORC, needs events), "windows" (segment_length, hop, votes), "change-point"
-        (where the signal changes), "bisection" (splits present segments, down to segment_length), "boundary" (halving
-        towards onset, offset and criterion of single events), "information" (what tells most for its cost; nothing
-        needs to be known), or your own :class:`~weakly.methods.base.Method`.
+    plan : a :class:`~weakly.Plan`, its ``to_dict()`` or the plan.json of ``weakly plan --out``: method, lengths and
+        label of its ``choice`` ("plain", "by_hand", "best", "yours"; left out, the recommended one) are taken.
+    method : "fixed" (FIX, the default), "oracle" (ORC, needs events), "windows" (segment_length, hop, votes),
+        "change-point" (where the signal changes), "bisection" (splits present segments, down to segment_length),
+        "by_hand" (whole recordings, to be marked), "screening" (segments, then the present ones, to be marked),
+        "information" (what tells most for its cost; nothing needs to be known), or your own
+        :class:`~weakly.methods.base.Method`.
     label : the class that is asked for, or several.
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of
@@ -206,13 +215,13 @@ def queries(
         no times.
     windows, search, threshold, penalty : of change points (:class:`~weakly.methods.ChangePoint`); windows are the
         seconds on either side of a change: about a quarter to the whole of an event's length.
-    shortest : seconds of the shortest segment that change points and boundary search ask about.
+    shortest : seconds of the shortest segment that change points and information ask about.
     wrong_time : of information: the seconds of expected wrong label per recording at which to stop; left out, a tenth
         of the expected event seconds. event_length (a law as text), event_rate (per second), presence_criterion,
         guess_rate, lapse_rate : where its learning begins, if anything is known. signal : whether it listens to the
         audio or features for hints. Its queries_per_recording are those of a round: 1, unless the tool needs more.
-    children, start, n_events, query_cost_share : of bisection. tolerance : of boundary search. guess_rate, lapse_rate :
-        how often answers are wrong; bisection and boundary search then ask again, information learns it.
+    start (segments) or start_length (seconds), n_events, query_cost_share : of bisection. guess_rate, lapse_rate : how
+        often answers are wrong; bisection then asks again, information learns it.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
     calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
@@ -224,9 +233,20 @@ def queries(
     >>> found.n_queries, found.listened
     (3, 10.0)
     """
+    if plan is not None:
+        told = from_plan(plan, choice)
+        given = {"method": method, "segment_length": segment_length, "hop": hop, "votes": votes}
+        if twice := [name for name, value in given.items() if value is not None]:
+            raise InvalidInput(f"the plan says {', '.join(twice)}: give plan, or {', '.join(twice)}, not both")
+        method, segment_length, hop, votes = (told["parameters"].get(name, told.get(name)) for name in given)
+        start_length = told["parameters"].get("start_length")
+        label = label or told["label"]
+    elif choice is not None:
+        raise InvalidInput(f"choice needs a plan, got choice {choice!r} alone")
+    method, label = "fixed" if method is None else method, "event" if label is None else label
     if not isinstance(method, (str, Method)):
-        raise InvalidInput(f"method must be one of {', '.join(METHODS)} or a weakly.methods.Method, got {method!r}")
-    name = method.name if isinstance(method, Method) else choice("method", method, tuple(METHODS))
+        raise InvalidInput(f"method must be one of {', '.join(_by_name())} or a weakly.methods.Method, got {method!r}")
+    name = method.name if isinstance(method, Method) else one_of("method", method, _by_name())
     labels = [label] if isinstance(label, str) else list(label)
     if not labels or not all(isinstance(one, str) for one in labels):
         raise InvalidInput(f"label must be a name or several, got {label!r}")
@@ -235,7 +255,7 @@ def queries(
             whole(what, value, most=MOST_SEGMENTS)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
-    if batch is not None and (name != "change-point" or queries_per_recording is None):
+    if batch is not None and (name != ChangePoint.name or queries_per_recording is None):
         raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
     if segment_length is not None:
         segment_length = float(check("segment_length", segment_length))
@@ -243,26 +263,26 @@ def queries(
     parameters: dict[str, Any] = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
         "budget": budget, "batch": batch, "windows": list(_spans(windows)), "search": search,
-        "threshold": threshold, "penalty": penalty, "shortest": shortest, "children": children, "start": start,
-        "n_events": n_events, "query_cost_share": query_cost_share, "tolerance": tolerance, "guess_rate": guess_rate,
-        "lapse_rate": lapse_rate, "event_length": None if event_length is None else str(event_length),
-        "event_rate": event_rate, "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal,
+        "threshold": threshold, "penalty": penalty, "shortest": shortest, "start": start,
+        "start_length": start_length, "n_events": n_events, "query_cost_share": query_cost_share,
+        "guess_rate": guess_rate, "lapse_rate": lapse_rate,
+        "event_length": None if event_length is None else str(event_length), "event_rate": event_rate,
+        "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal,
     }  # fmt: skip
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
-    if name == "change-point" or features is not None or (name == "information" and signal is not False):
-        known = with_signal(name, known, features, feature_hop, sample_rate)
+    kind = type(method) if isinstance(method, Method) else METHODS[name]
+    if kind.needs_signal or features is not None or (kind.uses_signal and signal is not False):
+        known = with_signal(kind.needs_signal, known, features, feature_hop, sample_rate)
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
-    rows, follows = [], batch is not None
+    rows, follows = [], False
     left: dict[str, float] = {}
     for one_label in labels:
         mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
-        if batch is None:
-            how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
-            follows = follows or how.follows_answers
-            rows += _rows(how, mine, one_label, answers, left)
-        else:
-            rows += _batch(mine, one_label, answers, parameters)
+        how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
+        how = how.of_class(one_label)
+        follows = follows or how.follows_answers
+        rows += _rows(how, mine, one_label, answers, left)
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else None
@@ -287,8 +307,8 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     for name in _NUMBERS:
         if name in given:
             positive(name, given[name], zero=True)
-    _spans(given.get("windows", ()))
-    for name in ("event_length", "search", "children"):
+    given["windows"] = _spans(given.get("windows", ()))
+    for name in ("event_length", "search"):
         if not isinstance(given.get(name, ""), str):
             raise InvalidInput(f"{name} must be text, got {given[name]!r}")
     longest = max((one.length for one in recordings), default=0.0)
@@ -298,118 +318,41 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
                 f"{name} must leave at most {MOST_SEGMENTS:,} segments of a recording, got {given[name]!r} for "
                 f"{longest:g} s"
             )
-    return METHODS[choice("method", method, tuple(METHODS))](parameters, recordings)
+    return METHODS[one_of("method", method, _by_name())].of(given, recordings)
 
 
-def _fixed(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    length, count, budget = p.get("segment_length"), p.get("queries_per_recording"), p.get("budget")
-    if length is None and count is None and budget is None:
-        raise InvalidInput("method 'fixed' needs segment_length, queries_per_recording or budget")
-    if length is None and budget is not None:
-        length = _shared_length(recordings, budget)
-    return Fixed(segment_length=length, n_queries=count)
+def from_plan(plan: Any, choice: str | None = None) -> dict[str, Any]:
+    """The method, its parameters and the label of a choice of a plan, from the plan, its dict or its file."""
+    if isinstance(plan, (str, os.PathLike)):
+        path = Path(plan)
+        path = path / "plan.json" if path.is_dir() else path
+        try:
+            plan = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"{path}: is no plan.json of weakly plan --out ({error})") from error
+    known = plan if isinstance(plan, Mapping) else plan.to_dict()
+    choices = known.get("choices") if isinstance(known.get("choices"), list) else []
+    if not choices or not all(isinstance(each, Mapping) and "parameters" in each for each in choices):
+        raise InvalidInput("plan must hold choices, as the plan.json of weakly plan --out does")
+    roles = [str(each["role"]) for each in choices]
+    wanted = roles[0] if choice is None else one_of("choice", choice, tuple(dict.fromkeys(roles)))
+    found = dict(choices[roles.index(wanted)])
+    if found["method"] not in _by_name():
+        raise InvalidInput(
+            f"choice {wanted!r} is {found.get('name')}, which is made by other commands: {found.get('command')}"
+        )
+    label = known.get("settings", {}).get("label") or known.get("settings", {}).get("labels") or None
+    return {**found, "label": label}
 
 
-def _windows(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    length = _needed(p, "windows")
-    return Overlapping(segment_length=length, hop=_or(p.get("hop"), length / 2), votes=p.get("votes"))
-
-
-def _change_point(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    how = ChangePoint(
-        n_queries=p.get("queries_per_recording"),
-        windows=_spans(p.get("windows") or WINDOWS),
-        search=p.get("search") or "peaks",
-        penalty=p.get("penalty"),
-        threshold=p.get("threshold"),
-        shortest=_or(p.get("shortest"), 0.0),
-    )
-    budget = p.get("budget")
-    if budget is None:
-        return how
-    _enough(recordings, budget)
-    return SharedBudget(tuple(recordings), budget, replace(how, threshold=_or(p.get("threshold"), 0.0)))
-
-
-def _bisection(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    return Bisection(
-        segment_length=_needed(p, "bisection"),
-        start=p.get("start"),
-        children=p.get("children") or "halves",
-        n_events=_or(p.get("n_events"), 1.0),
-        query_cost_share=_or(p.get("query_cost_share"), 0.5),
-        guess_rate=_or(p.get("guess_rate"), 0.0),
-        lapse_rate=_or(p.get("lapse_rate"), 0.0),
-    )
-
-
-def _boundary(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    return Boundary(
-        tolerance=_or(p.get("tolerance"), 0.05),
-        segment_length=p.get("segment_length"),
-        guess_rate=_or(p.get("guess_rate"), 0.0),
-        lapse_rate=_or(p.get("lapse_rate"), 0.0),
-        shortest=_or(p.get("shortest"), 0.0),
-    )
-
-
-def _information(p: Mapping[str, Any], recordings: list[Recording]) -> Method:
-    from ...methods.information import Information
-
-    given: dict[str, Any] = {
-        name: p.get(name) for name in ("event_length", "event_rate", "wrong_time", "presence_criterion")
-    }
-    rates: dict[str, Any] = {name: p.get(name) or None for name in ("guess_rate", "lapse_rate")}  # 0: not known
-    return Information(
-        **given, **rates, query_cost_share=_or(p.get("query_cost_share"), 0.5),
-        shortest=_or(p.get("shortest"), SHORTEST) or SHORTEST, batch=int(_or(p.get("queries_per_recording"), 1)),
-        signal=p.get("signal") is not False,
-    )  # fmt: skip
-
-
-#: What makes each method from the parameters of the door.
-METHODS: dict[str, Callable[[Mapping[str, Any], list[Recording]], Method]] = {
-    "fixed": _fixed,
-    "oracle": lambda p, recordings: Oracle(),
-    "windows": _windows,
-    "change-point": _change_point,
-    "bisection": _bisection,
-    "boundary": _boundary,
-    "information": _information,
-}
+def _by_name() -> tuple[str, ...]:
+    return tuple(name for name, kind in METHODS.items() if kind.by_name)
 
 
 def _spans(windows: Any) -> tuple[float, ...]:
     return tuple(
         positive("windows", one) for one in (windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows])
     )
-
-
-def _needed(p: Mapping[str, Any], method: str) -> float:
-    if p.get("segment_length") is None:
-        raise InvalidInput(f"method {method!r} needs segment_length")
-    return float(p["segment_length"])
-
-
-def _enough(recordings: list[Recording], budget: int) -> None:
-    if budget < len(recordings):
-        raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
-
-
-def _or(value: Any, default: float) -> float:
-    return default if value is None else float(value)
-
-
-def _shared_length(recordings: list[Recording], budget: int) -> float:
-    """The shortest segment length whose fixed segments of all recordings fit the budget."""
-    _enough(recordings, budget)
-    lengths = np.array([one.length for one in recordings])
-    low, high = float(lengths.sum()) / budget, float(lengths.max())
-    for _ in range(60):
-        middle = (low + high) / 2
-        fits = np.ceil(lengths / middle).sum() <= budget
-        low, high = (low, middle) if fits else (middle, high)
-    return high
 
 
 def asked_so_far(answers: Answers | None, recording: str, label: str) -> AnswerHistory:
@@ -431,16 +374,15 @@ def _rows(
     known: dict[str, Recording],
     label: str,
     answers: Answers | None,
-    left: dict[str, float] | None = None,
+    left: dict[str, float],
 ) -> list[tuple[Any, ...]]:
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
     each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
     method = method.among(each)
     rows = [row for one, asked in each.values() for row in rows_of(method, one, label, asked)]
-    if left is not None:
-        for one, asked in each.values():
-            for word, value in (method.outlook(one, asked) or {}).items():
-                left[word] = left.get(word, 0.0) + value
+    for one, asked in each.values():
+        for word, value in (method.outlook(one, asked) or {}).items():
+            left[word] = left.get(word, 0.0) + value
     return rows
 
 
@@ -451,7 +393,7 @@ def rows_of(method: Method, recording: Recording, label: str, asked: AnswerHisto
     seen: dict[tuple[int, int], int] = {}
     for segment in key(asked.segments):
         seen[segment] = seen.get(segment, 0) + 1
-    turn = 1 + (method.rounds(recording, asked) if len(asked) else 0)
+    turn = 1 + method.rounds(recording, asked)
     for (onset, offset), segment in zip(segments.tolist(), key(segments)):
         repeat = seen.get(segment, 0)
         seen[segment] = repeat + 1
@@ -461,25 +403,83 @@ def rows_of(method: Method, recording: Recording, label: str, asked: AnswerHisto
     return rows
 
 
-def _batch(
-    known: dict[str, Recording], label: str, answers: Answers | None, parameters: Mapping[str, Any]
-) -> list[tuple[Any, ...]]:
-    """The next recordings, cut where a model of the answers so far changes its mind."""
-    count = parameters["queries_per_recording"]
-    how = {"windows": tuple(parameters["windows"]), "shortest": parameters["shortest"]}
-    model, open_ = Prototypes(), {}
-    for name, recording in known.items():
-        asked = asked_so_far(answers, name, label)
-        if len(asked):
-            order = np.argsort(asked.segments[:, 0], kind="stable")
-            labels = Labels(asked.segments[order], asked.present[order])
-            model = model.learn(recording.known_features(), labels)
-        else:
-            open_[name] = recording
-    turn = {name: open_[name] for name in list(open_)[: parameters["batch"]]}
-    if not model.ready:
-        return _rows(make_method("change-point", parameters, list(turn.values())), turn, label, None)
-    cuts = {name: learned_segments(model, one, n_queries=count, **how) for name, one in turn.items()}
-    rows = _rows(Chosen(cuts), turn, label, None)
-    done = -(-(len(known) - len(open_)) // parameters["batch"])
-    return [(*row[:6], 1 + done, *row[7:]) for row in rows]
+def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple[dict[str, Recording], dict[str, str]]:
+    """Recordings by name from whatever names them, and those that cannot be used."""
+    if isinstance(recordings, Events):
+        extents = recordings.extents
+        unknown = [str(name) for name in extents.index if not extents[name] > 0]
+        if unknown:
+            raise InvalidInput(f"recording {unknown[0]!r} has no known length; give recording_length when reading")
+        return {str(name): Recording(str(name), float(extents[name])) for name in extents.index}, {}
+    if isinstance(recordings, Mapping):
+        if not recordings:
+            raise InvalidInput("there are no recordings")
+        return {
+            str(name): value
+            if isinstance(value, Recording)
+            else Recording(str(name), float(check("recording_length", value)))
+            for name, value in recordings.items()
+        }, {}
+    given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
+    paths: list[Path] = []
+    for path in map(Path, given):
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in RECORDINGS) if path.is_dir() else [path]
+        paths += [p for p in inside if p not in paths]
+    if not paths:
+        raise InvalidInput("there are no recordings" + (f" in {given[0]}" if given else ""))
+    listing = durations(paths, sample_rate=sample_rate)
+    if not listing.seconds:
+        path, reason = next(iter(listing.skipped.items()))
+        raise InvalidInput(f"none of the {len(paths)} recordings can be read; {path}: {reason}")
+    found = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
+    return found, {str(path): reason for path, reason in listing.skipped.items()}
+
+
+def with_features(one: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Recording:
+    """The recording with its features: the given ones, or log-mel of its audio."""
+    if one.features is not None:
+        return one
+    if features is None:
+        path = one.path
+        if path is None:
+            raise InvalidInput(
+                f"recording {one.name!r}: change points need audio, or features; only its length is known"
+            )
+        return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
+    if isinstance(features, (str, os.PathLike)):
+        stem = Path(one.name).stem
+        for ending in (".npz", ".npy", ".parquet", ".pq"):
+            place = Path(features) / f"{stem}{ending}"
+            if place.is_file():
+                return replace(one, features=partial(load_features, place, hop=hop))
+        raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
+    value = features.get(one.name)
+    if value is None:
+        raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
+    return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
+
+
+def with_signal(
+    needed: bool, known: Mapping[str, Recording], features: Any, hop: float | None, sample_rate: float | None
+) -> dict[str, Recording]:
+    """The recordings with what a method listens to; where it is not needed, one without audio stays as it is."""
+    return {
+        name: one
+        if not needed and features is None and (one.path is None or one.path.suffix.lower() in VIDEOS)
+        else with_features(one, features, hop, sample_rate)
+        for name, one in known.items()
+    }
+
+
+def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
+    """The recordings with their true events of one label, or of all labels as one."""
+    frame = events.to_frame()
+    if label is not None:
+        frame = frame[frame["label"] == label]
+    stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
+    result = {}
+    for name, one in known.items():
+        theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
+        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
+        result[name] = one if theirs is None else replace(one, events=merge(np.clip(rows, 0, one.length)))
+    return result

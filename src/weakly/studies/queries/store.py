@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,21 +21,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Float,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    update,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, Float, Integer, String, Table, select
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -45,7 +32,7 @@ from ...base.errors import InvalidInput, WeaklyError, optional
 NAME = "campaign.db"
 VERSION = 2
 
-_META = MetaData()
+_META = sa.MetaData()
 SETTINGS = Table("settings", _META, Column("name", String, primary_key=True), Column("value", String, nullable=False))
 RECORDINGS = Table(
     "recordings", _META,
@@ -58,7 +45,7 @@ QUERIES = Table(
     Column("recording", String, nullable=False), Column("onset", Float, nullable=False),
     Column("offset", Float, nullable=False), Column("label", String, nullable=False),
     Column("method", String, nullable=False), Column("round", Integer, nullable=False),
-    Column("repeat", Integer, nullable=False), Column("calibration", Boolean, nullable=False),
+    Column("repeat", Integer, nullable=False), Column("calibration", sa.Boolean, nullable=False),
     Column("event_fraction", Float), Column("recording_length", Float, nullable=False),
 )  # fmt: skip
 ANSWERS = Table(
@@ -84,8 +71,6 @@ _KINDS: dict[str, Any] = {
 }  # fmt: skip
 
 _UNDONE = select(ACTIONS.c.detail).where(ACTIONS.c.kind == "undo", ACTIONS.c.detail.is_not(None))
-#: What takes the tables of one version to the next.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: lambda connection: ACTIONS.create(connection)}
 
 
 class StoreTrouble(WeaklyError, OSError):
@@ -135,11 +120,11 @@ class Store:
         #: and on a busy disk fifty times faster; the empty file goes with the next transaction of somebody else.
         self.is_busy = False
         if url is None:
-            self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool, hide_parameters=True)
+            self._engine = sa.create_engine("sqlite://", creator=self._open, poolclass=NullPool, hide_parameters=True)
         else:
             patience = {"connect_timeout": "10", "tcp_user_timeout": "30000"} if "psycopg" in url.drivername else {}
             try:
-                self._engine = create_engine(url.set(query={**patience, **url.query}), hide_parameters=True)
+                self._engine = sa.create_engine(url.set(query={**patience, **url.query}), hide_parameters=True)
             except (SQLAlchemyError, ImportError) as error:
                 raise InvalidInput(f"{self.name}: no such database can be opened: {error}") from error
             weakref.finalize(self, self._engine.dispose)  # the connections that it keeps open
@@ -210,22 +195,16 @@ class Store:
         self._is_made, self.is_new = True, self.is_new or is_new
 
     def _ready(self, connection: Connection) -> bool:
-        """Bring the tables to this version; whether there were none."""
-        is_new = not self._is_made and not inspect(connection).has_table("settings")
+        """Make the tables if there are none, and whether that was so; refuse those of another version."""
+        is_new = not self._is_made and not sa.inspect(connection).has_table("settings")
         if is_new:
             _META.create_all(connection)
             connection.execute(SETTINGS.insert().values(name="schema_version", value=str(VERSION)))
         # On a server this row is the lock; SQLite is locked as a whole by now, and knows no FOR UPDATE.
         lock = select(SETTINGS.c.value).where(SETTINGS.c.name == "schema_version").with_for_update()
         found = connection.execute(lock).scalar()
-        version = int(found) if found is not None and str(found).isdecimal() else -1
-        if not 1 <= version <= VERSION:
-            raise StoreTrouble(
-                f"{self.name}: a store of version {found}, and this weakly knows versions 1 to {VERSION}"
-            )
-        for old in range(version, VERSION):
-            MIGRATIONS[old](connection)
-            connection.execute(update(SETTINGS).where(SETTINGS.c.name == "schema_version").values(value=str(old + 1)))
+        if found != str(VERSION):
+            raise StoreTrouble(f"{self.name}: a store of version {found}, and this weakly knows version {VERSION}")
         return is_new
 
     def state(self, connection: Connection | None = None) -> CampaignState:
@@ -459,14 +438,14 @@ def _reason(error: Exception) -> str:
 def _sqlite(engine: Engine, store: Store) -> None:
     """Every transaction takes the lock when it begins, and is on the disk when it ends."""
 
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver must not begin transactions of its own
         connection.execute("PRAGMA synchronous=FULL")
         if store.is_busy:
             connection.execute("PRAGMA journal_mode=TRUNCATE")
 
-    @event.listens_for(engine, "begin")
+    @sa.event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -483,7 +462,7 @@ def _insert(connection: Connection, table: Table, rows: list[dict[str, Any]]) ->
 
 def _next(connection: Connection, table: Table) -> int:
     """The number of the next row."""
-    most = connection.execute(select(func.max(table.c.number))).scalar()
+    most = connection.execute(select(sa.func.max(table.c.number))).scalar()
     return 0 if most is None else int(most) + 1
 
 

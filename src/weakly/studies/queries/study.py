@@ -22,9 +22,11 @@ from ...io.reading import read
 from ...io.signals import duration
 from ...io.soundscape import soundscape
 from ...methods.base import Recording
+from ...methods.bisection import Bisection
 from ...methods.change_point import ChangePoint, active_learning
-from ...methods.segments import Bisection, Fixed, Oracle, Overlapping
+from ...methods.fixed import Fixed, Oracle
 from ...methods.simulated import Outcome, SimulatedAnnotator, run, score
+from ...methods.windows import Windows
 from ...model.annotator import Annotator
 from ...model.cost import Cost
 from ...model.intervals import merge
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 CURVES = ("fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study(Result):
     """One row per (condition, method, setting), with the words of results; and what made them."""
 
@@ -239,7 +241,7 @@ def _runs(
     for count in budgets:
         hop = length / count
         yield "fixed", count, each(Fixed(n_queries=count))
-        yield "windows", count, each(Overlapping(segment_length=2 * hop, hop=hop))
+        yield "windows", count, each(Windows(segment_length=2 * hop, hop=hop))
         yield "change-point", count, each(ChangePoint(n_queries=count))
         learner = SimulatedAnnotator(who, rng=seed)
         yield "change-point + learning", count, active_learning(recordings, learner, n_queries=count, rng=seed)

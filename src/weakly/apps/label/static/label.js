@@ -155,7 +155,7 @@ for (const kind of ["keydown", "pointerdown", "pointermove"]) document.addEventL
 
 // The segment on the screen. -----------------------------------------------------------------------------------------
 
-const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, speed: 1, busy: false, started: false, span: [0, 1] };
+const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, picture: false, usedPicture: false, sample: 0, speed: 1, busy: false, started: false, span: [0, 1] };
 /** What plays: the sound of the segment, or the film of the whole recording, of which the segment is shown. */
 const player = () => (now.item?.kind === "video" ? $("film") : $("sound"));
 const playing = () => !player().paused && !player().ended;
@@ -208,7 +208,8 @@ async function show(said, done = "") {
   $("labeling").hidden = !item;
   $("help").hidden = !item;
   if (!item) return finish(said);
-  Object.assign(now, { item, plays: 0, context: false, usedContext: false });
+  Object.assign(now, { item, plays: 0, context: false, usedContext: false, usedPicture: now.picture });
+  hear(item);
   $("context").setAttribute("aria-pressed", "false");
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
   const length = (item.offset - item.onset).toPrecision(3);
@@ -221,6 +222,17 @@ async function show(said, done = "") {
   Object.assign(clock, { active: 0, last: performance.now() / 1000, sign: performance.now() / 1000 }); // from when it is there
   now.shown = performance.now();
   for (const next of said.items.slice(1)) load(next).catch(() => {});
+}
+
+/** While a person's hearing is measured, the ear decides: no picture unless it is asked for, nothing around, one speed. */
+function hear(item) {
+  const alone = Boolean(me.measuring) && item.kind === "sound";
+  $("screen").classList.toggle("unseen-picture", alone && !now.picture);
+  $("instruct").hidden = !me.measuring;
+  $("sample").hidden = !alone;
+  $("listen").textContent = `${alone ? "Listen" : "Look"} for: ${me.listen_for}. Answer present if you notice any of it, absent if not; some segments hold nothing, some hold all of it. Answer when you have ${alone ? "heard" : "seen"} the segment.`;
+  $("look").hidden = !alone;
+  for (const id of ["context", "speed"]) $(id).hidden = $(id).disabled = Boolean(me.measuring);
 }
 
 async function draw() {
@@ -317,7 +329,7 @@ const answer = (present, button) => once(async () => {
   tick();
   silence();
   $(button).classList.add("chosen");
-  const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext };
+  const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext, picture: now.usedPicture };
   let said;
   try {
     said = await send("tell", body);
@@ -344,6 +356,23 @@ const context = () => once(async () => {
   now.usedContext = now.usedContext || now.context;
   $("context").setAttribute("aria-pressed", String(now.context));
   await draw();
+});
+
+function look() {
+  now.picture = !now.picture;
+  now.usedPicture = now.usedPicture || now.picture;
+  $("look").setAttribute("aria-pressed", String(now.picture));
+  $("screen").classList.toggle("unseen-picture", !now.picture);
+}
+
+/** A whole event, so that everybody knows what is meant; each time another one. */
+const sample = () => once(async () => {
+  silence();
+  const heard = new Audio(URL.createObjectURL(await (await call(`sample/${now.sample}`)).blob()));
+  now.sample += 1;
+  heard.addEventListener("ended", () => URL.revokeObjectURL(heard.src));
+  $("question").focus(); // so that Space plays the segment, not the example again
+  await heard.play();
 });
 
 function replay() {
@@ -396,15 +425,16 @@ async function measured() {
 async function finish(said) {
   now.item = null;
   silence();
-  const { card } = await json("live").catch(() => ({ card: null }));
-  $("card").hidden = !card;
-  if (card) $("card").textContent = card.summary[0].toUpperCase() + card.summary.slice(1) + ".";
-  $("thanks").textContent = said.measuring ? "Measured. Thank you." : "Everything is answered. Thank you.";
+  const { card, no_card: refused } = await json("live").catch(() => ({ card: null }));
+  const words = card ? card.summary : refused;
+  $("card").hidden = !words;
+  if (words) $("card").textContent = words[0].toUpperCase() + words.slice(1) + ".";
+  $("thanks").textContent = !said.measuring ? "Everything is answered. Thank you." : card ? "Measured. Thank you." : "Thank you.";
   $("thanks").focus();
   document.title = "done · weakly label";
   if (!me.is_owner) return;
   await owner();
-  if (said.measuring) await write();
+  if (said.measuring && card) await write();
 }
 
 async function owner() {
@@ -437,7 +467,7 @@ $("export").addEventListener("click", write);
 
 const buttons = {
   present: () => answer(1, "present"), absent: () => answer(0, "absent"), unsure: () => answer(null, "unsure"),
-  replay, undo, back: undo, speed, context, bookmark: () => noting(true), forget: () => noting(false), help, start: replay,
+  replay, undo, back: undo, speed, context, look, sample, bookmark: () => noting(true), forget: () => noting(false), help, start: replay,
 };
 for (const [id, work] of Object.entries(buttons)) $(id).addEventListener("click", work);
 $("measured").addEventListener("toggle", () => $("measured").open && measured().catch(complain));
@@ -445,7 +475,7 @@ addEventListener("resize", () => now.item && axes(now.span, now.item.top));
 
 const KEYS = {
   p: "present", 1: "present", a: "absent", 0: "absent", u: "unsure", " ": "replay", r: "replay", z: "undo", backspace: "undo",
-  s: "speed", c: "context", b: "bookmark", "?": "help",
+  s: "speed", c: "context", v: "look", b: "bookmark", "?": "help",
 };
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches?.("input, textarea");
@@ -460,7 +490,7 @@ document.addEventListener("keydown", (event) => {
   const id = KEYS[key];
   if (!id || (now.item === null && !["undo", "help"].includes(id))) return;
   event.preventDefault();
-  if (!$(id).disabled) buttons[id]();
+  if (!$(id).disabled && !$(id).hidden) buttons[id]();
 });
 
 // The beginning. -----------------------------------------------------------------------------------------------------

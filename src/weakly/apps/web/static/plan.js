@@ -5,12 +5,12 @@ import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
 
 const TARGETS = [["overlap_accuracy", "accuracy near events, at least"], ["event_recall", "events found, at least"], ["recording_accuracy", "accuracy of the whole recording, at least"], ["wrong_time", "wrong time per recording (s), at most"]];
-const COLUMNS = ["name", "wrong_time", "event_recall", "overlap_accuracy", "n_queries", "listened", "cost"];
+const COLUMNS = ["name", "wrong_time", "event_recall", "overlap_accuracy", "n_queries", "hours", "cost"];
 const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wrong_time", "n_queries", "cost"];
 
 const groups = (panel) => [
   { legend: "Events", fields: [
-    { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4) or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
+    { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4), a range (2-20), about 3, or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
     { name: "pilot", label: "Or a pilot: annotations of a few recordings", asked: "pilot", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
     { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
     { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
@@ -18,18 +18,23 @@ const groups = (panel) => [
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
     { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
   { legend: "Annotators", fields: [
-    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; several (0.3, 0.5) or a law (beta:2,3); empty if nobody knows.", when: (values) => !values.rule },
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; several (0.3, 0.5) or a law (beta:2,3); empty if nobody knows: then half of an event or a second.", when: (values) => !values.rule },
     { name: "rule", label: "Or a presence rule", kind: "text", value: "", placeholder: "a share of the event", help: "For long events: seconds:1, coverage:0.5, any." },
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
-    { name: "price", label: "Priced", kind: "choice", value: "share", options: [["share", "as a share"], ["money", "in money or time"]] },
+    { name: "price", label: "Priced", kind: "choice", value: "work", options: [["work", "by hours of work"], ["share", "as a share"], ["money", "per second and query"]] },
+    { name: "per_hour", label: "Wage of an hour", unit: "", kind: "number", value: "", placeholder: "hours only", when: (values) => values.price === "work" },
+    { name: "seconds_per_answer", label: "Seconds per answer", unit: "", kind: "number", value: 3, slider: [0, 20], when: (values) => values.price === "work" },
+    { name: "seconds_per_event", label: "Seconds to mark an event by hand", unit: "", kind: "number", value: 15, slider: [0, 120], when: (values) => values.price === "work" },
+    { name: "speed", label: "Speed of hearing or viewing", unit: "", kind: "number", value: 1, slider: [0.5, 60], log: true, help: "1 for sound; EEG is viewed at about 8.", when: (values) => values.price === "work" },
     { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second of listening 1 − r.", when: (values) => values.price === "share" },
     { name: "per_second", label: "Per second heard", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
-    { name: "currency", label: "Currency", kind: "text", value: "EUR", help: "Or s, for seconds of work.", when: (values) => values.price === "money" }] },
+    { name: "currency", label: "Currency", kind: "text", value: "EUR", when: (values) => values.price === "money" || (values.price === "work" && values.per_hour) }] },
   { legend: "Aim", fields: [
     { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
+    { name: "own_length", label: "Your own segment length", unit: "s", kind: "number", value: "", placeholder: "none", help: "Shown beside the others." },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
     { name: "word", label: "Target", kind: "select", value: "overlap_accuracy", options: TARGETS, when: (values) => values.aim === "target" },
     { name: "target", label: "Value", kind: "number", value: 0.7, slider: [0.01, 1], when: (values) => values.aim === "target" }] },
@@ -146,10 +151,11 @@ async function render(panel, result) {
   view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
   view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
-    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, listening and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
+    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));
-  if (result.uncertainty?.words && !result.answer.includes(result.uncertainty.words)) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
+  parts.push(el("h3", { text: "The recommendation in detail" }), el("p", { text: result.details }));
+  if (result.uncertainty?.words && !result.details.includes(result.uncertainty.words)) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
   parts.push(table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time"], heads: { best_segment_length: "best length (s)", best_wrong_time: "its wrong time (s)" }, caption: "If the presence criterion is another: the recommended way, and the best length", chosen: (row) => result.settings.presence_criterion?.length === 1 && row.presence_criterion === result.settings.presence_criterion[0] }));
   parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
   view.rest.replaceChildren(...parts);
@@ -164,8 +170,8 @@ async function render(panel, result) {
 
 export const plan = {
   name: "plan", title: "Plan", endpoint: "api/plan", wait: 60, invitation: "…", groups, question, render,
-  words: (result) => result.answer.split(/(?<=\.) (?=[A-Z])/),
-  example: { pilot: true, presence_criterion: "0.4", total_hours: 20, price: "money" },
+  words: (result) => [...result.answer.split("\n"), result.assumed],
+  example: { pilot: true, presence_criterion: "0.4", total_hours: 20, per_hour: 20 },
   downloads: [
     { text: "Download report", path: "api/report/plan" },
     { text: "Queries as CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },

@@ -1,0 +1,264 @@
+"""Several classes: passes, each for some of them, and what one length for all of them does to each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import InvalidInput
+from ..base.results import digits, percent, seconds
+from ..model.intervals import Intervals
+from .base import AnswerHistory, Method, Recording, Words, size
+from .bisection import Bisection, halved
+from .fixed import Fixed
+from .halving import levels
+from .model import B, Floats, R, Sums
+from .problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome, wrong_seconds
+
+_MOST = 12  # passes that are compared at most
+
+
+@dataclass(frozen=True)
+class Passes(Method):
+    """Classes in passes, each (labels, how they are asked for)."""
+
+    passes: tuple[tuple[tuple[str, ...], Method], ...]
+    name: ClassVar[str] = "passes"
+    by_name: ClassVar[bool] = False
+    planned: ClassVar[str] = "always"
+    colour: ClassVar[int] = 3
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether that of every pass is."""
+        return all(own.is_placed for _, own in self.passes)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether that of any pass is."""
+        return any(own.is_simulated for _, own in self.passes)
+
+    def of_class(self, label: str) -> Method:
+        """What is asked about one class."""
+        return next((own for labels, own in self.passes if label in labels), self)
+
+    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
+        """Raises: what is asked depends on the class."""
+        known = ", ".join(label for labels, _ in self.passes for label in labels)
+        raise InvalidInput(f"passes ask about one class at a time: label must be one of {known}")
+
+    @property
+    def same_labels(self) -> Passes:
+        """What gives the same labels at once, pass by pass."""
+        return Passes(tuple((labels, own.same_labels) for labels, own in self.passes))
+
+    @property
+    def _lengths(self) -> list[float]:
+        return [float(getattr(own, "segment_length", None) or 0.0) for _, own in self.passes]
+
+    def words(self) -> Words:
+        """How people say it: what is asked about whom, for few passes; from where to where lengths go, for many."""
+        halves, widths = isinstance(self.passes[0][1], Bisection), [seconds(length) for length in self._lengths]
+        told = ", ".join(widths) if len(widths) < 4 else f"{widths[0]} to {widths[-1]}"
+        name = f"{len(widths)} passes, {'halving to ' if halves else ''}{told}{'' if halves else ' segments'}"
+        if len(widths) > 3 or any(len(labels) > 3 for labels, _ in self.passes):
+            kind = "halving down to lengths" if halves else "each with segments"
+            each = f"{kind} {from_to(min(self._lengths), max(self._lengths))}, by how long the classes last"
+        else:
+            each = ", ".join(f"{' and '.join(labels)} {_how(own, halves)}" for labels, own in self.passes)
+        return Words(name, f"Label in {len(widths)} passes, {each}", "several passes")
+
+    def notes(self, heard: float) -> list[str]:
+        """Every pass."""
+        few = len(self.passes) < 13
+        return ["; ".join(f"{', '.join(labels)}: {own.words().name}" for labels, own in self.passes)] if few else []
+
+    def sums(self, problem: LabelingProblem) -> Sums:
+        """Pass by pass."""
+        return _together([own.sums(problem.only(*labels)) for labels, own in self.passes])
+
+    @classmethod
+    def candidates(cls, problem: LabelingProblem) -> list[MethodOutcome]:
+        """Fixed segments, and halving, in 2, 3, ... passes, each with a length of its own for some of the classes."""
+        if problem.n_classes < 2:
+            return []
+        table, methods = by_class(problem, problem.fixed_sums), problem.methods
+        usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
+        loss = table["wrong_time"] + np.where(usable, 0.0, problem.recording_length)
+        order = np.lexsort((np.arange(problem.n_classes), problem.grid[loss.argmin(axis=1)]))
+        labels, designs, sums = list(problem.models), list[Method](), list[Sums]()
+        for n in range(2, min(len(labels), _MOST) + 1):
+            picks, cuts = group(loss[order], n)
+            if len(set(picks)) < n:
+                continue
+            some = [order[i:j] for i, j in pairwise(cuts)]
+            names = [tuple(labels[c] for c in part) for part in some]
+            widths = [float(problem.grid[k]) for k in picks]
+            known = [problem.fixed_sums[k] for k in picks]
+            # The recordings are heard once for all classes of a pass.
+            fixed: list[tuple[Method, Sums]] = [
+                (Fixed(width), _of_classes(each, part)) for width, each, part in zip(widths, known, some)
+            ]
+            ways = [fixed] if Bisection.name not in methods or Fixed.name in methods else []
+            if Bisection.name in methods and n <= MAX_REPLAYS:
+                longest = problem.model.longest
+                ways.append([
+                    halved(problem.only(*each), width, alone=own[1]) if levels(longest, width) > 0 else own
+                    for each, width, own in zip(names, widths, fixed)
+                ])  # fmt: skip
+            for way in ways:
+                designs.append(cls(tuple(zip(names, (design for design, _ in way)))))
+                sums.append(_together([each for _, each in way]))
+        return problem.rows_of(designs, sums)
+
+
+def _how(own: Method, halves: bool) -> str:
+    width = size(getattr(own, "segment_length", None))
+    if not halves:
+        return f"with {width} segments"
+    return f"by halving {size(getattr(own, 'start_length', None))} segments down to {width}"
+
+
+def from_to(low: float, high: float) -> str:
+    """A range of lengths, in one unit where it can be."""
+    return f"from {digits(low) if high < 3600 else seconds(low)} to {seconds(high)}"
+
+
+def _together(sums: Sequence[Sums]) -> Sums:
+    """The sums of classes that are asked for in several passes."""
+    raw, base = (np.concatenate([each[k] for each in sums]) for k in (0, 1))
+    note = "; ".join(sorted({each.note for each in sums} - {""}))
+    error = float(np.hypot.reduce([each.error for each in sums]))
+    heard, answers, ticks = (sum(getattr(each, name) for each in sums) for name in ("heard", "answers", "ticks"))
+    return Sums(raw, base, heard, error, note, answers, ticks)
+
+
+def _of_classes(sums: Sums, part: NDArray[Any]) -> Sums:
+    """Those of some classes: what is heard and answered is the same, fewer are ticked."""
+    raw = sums.raw[part]
+    return sums._replace(raw=raw, base=sums.base[part], ticks=float(raw[:, R["n_present"]].sum()) * (len(part) > 1))
+
+
+def by_class(problem: LabelingProblem, sums: Sequence[Sums]) -> dict[str, Floats]:
+    """The words (classes, lengths) from sums per class."""
+    raw, base = (np.stack([each[k] for each in sums], axis=1) for k in (0, 1))
+    right = raw[..., R["tp"]] + base[..., B["overlap_time"]] - base[..., B["event_time_seen"]] - raw[..., R["fp"]]
+    wrong = wrong_seconds(raw.reshape(-1, raw.shape[-1]), base.reshape(-1, base.shape[-1])).reshape(raw.shape[:2])
+    events = base[..., B["n_events"]]
+    return {
+        "wrong_time": wrong / problem.model.count,
+        "event_recall": raw[..., R["n_found"]] / np.maximum(events, 1e-300),
+        "overlap_accuracy": right / np.maximum(base[..., B["overlap_time"]], 1e-300),
+        "n_events": events / problem.model.count,
+    }
+
+
+def group(loss: Floats, n: int) -> tuple[list[int], tuple[int, ...]]:
+    """The cuts of the rows into n stretches, and one column for each, that make the least sum.
+
+    >>> group(np.array([[0.0, 5.0], [1.0, 4.0], [5.0, 0.0]]), 2)
+    ([0, 1], (0, 2, 3))
+    """
+    count = loss.shape[0]
+    sums = np.concatenate((np.zeros((1, loss.shape[1])), np.cumsum(loss, axis=0)))
+    least = np.full((count + 1, count + 1), np.inf)
+    column = np.zeros((count + 1, count + 1), dtype=int)
+    for i in range(count):
+        blocks = sums[i + 1 :] - sums[i]
+        column[i, i + 1 :] = np.argmin(blocks, axis=1)
+        least[i, i + 1 :] = np.min(blocks, axis=1)
+    value = np.full(count + 1, np.inf)
+    value[0] = 0.0
+    back = []
+    for _ in range(n):
+        total = value[:, None] + least  # ends in j with the last stretch from i
+        back.append(np.argmin(total, axis=0))
+        value = np.min(total, axis=0)
+    cuts = [count]
+    for origin in reversed(back):
+        cuts.append(int(origin[cuts[-1]]))
+    cuts.reverse()
+    return [int(column[i, j]) for i, j in pairwise(cuts)], tuple(cuts)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """The best length of one class on its own, and what the common length does to it; wrong time per recording."""
+
+    label: str
+    n_events: float
+    segment_length: float
+    wrong_time: float
+    event_recall: float
+    overlap_accuracy: float
+    wrong_time_common: float
+    event_recall_common: float
+    overlap_accuracy_common: float
+
+
+@dataclass(frozen=True)
+class PassRow:
+    """Classes in so many passes, each with its own segment length."""
+
+    n_passes: int
+    segment_lengths: list[float]
+    labels: list[list[str]]
+    wrong_time: float
+    n_queries: float
+    listened: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The table per class, the passes, and what they come to in words."""
+
+    per_class: list[ClassRow]
+    passes: list[PassRow]
+    words: str
+
+
+def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOutcome]) -> Classes:
+    """What one common length does to every class, against the best length of each and against several passes."""
+    own, shared = by_class(problem, problem.fixed_sums), by_class(problem, [common.design.sums(problem)])
+    found = own["event_recall"] >= FOUND
+    wrong = np.where(found | ~found.any(axis=1, keepdims=True), own["wrong_time"], np.inf)
+    words = ("wrong_time", "event_recall", "overlap_accuracy")
+    table = [
+        ClassRow(
+            label,
+            float(own["n_events"][c, k]),
+            float(problem.grid[k]),
+            *(float(own[word][c, k]) for word in words),
+            *(float(shared[word][c, 0]) for word in words),
+        )
+        for c, (label, k) in enumerate(zip(problem.models, wrong.argmin(axis=1)))
+    ]
+    one = PassRow(1, [float(common.segment_length or 0.0)], [list(problem.models)], *_totals(common))
+    several = [
+        PassRow(len(row.passes), [float(getattr(own, "segment_length", 0.0)) for _, own in row.passes],
+                [list(each) for each, _ in row.passes], *_totals(row))
+        for row in rows if row.passes and row.passes[0][1].is_plain
+    ]  # fmt: skip
+    return Classes(table, [one, *several], _words([one, *several], problem.n_classes))
+
+
+def _totals(row: MethodOutcome) -> tuple[float, float, float, float]:
+    return row.wrong_time, row.n_queries, row.listened, row.cost
+
+
+def _words(grouped: list[PassRow], n: int) -> str:
+    one, each = grouped[0], min(grouped, key=lambda row: row.wrong_time)
+    saved = 1 - each.wrong_time / one.wrong_time if one.wrong_time > 0 else 0.0
+    if saved < 0.05:
+        return "One segment length serves all classes in one pass: lengths of their own would save less than 5 %."
+    kind = "class" if each.n_passes == n else "group of classes"
+    return (
+        f"Fixed segments with a length for each {kind} ({each.n_passes} passes) cut the wrong time of one pass with "
+        f"{seconds(one.segment_lengths[0])} for all by {percent(saved)}, for {each.cost / one.cost:.1f} times its cost."
+    )

@@ -1,0 +1,487 @@
+"""Queries for the annotator's tool (Label Studio, Raven, Audacity, clip tables, cut clips), and the answers from it.
+
+A file in which somebody may have typed is never written over: its answers are taken into the store, its text stays as
+it is, and only rows that it lacks are added behind it. Every file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import pandas as pd
+
+from ...base.errors import InvalidInput
+from ...base.files import atomic_write, private_files
+from ...base.results import plain
+from ...base.symbols import choice
+from ...io.gather import gathered
+from ...io.signals import write_clip
+from ...io.table import TextRows
+from ...io.vocabulary import UNREADABLE, answer_of
+from ...model.answers import Answers
+from .store import Answer, fingerprint, same
+
+if TYPE_CHECKING:
+    from ...methods.base import Recording
+    from .campaign import Campaign
+    from .query_set import Queries
+
+TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips")
+REGION = "segment"  # what the marked segment is called in Label Studio
+CHOICES = ("present", "absent", "unsure")
+_ID = re.compile(r"\b[0-9a-f]{12}\b")
+_CLIP = re.compile(r"(?:^|/)([0-9a-f]{12})\.\w+$")  # a cut clip is called by its query
+_CLOCKS = ("answered", "updated_at", "when", "created_at")  # what tells when an answer was given
+
+
+def table(frame: pd.DataFrame, sep: str = ",") -> str:
+    """The table as text: no index, Unix line ends."""
+    buffer = io.StringIO()
+    frame.to_csv(buffer, index=False, sep=sep, lineterminator="\n")
+    return buffer.getvalue()
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; "" where there is none."""
+    try:
+        return path.read_bytes().decode("utf-8") if path.is_file() else ""
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not text ({error.reason}); move it away, it is left as it is") from error
+
+
+class Exporter:
+    """Writes the files of one campaign into its folder, and remembers what it wrote."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign, self.folder, self.store = campaign, campaign.folder, campaign.store
+        self.paths: list[Path] = []
+
+    def place(self, path: Path, text: str) -> None:
+        """The file with this text; untouched if it has it already. What somebody changed must not get here."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = text.encode("utf-8")
+        if not (path.is_file() and path.read_bytes() == data):
+            # Remembered first: after a crash the file is ours, whichever of the two it is.
+            self.store.written(self._name(path), data)
+            with atomic_write(path, "wb") as file:
+                file.write(data)
+        self.paths.append(path)
+
+    def _name(self, path: Path) -> str:
+        return os.path.relpath(path, self.folder)
+
+    def changed(self, path: Path) -> bool:
+        """Whether somebody changed the file since it was written."""
+        return path.is_file() and fingerprint(path.read_bytes()) not in self.store.written(self._name(path))
+
+    def rows(self, path: Path, frame: pd.DataFrame, *, key: str, sep: str = ",") -> None:
+        """A table with these rows: where one is there, only the rows that it lacks are added behind its own text."""
+        text = text_of(path)
+        if not text.strip():
+            return self.place(path, table(frame, sep))
+        first = text.partition("\n")[0].rstrip("\r")
+        sep = max((sep, "\t", ";", ","), key=first.count)
+        try:
+            found = list(csv.reader(io.StringIO(text), delimiter=sep))
+        except csv.Error as error:
+            raise InvalidInput(
+                f"{path}: is not a table any more ({error}); move it away, it is left as it is"
+            ) from error
+        names = [name.strip().strip("\ufeff") for name in found[0]]
+        if key not in names:
+            raise InvalidInput(
+                f"{path}: has no column {key!r} and is not rewritten, for somebody may have typed in it; "
+                "move it away and run the command again"
+            )
+        at = names.index(key)
+        known = {row[at].strip() for row in found[1:] if len(row) > at}
+        new = frame[~frame[key].isin(known)]
+        if new.empty:
+            self.paths.append(path)
+            return None
+        more = table(new.reindex(columns=names), sep).partition("\n")[2]
+        end = "\r\n" if first != text.partition("\n")[0] else "\n"
+        return self.place(path, text + ("" if text.endswith("\n") else end) + more.replace("\n", end))
+
+    def lines(self, path: Path, lines: dict[str, str]) -> None:
+        """Lines by query: those that the file lacks are added behind its own."""
+        text = text_of(path)
+        known = set(_ID.findall(text))
+        more = "".join(line for query, line in lines.items() if query not in known)
+        self.place(path, text + ("" if not text or text.endswith("\n") else "\n") + more if more or not text else text)
+
+    def whole(self, path: Path, text: str, *, theirs: bool = False) -> None:
+        """A file that is ours; one that somebody changed stays (``theirs``), or stops us if it lacks something."""
+        if not self.changed(path) or text_of(path) == text:
+            return self.place(path, text)
+        if not theirs and not set(_ID.findall(text)) <= set(_ID.findall(text_of(path))):
+            raise InvalidInput(
+                f"{path}: was changed since it was written and lacks new queries; its answers are in the campaign; "
+                "move it away and run the command again"
+            )
+        self.paths.append(path)
+        return None
+
+
+@private_files()
+def write(
+    queries: Queries,
+    out: str | os.PathLike[str],
+    *,
+    to: str = "csv",
+    url_prefix: str = "/data/local-files/?d=",
+    cut: bool = False,
+    fade: float = 0.005,
+) -> list[Path]:
+    """Take the queries into the campaign of a folder, and write the files of one tool; the paths, the store first.
+
+    Parameters
+    ----------
+    queries : what :func:`weakly.queries` returned. In a folder with earlier rounds, its rows are added to theirs; a
+        folder that holds another campaign is refused.
+    to : "labelstudio" (tasks and a labelling configuration), "raven" and "audacity" (one file per recording), "csv" (a
+        table with one row per clip: file, start_time, end_time, annotation), "clips" (that table over cut WAV files).
+    url_prefix : what stands before a recording's path in Label Studio; the default is its local file storage.
+    cut : for Label Studio, cut WAV clips and let each task play only its own; else the task holds the recording with
+        the segment marked in it.
+    fade : seconds of fade at both ends of a cut clip.
+    """
+    from .campaign import QUERIES, Campaign
+
+    choice("to", to, TOOLS)
+    if to == "clips" or cut:
+        for name in queries.frame["recording"].unique():
+            if queries.recordings[str(name)].path is None:
+                raise InvalidInput(f"recording {name!r}: clips need its audio, and only its length is known")
+    campaign = Campaign.start(out, queries, tool={"to": to, "url_prefix": url_prefix, "cut": cut})
+    folder, frame, known = campaign.folder, campaign.queries, campaign.everything() | queries.recordings
+    typed = {one.query: CHOICES[2 if np.isnan(one.present) else 0 if one.present else 1]
+             for one in campaign.answers if not one.annotator}  # fmt: skip
+    frame = frame.assign(answer=[typed.get(query, "") for query in frame["query"]])
+    export, sample_rate = Exporter(campaign), queries.parameters["sample_rate"]
+    export.rows(folder / QUERIES, frame.drop(columns="answer"), key="query")
+    if to == "labelstudio":
+        clips = _cut(frame, known, folder, fade, sample_rate) if cut else None
+        _labelstudio(export, frame, known, clips, url_prefix)
+    elif to == "raven":
+        for name, part in frame.groupby("recording", sort=False):
+            export.rows(folder / "raven" / f"{_stem(name)}.Table.1.selections.txt", _raven(part), key="Query", sep="\t")
+    elif to == "audacity":
+        for name, part in frame.groupby("recording", sort=False):
+            export.lines(folder / "audacity" / f"{_stem(name)}.txt", _audacity(part))
+    elif to == "csv":
+        export.rows(folder / "clips.csv", _clips(frame, known), key="query")
+    else:
+        clips = _cut(frame, known, folder, fade, sample_rate)
+        listing = _clips(frame, known)
+        listing["file"] = [str(path.relative_to(folder)) for path in clips]
+        listing["start_time"], listing["end_time"] = 0.0, (frame["offset"] - frame["onset"]).round(6).to_numpy()
+        export.paths += clips
+        export.rows(folder / "clips.csv", listing, key="query")
+    return [*([] if campaign.store.file is None else [campaign.store.file]), *export.paths]
+
+
+def _stem(name: Any) -> str:
+    return str(name).replace("/", "__").replace("\\", "__")
+
+
+def _raven(part: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({
+        "Selection": range(1, len(part) + 1),
+        "View": "Spectrogram 1",
+        "Channel": 1,
+        "Begin Time (s)": part["onset"].map("{:.6f}".format),
+        "End Time (s)": part["offset"].map("{:.6f}".format),
+        "Low Freq (Hz)": "0.0",
+        "High Freq (Hz)": "20000.0",
+        "Begin File": part["recording"],
+        "Query": part["query"],
+        "Label": part["label"],
+        "Answer": part["answer"],
+    })  # fmt: skip
+
+
+def _audacity(part: pd.DataFrame) -> dict[str, str]:
+    columns = ["query", "onset", "offset", "label", "answer"]
+    return {
+        query: f"{onset:.6f}\t{offset:.6f}\t{query} {label}? {answer}".rstrip() + "\n"
+        for query, onset, offset, label, answer in part[columns].itertuples(index=False)
+    }
+
+
+def _clips(frame: pd.DataFrame, known: dict[str, Recording]) -> pd.DataFrame:
+    paths = {name: name if one.path is None else str(one.path) for name, one in known.items()}
+    return pd.DataFrame({
+        "file": frame["recording"].map(paths),
+        "start_time": frame["onset"].round(6),
+        "end_time": frame["offset"].round(6),
+        "annotation": frame["answer"],
+        "comments": "",
+        "label": frame["label"],
+        "query": frame["query"],
+    })  # fmt: skip
+
+
+def _cut(
+    frame: pd.DataFrame, known: dict[str, Recording], folder: Path, fade: float, sample_rate: float | None
+) -> list[Path]:
+    paths = []
+    for row in frame.to_dict("records"):
+        target, source = folder / "clips" / f"{row['query']}.wav", known[row["recording"]].path
+        assert source is not None
+        if not target.is_file():  # the id says what is in it, so a clip that is there is right
+            write_clip(source, target, onset=row["onset"], offset=row["offset"], fade=fade, sample_rate=sample_rate)
+        paths.append(target)
+    return paths
+
+
+def _labelstudio(
+    export: Exporter, frame: pd.DataFrame, known: dict[str, Recording], clips: list[Path] | None, prefix: str
+) -> None:
+    export.paths += clips or []
+    turns: dict[int, list[dict[str, Any]]] = {}
+    for k, row in enumerate(frame.to_dict("records")):
+        clip = None if clips is None else clips[k]
+        turns.setdefault(int(row["round"]), []).append(_task(row, clip, known[row["recording"]].path, prefix))
+    for turn, tasks in sorted(turns.items()):
+        name = "tasks.json" if turn == 1 else f"tasks_{turn}.json"
+        export.whole(export.folder / name, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
+    export.whole(export.folder / "labeling_config.xml", labeling_config(whole=clips is None), theirs=True)
+
+
+def _task(row: dict[Any, Any], clip: Path | None, path: Path | None, prefix: str) -> dict[str, Any]:
+    source = clip if clip is not None else path
+    place = row["recording"] if source is None else str(source.resolve())  # the server has a folder of its own
+    onset, offset = round(row["onset"], 6), round(row["offset"], 6)
+    where = "" if clip is not None else f" between {onset:.2f} s and {offset:.2f} s"
+    data = {
+        "audio": prefix + quote(place.lstrip("/")) if prefix else place,
+        **{name: row[name] for name in ("query", "recording")},
+        "onset": onset,
+        "offset": offset,
+        "label": row["label"],
+        "question": f"Is there {row['label']}{where}?",
+    }
+    task: dict[str, Any] = {"data": data}
+    if clip is None:
+        # Label Studio cannot play a part of a file, so the part is marked: a click on the region plays it.
+        region = {
+            "id": row["query"], "from_name": "segment", "to_name": "audio", "type": "labels", "readonly": True,
+            "original_length": round(row["recording_length"], 6),
+            "value": {"start": onset, "end": offset, "channel": 0, "labels": [REGION]},
+        }  # fmt: skip
+        task["predictions"] = [{"model_version": "weakly", "result": [region]}]
+    return task
+
+
+def labeling_config(*, whole: bool) -> str:
+    """The labelling configuration: hear the segment, answer present, absent or unsure (keys 1, 2, 3)."""
+    choices = "\n".join(
+        f"    <Choice value={quoteattr(word)} hotkey={quoteattr(str(k + 1))}/>" for k, word in enumerate(CHOICES)
+    )
+    marks = """  <Labels name="segment" toName="audio"><Label value="segment" background="#D55E00"/></Labels>
+""" if whole else ""  # fmt: skip
+    return f"""<View>
+  <Header value="$question"/>
+{marks}  <Audio name="audio" value="$audio" hotkey="space"/>
+  <Choices name="answer" toName="audio" choice="single-radio" required="true" showInline="true">
+{choices}
+  </Choices>
+</View>
+"""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The answers of a campaign so far, what they lack, and what did not fit."""
+
+    queries: pd.DataFrame
+    answers: Answers
+    pending: list[str]  # queries without an answer
+    duplicates: list[str]  # the same annotator gave the same answer again
+    contradictions: list[str]  # answers that differ: by one annotator (the last counts), or between annotators
+    unknown: list[str] = field(default_factory=list)  # places of answers to no query of the campaign
+    unreadable: list[str] = field(default_factory=list)  # places of words that are no answer
+
+    @property
+    def n_answered(self) -> int:
+        """How many queries have an answer."""
+        return len(self.queries) - len(self.pending)
+
+    def seconds_per_query(self) -> dict[str, float]:
+        """How long an answer takes: robust against breaks, because the clock of a tool runs on through them.
+
+        ``median``; ``winsorised``: the mean after what lies beyond the median plus five times the median absolute
+        deviation is set to that; ``mean``: as the clock says; ``n_idle``: how many were set.
+        """
+        seconds = self.answers.to_frame()["seconds"].dropna().to_numpy(float)
+        if len(seconds) == 0:
+            return {"n": 0, "median": np.nan, "winsorised": np.nan, "mean": np.nan, "n_idle": 0}
+        middle = float(np.median(seconds))
+        limit = middle + 5 * 1.4826 * max(float(np.median(np.abs(seconds - middle))), 0.1 * middle)
+        return {
+            "n": len(seconds),
+            "median": middle,
+            "winsorised": float(np.minimum(seconds, limit).mean()),
+            "mean": float(seconds.mean()),
+            "n_idle": int((seconds > limit).sum()),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, times and lists as JSON can hold them."""
+        present = self.answers.to_frame()["present"]
+        return dict(plain({
+            "n_queries": len(self.queries), "n_answered": self.n_answered, "n_answers": len(self.answers),
+            "n_present": int((present == 1).sum()), "n_absent": int((present == 0).sum()),
+            "n_unsure": int(present.isna().sum()), "n_pending": len(self.pending),
+            "n_duplicates": len(self.duplicates), "n_contradictions": len(self.contradictions),
+            "n_unknown": len(self.unknown), "n_unreadable": len(self.unreadable),
+            "duplicates": self.duplicates, "contradictions": self.contradictions, "unknown": self.unknown,
+            "unreadable": self.unreadable, "seconds_per_query": self.seconds_per_query(),
+        }))  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per answer."""
+        return self.answers.to_frame()
+
+    def calibration(self) -> pd.DataFrame:
+        """The answered calibration items: annotator, event_fraction, present."""
+        items = self.queries[self.queries["calibration"]].set_index("query")["event_fraction"]
+        frame = self.answers.to_frame()
+        mine = frame[frame["query"].isin(items.index) & frame["present"].notna()]
+        return pd.DataFrame({
+            "annotator": mine["annotator"], "event_fraction": items.reindex(mine["query"]).to_numpy(),
+            "present": mine["present"],
+        }).reset_index(drop=True)  # fmt: skip
+
+
+def collect(
+    queries: pd.DataFrame, answers: Iterable[Answer], *, unknown: Iterable[str] = (), unreadable: Iterable[str] = ()
+) -> Collected:
+    """Put answers and queries together, and say what is missing, double or contradictory.
+
+    Of several answers of one annotator to one query the latest counts: by the tool's clock, else by their order.
+    """
+    order = {query: k for k, query in enumerate(queries["query"])}
+    lost = list(unknown)
+    duplicates: list[str] = []
+    contradictions: list[str] = []
+    latest: dict[tuple[str, str], Answer] = {}
+    for one in answers:
+        if one.query not in order:
+            lost.append(f"{one.source}: {one.query}")
+            continue
+        before = latest.get((one.query, one.annotator))
+        if before is not None:
+            (duplicates if same(before.present, one.present) else contradictions).append(one.query)
+            if before.answered > one.answered:
+                continue
+        latest[(one.query, one.annotator)] = one
+    by_query: dict[str, set[float]] = {}
+    for (query, _), one in latest.items():
+        if not np.isnan(one.present):
+            by_query.setdefault(query, set()).add(one.present)
+    contradictions += [query for query, values in by_query.items() if len(values) > 1]
+    ordered = sorted(latest.values(), key=lambda one: (order[one.query], one.annotator))
+    rows = queries.set_index("query")[["recording", "onset", "offset", "label"]].to_dict("index")
+    table = pd.DataFrame(
+        [{**rows[one.query], "present": one.present, "annotator": one.annotator, "seconds": one.seconds,
+          "query": one.query, "answered": one.answered} for one in ordered],
+        columns=[*Answers.COLUMNS, "answered"],
+    )  # fmt: skip
+    pending = [query for query in queries["query"] if query not in {query for query, _ in latest}]
+    return Collected(
+        queries, Answers.from_frame(table), pending, list(dict.fromkeys(duplicates)),
+        list(dict.fromkeys(contradictions)), lost, list(unreadable),
+    )  # fmt: skip
+
+
+class Returned(NamedTuple):
+    """What was read: answers, the places of those about no query, and of words that are no answer."""
+
+    answers: list[Answer]
+    unknown: list[str]
+    unreadable: list[str]
+
+
+def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) -> Returned:
+    """The answers in files of any tool to these queries: by their ids, by a clip's name, or by the segment."""
+    known = dict(zip(queries["query"], queries["label"]))
+    by_time: dict[Any, list[str]] = {}
+    for query, name, onset, offset in queries[["query", "recording", "onset", "offset"]].itertuples(index=False):
+        by_time.setdefault(_moment(name, onset, offset), []).append(query)
+    found = Returned([], [], [])
+    for rows in (rows for path in paths for rows in _parsed(path)):
+        file = rows.source.name
+        broken = {_line(at): words for at, _, words in reversed(rows.source.problems)}
+        found.unreadable.extend(f"{file}, {at}: {words}" for at, words in reversed(broken.items()))
+        frame = pd.DataFrame(rows.data)
+        choices = frame.groupby(["query", "annotation"])["label"].agg(list).to_dict() if "annotation" in frame else {}
+        for at, row in zip(rows.places, frame.to_dict("records")):
+            query, place = str(row.get("query") or ""), f"{file}, {_line(at)}"
+            if query not in known and (clip := _CLIP.search(str(row["recording"]))):
+                query = clip.group(1)
+            if query not in known and not _ID.fullmatch(query):
+                near = by_time.get(_moment(row["recording"], row["onset"], row["offset"]), [])
+                query = next((one for one in near if known[one] == row["label"] or len(near) == 1), query)
+            if query not in known:
+                found.unknown.append(f"{place}: {query or 'no query id'}")
+                continue
+            present = float(row["present"])
+            if "annotation" in row and row["label"] != known[query]:
+                present, word = _choice(row["label"], present, choices.get((row["query"], row["annotation"]), []))
+                if word is not None:
+                    found.unreadable.extend([f"{place}: {word!r}"] if word else [])
+                    continue
+            clock = next((str(row[name]) for name in _CLOCKS if row.get(name)), "")
+            who, seconds = str(row.get("annotator") or ""), float(row.get("seconds", np.nan))
+            seconds = seconds if 0 <= seconds < np.inf else np.nan
+            found.answers.append(Answer(query, present, who, seconds, clock, os.path.relpath(file, folder)))
+    return found
+
+
+def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
+    """A segment by its file's name and milliseconds, for answers that come without a query's id."""
+    return Path(str(recording)).name, np.round(onset, 3), np.round(offset, 3)
+
+
+def _parsed(path: Path) -> list[TextRows]:
+    """What the readers of formats find in a file (or in the files of a folder), as answers."""
+    kinds = {"clips.csv": "clips", "raven": "raven", "audacity": "audacity"}
+    likely = kinds.get(path.name) or kinds.get(path.parent.name)
+    how: dict[str, Any] = {"label": None, "columns": None, "on_error": "skip", "progress": False, "answers": True}
+    found = gathered(path, format=likely, **how).files
+    if all(rows.weak for rows in found):
+        return found
+    try:  # a table of clips in which one word is no answer is still one
+        return gathered(path, format="clips", **how).files
+    except InvalidInput:
+        raise InvalidInput(f"{path}: holds events, and no answers to queries") from None
+
+
+def _choice(label: str, present: float, offered: list[str]) -> tuple[float, str | None]:
+    """The answer of a row of Label Studio that is not its query's label, or why it is none ("": it says nothing).
+
+    Where all choices are answers, the row is the question's; where one is something else, every choice has a row.
+    """
+    if all(answer_of(word) in (None, UNREADABLE) for word in offered):
+        return present, None if len(offered) == 1 and label != REGION else label
+    word = answer_of(label)
+    if present != 1:
+        return np.nan, ""
+    return (np.nan, label) if word is None or word == UNREADABLE else (word, None)
+
+
+def _line(place: int | str) -> str:
+    return f"line {place}" if isinstance(place, int) else place

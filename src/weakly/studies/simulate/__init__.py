@@ -1,1 +1,0 @@
-"""Synthetic recordings -> what weak labels make of them, with standard errors."""

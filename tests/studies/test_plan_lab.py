@@ -1,0 +1,314 @@
+"""The plan for a lab: hours of work, marking by hand, a verdict, three lines, and commands that run."""
+
+import json
+import re
+import shlex
+from html import escape
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from typer.testing import CliRunner
+
+import weakly as wk
+from weakly.cli import app
+from weakly.methods import ByHand, Fixed, Screening
+from weakly.methods.simulated import SimulatedAnnotator
+from weakly.model.intervals import fixed_segments
+from weakly.model.lengths import Lengths
+
+OWLS = {"recording_length": 60, "total_hours": 200, "cost": wk.Cost(per_hour=20)}
+
+
+@pytest.fixture(scope="module")
+def owls():
+    return wk.plan("2-20", segment_length=10, **OWLS)
+
+
+def events(rng, n=40, length=60.0):
+    """Recordings with events of two classes, some silent."""
+    rows = []
+    for k in range(n):
+        for label, mean in (("call", 0.8), ("song", 6.0)):
+            for onset in np.sort(rng.uniform(0, length, rng.poisson(1.5))):
+                end = min(onset + rng.lognormal(np.log(mean), 0.5), length)
+                rows.append((f"r{k}", onset, end, label))
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length={f"r{k}": length for k in range(n)})
+
+
+class TestWork:
+    def test_the_numbers_of_the_paper_are_still_to_be_had(self):
+        assert wk.Cost(query_cost_share=0.5).of(listened=100, n_queries=124) == 112
+        assert wk.Cost(per_second=2, per_query=1).of(listened=3, n_queries=4) == 10
+
+    def test_work_is_hearing_answering_ticking_and_marking(self):
+        cost = wk.Cost(per_hour=20, per_hour_marking=40, speed=8, speed_marking=2, seconds_per_tick=2)
+        work = {"listened": 800.0, "n_queries": 10, "n_ticks": 5, "reviewed": 100.0, "n_marks": 4}
+        assert cost.hours(**work) == pytest.approx((100 + 30 + 10 + 50 + 60) / 3600)
+        assert cost.of(**work) == pytest.approx((20 * 140 + 40 * 110) / 3600)
+        assert wk.Cost().of(**work) == wk.Cost().hours(**work)
+
+    def test_two_calls_in_ten_minutes(self):
+        """The worked example: 600 s with two calls take 630 s by hand, 1,200 s with 3 s segments, 780 s with 10 s."""
+        made = wk.plan("0.5-2", recording_length=600, n_events=2, presence_criterion=0.5, segment_length=[3, 10])
+        hand = next(each for each in made.choices if each.role == "by_hand")
+        assert 3600 * hand.hours == pytest.approx(630, rel=2e-3)  # two that overlap are one
+        assert hand.wrong_time == pytest.approx(0.319, abs=2e-3)
+        assert [3600 * each.hours for each in made.choices if each.role == "yours"] == pytest.approx([1200, 780])
+        assert made.recommended.method == "by_hand"
+        assert made.verdict == "good"
+
+    @pytest.mark.parametrize(
+        "slip", [{"per_hour": -1}, {"speed": 0}, {"per_hour": 5, "per_second": 1}, {"per_hour": 0}]
+    )
+    def test_slips_are_refused(self, slip):
+        with pytest.raises(wk.InvalidInput):
+            wk.Cost(**slip)
+
+    def test_classes_are_ticked_at_once(self):
+        pilot = events(np.random.default_rng(1))
+        made = wk.plan(pilot, presence_criterion=0.5, segment_length=3.0, methods="fixed")
+        row = next(each.row for each in made.choices if each.role == "yours")
+        assert row.n_queries == 40 * 20
+        ticks = 0
+        for _, part in pilot.to_frame().groupby(["recording", "label"]):
+            segments = fixed_segments(recording_length=60.0, segment_length=3.0)
+            ticks += SimulatedAnnotator(0.5)(_merged(part), segments).sum()
+        assert row.n_ticks == pytest.approx(ticks)
+        assert row.hours == pytest.approx((2400 + 3 * 800 + ticks) / 3600)
+
+    def test_free_answers_are_said_in_the_first_line(self):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=60, cost=wk.Cost(per_second=0.01))
+        assert "if answers are free" in made.answer.splitlines()[0]
+
+
+def _merged(part):
+    from weakly.model.intervals import merge
+
+    return merge(part[["onset", "offset"]].to_numpy(float))
+
+
+def marked(bounds, length, rng, *, spread=0.1, missed=0.0):
+    """Wrong seconds of one recording that somebody marks by hand, and how many were marked."""
+    wrong, count = 0.0, 0
+    for a, b in bounds:
+        if rng.random() < missed:
+            wrong += b - a
+            continue
+        first, last = np.array([a, b]) + rng.normal(0, min(spread, 0.2 * (b - a)), 2)
+        wrong += abs(first - a) + abs(last - b)
+        count += 1
+    return wrong, count
+
+
+class TestByHand:
+    @pytest.mark.parametrize("missed", [0.0, 0.2])
+    def test_marking_is_what_a_simulation_gives(self, missed):
+        pilot = events(np.random.default_rng(2))
+        who = wk.Annotator(presence_criterion=0.5, lapse_rate=missed)
+        row = ByHand().expected(wk.plan(pilot, annotator=who, methods="fixed").task)
+        rng = np.random.default_rng(5)
+        parts = [_merged(part) for _, part in pilot.to_frame().groupby(["recording", "label"])]
+        runs = [[marked(each, 60.0, rng, missed=missed) for each in parts] for _ in range(200)]
+        wrong = np.array([sum(one[0] for one in each) for each in runs]) / 40
+        marks = np.array([sum(one[1] for one in each) for each in runs])
+        assert abs(row.wrong_time - wrong.mean()) < 4 * wrong.std() / np.sqrt(200)
+        assert abs(row.n_marks - marks.mean()) < 4 * max(marks.std(), 1e-9) / np.sqrt(200) + 1e-9
+        assert row.event_recall == pytest.approx(1 - missed)
+        assert row.hours == pytest.approx((2400 + 15 * row.n_marks) / 3600)
+
+    def test_screening_is_what_a_simulation_gives(self):
+        """Of events anywhere in long recordings: what is screened out is lost, the rest is marked."""
+        law, width, n, length = stats.uniform(0.5, 3.5), 4.0, 4000, 60.0
+        made = wk.plan("0.5-4", rule="seconds:2.5", recording_length=length, methods="fixed", cost=wk.Cost())
+        row = Screening(segment_length=width).expected(made.task)
+        rng = np.random.default_rng(7)
+        person = SimulatedAnnotator(rule="seconds:2.5")
+        segments = fixed_segments(recording_length=length, segment_length=width)
+        wrong, lost, work = [], [], []
+        for d in law.rvs(n, random_state=rng):
+            start = rng.uniform(0, length - d)
+            event = np.array([[start, start + d]])
+            present = person(event, segments)
+            found = present.any()
+            wrong.append(marked(event, length, rng)[0] if found else d)
+            lost.append(not found)
+            work.append(length + 3 * len(segments) + found * (width * (present.sum() + 2) + 15))
+        for ours, theirs in ((row.wrong_time, wrong), (1 - row.event_recall, lost), (3600 * row.hours, work)):
+            assert abs(ours - np.mean(theirs)) < 4 * np.std(theirs) / np.sqrt(n)
+
+    def test_screening_pays_only_where_screeners_are_cheaper(self):
+        same = wk.plan(1.0, recording_length=600, methods="fixed,by_hand,screening", cost=wk.Cost(per_hour=20))
+        least = min(row.hours for row in same.pool if row.method == "screening")
+        assert least > next(row.hours for row in same.pool if row.method == "by_hand")
+        other = wk.plan(
+            1.0, recording_length=600, cost=wk.Cost(per_hour=1, per_hour_marking=40, speed_marking=1.0), n_events=1
+        )
+        assert "screening" in {row.method for row in other.pool}
+
+
+class TestTheAnswer:
+    def test_three_lines_with_hours_money_and_commands(self, owls):
+        lines = owls.answer.splitlines()
+        assert owls.verdict == "good"
+        assert lines[0].startswith("Good. By hand: 248 hours (4,970 EUR), 0.48 s of 11 s wrong, 97 % found: weakly")
+        assert [each.role for each in owls.choices] == ["by_hand", "plain", "yours"]
+        assert lines[1].startswith("Plain: ")
+        assert re.search(r"less work .*from 7\.5 events on", lines[1])
+        assert lines[2].startswith("Yours: poor, 10 s segments")
+        assert all(len(line) <= 160 for line in lines)
+        assert "a second or half of an event" in owls.assumed
+        assert "one event per recording" in owls.assumed
+        assert owls.to_dict()["choices"][0]["command"] == owls.choices[0].command
+
+    def test_the_report_says_the_same(self, owls, tmp_path):
+        page = owls.report(tmp_path / "plan.html").read_text()
+        for line in (*owls.answer.splitlines(), owls.assumed):
+            assert escape(line) in page
+        assert "seconds:0.5|fraction:0.3" in page
+
+    def test_who_answers_if_nobody_says(self, owls):
+        """A second of a long event, half of a short one; slips only where a label rests on several answers."""
+        assert owls.settings["rule"] == "seconds(1) or fraction(0.5)"
+        fixed = wk.plan("2-20", rule="seconds:1|fraction:0.5", **OWLS)
+        mine, other = (next(row for row in made.rows if row.design == Fixed(10.0)) for made in (owls, fixed))
+        assert mine.wrong_time == pytest.approx(other.wrong_time, abs=1e-12)
+        halved, exact = (
+            min(row.wrong_time for row in made.pool if row.method == "bisection") for made in (owls, fixed)
+        )
+        assert halved > 1.2 * exact
+
+    @settings(max_examples=12)
+    @given(
+        d=st.floats(0.05, 30), room=st.floats(1.5, 60), n=st.sampled_from([0.5, 1, 3]), wage=st.floats(1, 100),
+        gamma=st.sampled_from([None, 0.2, 0.5, 0.9]),
+    )  # fmt: skip
+    def test_whatever_is_asked(self, d, room, n, wage, gamma):
+        """Lines are short, the verdict is that of its thresholds, no choice dominates the recommended one, a wage
+        changes no order, and more money is never worse."""
+        how = {"presence_criterion": gamma, "recording_length": d * room, "n_events": n}
+        made = wk.plan(d, **how)
+        assert all(len(line) <= 160 for line in made.answer.splitlines())
+        row = made.recommended
+        others = [each.row for each in made.choices if each.role != "yours"]
+        assert row in others
+        share = row.wrong_time / made.task.event_time
+        free = min(each.wrong_time for each in made.pool if each.design.is_trivial)
+        word = (
+            "good"
+            if share <= 0.25 and row.event_recall >= 0.9 - 1e-9
+            else "fair"
+            if (share <= 0.5 and row.event_recall >= 0.75 - 1e-9)
+            else "poor"
+        )
+        assert made.verdict == ("worse than nothing" if row.wrong_time >= free * (1 - 1e-9) else word)
+        for each in others:
+            if each.event_recall >= 0.9 or row.event_recall < 0.9:
+                assert not (each.cost < row.cost * (1 - 1e-9) and each.wrong_time < row.wrong_time * (1 - 1e-9))
+        paid = wk.plan(d, cost=wk.Cost(per_hour=wage), **how)
+        assert [each.row.design for each in paid.choices] == [each.row.design for each in made.choices]
+        assert paid.recommended.cost == pytest.approx(wage * made.recommended.cost)
+
+    def test_your_own_length_and_tools(self):
+        made = wk.plan(
+            1.0, presence_criterion=0.5, recording_length=600, n_events=2, segment_length=[3], tools="birdnet"
+        )
+        assert made.recommended.method == "fixed"
+        assert [each.row.segment_length for each in made.choices if each.role == "yours"] == [3.0]
+        with pytest.raises(wk.InvalidInput, match="at most the longest recording"):
+            wk.plan(1.0, recording_length=60, segment_length=61)
+        with pytest.raises(wk.InvalidInput, match="tools must be one of"):
+            wk.plan(1.0, recording_length=60, tools="pen")
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "mean", "std"),
+    [
+        ("2-20", 2, 20, 11, 18 / 12**0.5),
+        (" 2 – 20 s", 2, 20, 11, 18 / 12**0.5),
+        ("uniform:2,20", 2, 20, 11, 18 / 12**0.5),
+        ("uniform:loc=2,scale=18", 2, 20, 11, 18 / 12**0.5),
+        ("3±1", 0, np.inf, 3, 1),
+        ("3 +- 1", 0, np.inf, 3, 1),
+        ("about 3", 0, np.inf, 3, 1),
+        ("1e-3", 1e-3, 1e-3, 1e-3, 0),
+    ],
+)
+def test_lengths_as_people_say_them(text, low, high, mean, std):
+    law = Lengths.parse(text)
+    assert (law.shortest, law.longest) == pytest.approx((low, high))
+    assert (law.mean, law.std) == pytest.approx((mean, std), rel=1e-6)
+
+
+@pytest.mark.parametrize("text", ["20-2", "3±0", "-3", "0±1", "2-20-30"])
+def test_lengths_that_nobody_means(text):
+    with pytest.raises(wk.InvalidInput, match="event_length"):
+        Lengths.parse(text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A plan on disk, and recordings to ask about."""
+    import soundfile
+
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "recordings").mkdir()
+    for k in range(2):
+        soundfile.write(folder / "recordings" / f"{k}.wav", np.zeros(30 * 100, dtype=np.float32), 100)
+    done = CliRunner().invoke(
+        app, ["plan", "--event-length", "1", "--presence-criterion", "0.5", "--recording-length", "30", "--events",
+              "2", "--segment-length", "3", "--out", str(folder / "plan")]
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+class TestFromPlanToWork:
+    def test_the_commands_run_as_printed_and_make_those_segments(self, folder, monkeypatch):
+        monkeypatch.chdir(folder)
+        made = json.loads((folder / "plan" / "plan.json").read_text())
+        assert {each["role"] for each in made["choices"]} >= {"plain", "by_hand", "yours"}
+        for each in made["choices"]:
+            words = shlex.split(each["command"])
+            assert words[0] == "weakly"
+            out = folder / each["role"]
+            done = CliRunner().invoke(app, [*words[1:-1], str(out)])
+            assert done.exit_code == 0, done.output
+            told = CliRunner().invoke(
+                app, ["queries", "recordings/", "--plan", "plan", "--choice", each["role"], "--json", "--dry-run"]
+            )
+            assert told.exit_code == 0, told.output
+            mine = pd.read_csv(out / "queries.csv")
+            theirs = pd.DataFrame(json.loads(told.stdout)["queries"])
+            assert mine["query"].tolist() == theirs["query"].tolist()
+            if each["method"] == "fixed":
+                assert len(mine) == 2 * np.ceil(30 / each["segment_length"] - 1e-9)
+
+    def test_in_python(self, folder):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, n_events=2)
+        asked = wk.queries({"a": 30.0}, plan=made, choice="plain").to_frame()
+        width = next(each.segment_length for each in made.choices if each.role == "plain")
+        assert (asked["offset"] - asked["onset"]).max() == pytest.approx(width)
+        assert len(wk.queries({"a": 30.0}, plan=made).to_frame()) == 1  # the recommended one: marking by hand
+
+    @pytest.mark.parametrize(
+        ("how", "text"),
+        [
+            ({"plan": "nowhere.json"}, "is no plan.json"),
+            ({"plan": {}}, "must hold choices"),
+            ({"choice": "plain"}, "needs a plan"),
+        ],
+    )
+    def test_slips(self, how, text):
+        with pytest.raises(wk.InvalidInput, match=text):
+            wk.queries({"a": 30.0}, **how)
+
+    def test_a_plan_and_a_length_are_one_too_many(self, folder):
+        with pytest.raises(wk.InvalidInput, match="give plan, or segment_length, not both"):
+            wk.queries({"a": 30.0}, plan=folder / "plan", choice="plain", segment_length=3)
+        with pytest.raises(wk.InvalidInput, match="choice must be one of"):
+            wk.queries({"a": 30.0}, plan=folder / "plan", choice="cheapest")
