@@ -37,7 +37,19 @@ def test_a_program_of_a_user_is_typed(monkeypatch):
     assert re.findall(r'Revealed type is "(.*)"', out) == REVEALED
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "simulate", "audit", "infer"])
+@pytest.mark.parametrize("verb", ["evaluate", "simulate", "plan", "audit", "infer", "queries"])
 def test_no_argument_takes_anything(verb):
     parameters = inspect.signature(getattr(weakly, verb)).parameters.values()
     assert not [each.name for each in parameters if "Any" in str(each.annotation)]
+
+
+def test_no_argument_of_a_formula_takes_anything():
+    formulas = {name: getattr(weakly.theory, name) for name in weakly.theory.__all__}
+    loose = [
+        f"{name}({each.name})"
+        for name, formula in formulas.items()
+        if inspect.isfunction(formula)
+        for each in inspect.signature(formula).parameters.values()
+        if "Any" in str(each.annotation)
+    ]
+    assert not loose

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.compiled import count_up_to, kernel, sort_together
-from ..model.crowd import value as chance_at
+from ..model.detection import value as chance_at
 from . import tally as col
 from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, panel_end, satisfied
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel
 from ..model.answer_model import AnswerModel
-from ..model.crowd import value
+from ..model.detection import value
 from ..model.intervals import EventArrays
 from ..model.placement import Edge
 from . import tally as col

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
-from ..model import crowd
+from ..model import detection
 from ..model.annotator import TIE, binomial
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.intervals import EventArrays
@@ -198,8 +198,8 @@ def _found_by_law(
     count[:] = 1.0
     for j in range(n):
         left = start + (low + j) * hop
-        own[j] = crowd.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
-        most[j] = max(own[j], crowd.value(best[low + j], law[0], law[1]))
+        own[j] = detection.value((min(b, left + k * hop) - max(a, left)) / (b - a), law[0], law[1])
+        most[j] = max(own[j], detection.value(best[low + j], law[0], law[1]))
     for j in range(n):  # the windows in which the event's fraction is at least as large are neighbours
         j0, j1 = 0, n - 1
         while own[j0] < own[j]:
@@ -207,7 +207,7 @@ def _found_by_law(
         while own[j1] < own[j]:
             j1 -= 1
         least[j] = _least_votes(low + j0, low + j1, cells, first, last, k, needed)
-    return float(crowd.found(own, most, count, law[2], least))
+    return float(detection.found(own, most, count, law[2], least))
 
 
 @kernel
@@ -268,15 +268,15 @@ def _at(
     quiet = 0.0
     if smooth:
         for j in range(last + 1):  # from here on the law's values
-            best[j] = crowd.value(best[j], law[0], law[1])
+            best[j] = detection.value(best[j], law[0], law[1])
         nothing = np.empty(1)
-        nothing[0] = crowd.value(0.0, law[0], law[1])
-        quiet = crowd.cell(nothing, law[2], 1)
+        nothing[0] = detection.value(0.0, law[0], law[1])
+        quiet = detection.cell(nothing, law[2], 1)
     for j in range(max(first, near), top + 1):
         if not smooth:
             present += high if met[j] > 0.0 else low
         else:
-            present += crowd.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
+            present += detection.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n_met = 0
     for i in range(near, far + 1):
@@ -292,7 +292,7 @@ def _at(
                 for j in range(j0, j1 + 1):
                     some[j - j0] = best[j]
                 sort_together(some[:n], carried[:n])
-                p = crowd.cell(some[:n], law[2], needed[n])
+                p = detection.cell(some[:n], law[2], needed[n])
                 if n_met == 0:
                     silent[n] = p
         if i - k + 1 >= 0:

@@ -3,7 +3,7 @@
 ``intervals`` (sets of time; one class, or features, as flat arrays), ``events`` and ``answers`` (tables), ``lengths``
 (laws of event lengths), ``criterion_law`` (laws of criteria), ``annotator`` (rules and people: the one place where an
 overlap equals the criterion), ``answer_model`` (the one type behind ``presence_criterion=``, ``rule=`` and
-``annotator=``), ``detection`` (whether an event is found), ``crowd`` (several people, compiled), ``placement``
+``annotator=``), ``detection`` (whether an event is found), ``placement``
 (segments and windows), ``cost`` (prices).
 
 >>> from weakly.model.annotator import PresenceRule

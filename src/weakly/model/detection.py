@@ -1,19 +1,308 @@
-"""The chance that an event is found, **by the one definition of event recall**: at least one segment in which the rule
+r"""The chance that an event is found, **by the one definition of event recall**: at least one segment in which the rule
 is satisfied on the event (for at least one voter of a panel) is labelled present.
 
-Answers of different segments are independent given the annotators' criteria, which each keeps over all segments; panels
-of voters go through :mod:`weakly.model.crowd`.
+Every voter keeps one criterion, drawn from the law G, over all segments; given the criteria, answers of different
+segments are independent. In a segment with largest event fraction H each voter's criterion is met with chance G(H), and
+the label is present with chance ``chances[m]`` where m criteria are met (:attr:`weakly.Annotator.label_chances`). One
+annotator is a panel of one. Expectations over the criteria go through the sorted fractions once: m is a pure-birth
+chain in the level G, so nothing is drawn and nothing is approximated.
+
+Guesses on segments that meet the event without satisfying the rule do not find it. Where a cell needs several
+overlapping windows, so many of the windows that satisfy the rule on the event must be present.
 """
 
 from __future__ import annotations
 
+from math import pow
 from typing import Any
 
 import numpy as np
 
+from ..base.compiled import count_up_to, kernel, sort_together
 from .annotator import Annotator
 from .answer_model import AnswerModel, Floats
-from .crowd import found_at_random, found_each
+
+
+@kernel
+def _order(values: Any) -> Any:
+    """Positions of the values from the smallest to the largest; few values, so by insertion."""
+    order = np.empty(values.shape[0], np.int64)
+    for k in range(values.shape[0]):
+        j = k
+        while j > 0 and values[order[j - 1]] > values[k]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = k
+    return order
+
+
+@kernel
+def _power(x: float, n: int) -> float:
+    """x to the n-th, n whole and not negative: by products, so that Python gives the same bits."""
+    found = 1.0
+    while n > 0:
+        if n % 2 == 1:
+            found *= x
+        n, x = n // 2, x * x
+    return found
+
+
+@kernel
+def _rise(state: Any, before: float, after: float) -> None:
+    """Move the chances over m (first axis of ``state``) from one level of the law of criteria to a higher one."""
+    k = state.shape[0] - 1
+    if after <= before:
+        return
+    rate = min(1.0, (after - before) / (1 - before)) if before < 1 else 1.0
+    for m in range(k, 0, -1):  # from above: state[m] gathers from those below, which are still as they were
+        for v in range(state.shape[1]):
+            total = state[m, v] * _power(1 - rate, k - m)
+            ways = 1.0
+            for up in range(1, m + 1):  # `up` of the k - m + up voters that were not met rise
+                ways = ways * (k - m + up) / up
+                total += state[m - up, v] * ways * _power(rate, up) * _power(1 - rate, k - m)
+            state[m, v] = total
+    for v in range(state.shape[1]):
+        state[0, v] *= _power(1 - rate, k)
+
+
+@kernel
+def _answer(state: Any, chances: Any, count: float) -> None:
+    """``count`` segments at the present level answer: the second axis is the number of present labels, up to full."""
+    full = state.shape[1]
+    for m in range(state.shape[0]):
+        p = chances[m]
+        if full == 1:
+            state[m, 0] *= pow(1 - p, count)
+            continue
+        for v in range(full - 1, -1, -1):
+            total, law = 0.0, pow(1 - p, count)
+            for up in range(v + 1):
+                if up > count:
+                    break
+                total += state[m, v - up] * law
+                law = law * (count - up) / (up + 1) * p / (1 - p) if p < 1 else (1.0 if up + 1 == count else 0.0)
+            state[m, v] = total
+
+
+@kernel
+def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
+    """The chance that an event is found. Per kind of segment: G of the event's fraction in it and of the largest
+    fraction in it, how many such segments there are, and how many present labels are needed of those in which the
+    fraction is at least as large (0: they do not suffice)."""
+    k = chances.shape[0] - 1
+    by_own, by_best = _order(own), _order(best)
+    total, below = 0.0, 0.0
+    for i in by_own:  # the smallest criterion lies between the fraction before and this one
+        level = own[i]
+        if level <= below:
+            continue
+        if votes[i] == 0:
+            below = level
+            continue
+        state = np.zeros((k + 1, votes[i]))
+        state[0, 0] = _power(1 - below, k)
+        _rise(state, below, level)
+        state[0, 0] = 0.0
+        reached = 0.0
+        for m in range(1, k + 1):
+            reached += state[m, 0]
+        at = level
+        for j in by_best:
+            if own[j] >= level and count[j] > 0:
+                _rise(state, at, best[j])
+                at = max(at, best[j])
+                _answer(state, chances, count[j])
+        missed = 0.0
+        for m in range(1, k + 1):
+            for v in range(votes[i]):
+                missed += state[m, v]
+        total += reached - missed
+        below = level
+    return total
+
+
+@kernel
+def found_each(own: Any, best: Any, count: Any, chances: Any) -> Any:
+    """:func:`found` for each row, where one present label is enough."""
+    out, one = np.empty(own.shape[0]), np.empty(own.shape[1], np.int64)
+    one[:] = 1
+    for e in range(own.shape[0]):
+        same = e > 0  # as the row before, which is common where one criterion is met or not
+        for k in range(own.shape[1]):
+            same = (
+                same and own[e, k] == own[e - 1, k] and best[e, k] == best[e - 1, k] and count[e, k] == count[e - 1, k]
+            )
+        out[e] = out[e - 1] if same else found(own[e], best[e], count[e], chances, one)
+    return out
+
+
+@kernel
+def cell(best: Any, chances: Any, need: int) -> float:
+    """The chance that at least ``need`` of the windows over a cell are labelled present, from G of their largest event
+    fractions in rising order."""
+    if need <= 0:
+        return 1.0
+    state = np.zeros((chances.shape[0], need))
+    state[0, 0] = 1.0
+    at = 0.0
+    for j in range(best.shape[0]):
+        _rise(state, at, best[j])
+        at = max(at, best[j])
+        _answer(state, chances, 1.0)
+    absent = 0.0
+    for m in range(state.shape[0]):
+        for v in range(need):
+            absent += state[m, v]
+    return 1.0 - absent
+
+
+@kernel
+def value(h: float, edges: Any, table: Any) -> float:
+    """The law at event fraction h, from its polynomials (:meth:`weakly.model.criterion_law.LawTable.table`)."""
+    low = count_up_to(edges[1:-1], h)  # of the inner edges
+    u = 2 * (min(max(h, 0.0), 1.0) - edges[low]) / (edges[low + 1] - edges[low]) - 1
+    total = 0.0
+    for i in range(table.shape[1] - 1, -1, -1):
+        total = total * u + table[low, i]
+    return min(max(total, 0.0), 1.0)
+
+
+@kernel
+def _piece(s: float, rows: Any, first: int, last: int) -> Any:
+    """The last of the sorted pieces that begins at s or before; the first if none does."""
+    return first + max(count_up_to(rows[first:last, 0], s) - 1, 0)
+
+
+@kernel
+def _largest(s: float, rows: Any, first: int, last: int) -> float:
+    """The largest event fraction of the window that starts at s, from the pieces of a sweep; 0 where none meets it."""
+    i = _piece(s, rows, first, last)
+    if s < rows[i, 0] or s > rows[i, 0] + rows[i, 1]:
+        return 0.0
+    along = (s - rows[i, 0]) / rows[i, 1]
+    return float(rows[i, 2] + along * (rows[i, 3] - rows[i, 2]))
+
+
+@kernel
+def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last: int, out: Any) -> None:
+    """Windows s, s + w, ... that meet the event (a, b): rows (own, best, count) of the first, the last, those between;
+    only windows that start within ``bounds`` count."""
+    d = b - a
+    n = max(1, int(np.ceil((b - s) / w - 1e-12)))
+    end = s + (n - 1) * w
+    out[0, 0] = min(1.0, (min(b, s + w) - a) / d)
+    out[0, 2] = 1.0 if bounds[0] <= s <= bounds[1] else 0.0
+    out[1, 0] = min(1.0, max(0.0, (b - end) / d)) if n > 1 else 0.0
+    out[1, 2] = 1.0 if n > 1 and bounds[0] <= end <= bounds[1] else 0.0
+    out[2, 0], out[2, 2] = min(1.0, w / d), max(0.0, n - 2.0)
+    for i in range(3):
+        if out[i, 2] == 0.0:
+            out[i, 0] = 0.0
+        out[i, 1] = out[i, 0]
+    if last > first:
+        circle = bounds[2]  # its pieces lie within one turn
+        for i, x in ((0, s), (1, end)):
+            at = x if circle == 0.0 else x - np.floor(x / circle) * circle
+            if out[i, 2] > 0.0:
+                out[i, 1] = max(out[i, 0], min(1.0, _largest(at, rows, first, last)))
+
+
+@kernel
+def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last: int, edges: Any) -> Any:
+    """The starts of the first window that meets (a, b) at which some event fraction bends or the law of criteria has a
+    panel's edge, in order."""
+    start, d, n = a - w, b - a, last - first
+    turns = 1 if bounds[2] > 0.0 and n > 0 else 0
+    out = np.empty(2 * edges.shape[0] + 5 + 4 * n * (1 + 2 * turns))
+    out[0], out[1], out[2], out[3], out[4] = start, a, b, bounds[0], bounds[1]
+    g = 5
+    for x in edges:
+        out[g], out[g + 1] = start + x * d, b - x * d
+        g += 2
+    for turn in range(-turns, turns + 1):
+        shift = turn * bounds[2]
+        for low in (a - w, b - w):
+            i = _piece(low - shift, rows, first, last) if n > 0 else last
+            while i < last and rows[i, 0] + shift < low + w:
+                out[g], out[g + 1] = rows[i, 0] + shift, rows[i, 0] + rows[i, 1] + shift
+                g += 2
+                i += 1
+    m = 2  # the first two are the ends
+    for i in range(2, g):
+        if np.isfinite(out[i]):
+            out[m] = out[i] - np.floor((out[i] - start) / w) * w
+            m += 1
+    sort_together(out[:m], np.empty(m))
+    return out[:m]
+
+
+@kernel
+def found_at_random(
+    events: Any,
+    w: float,
+    bounds: Any,
+    rows: Any,
+    first: Any,
+    owner: Any,
+    edges: Any,
+    table: Any,
+    chances: Any,
+    nodes: Any,
+    weights: Any,
+) -> Any:
+    """The chance per event that it is found on a grid of windows of length w with a uniform phase.
+
+    ``bounds`` (n, 3): the first and last start that a window may have, and the length of the circle or 0. ``rows``
+    (start, length, largest fraction at both ends) of the windows' starts in every recording, ``first`` where each
+    recording's begin, ``owner`` the recording of each event; no rows for events that are alone. Between the phases at
+    which a fraction passes a panel's edge or another fraction, everything is smooth: a few nodes integrate it.
+    """
+    out = np.zeros(events.shape[0])
+    here, left, right = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
+    own, best, one = np.zeros(3), np.zeros(3), np.empty(3, np.int64)
+    one[:] = 1
+    for e in range(events.shape[0]):
+        a, b, r = events[e, 0], events[e, 1], owner[e]
+        low, high = first[r], first[r + 1]
+        cuts = _cuts(a, b, w, bounds[e], rows, low, high, edges)
+        for i in range(cuts.shape[0] - 1):
+            s, step = cuts[i], cuts[i + 1] - cuts[i]
+            if step <= 1e-13 * w:
+                continue
+            # Fractions are linear in here: split where two of them cross, and where the largest passes a panel's edge.
+            _segments(s + 1e-9 * step, a, b, w, bounds[e], rows, low, high, left)
+            _segments(s + (1 - 1e-9) * step, a, b, w, bounds[e], rows, low, high, right)
+            inner = np.empty(20 + 2 * edges.shape[0])
+            inner[0], inner[1] = 0.0, 1.0
+            n = 2
+            for p in range(6):
+                for q in range(p):
+                    x = left[p // 2, p % 2] - left[q // 2, q % 2]
+                    y = right[p // 2, p % 2] - right[q // 2, q % 2]
+                    if x * y < 0.0:
+                        inner[n] = x / (x - y)
+                        n += 1
+            for p in range(2):
+                if left[p, 1] != left[p, 0] or right[p, 1] != right[p, 0]:
+                    for edge in edges:
+                        x, y = left[p, 1] - edge, right[p, 1] - edge
+                        if x * y < 0.0:
+                            inner[n] = x / (x - y)
+                            n += 1
+            sort_together(inner[:n], np.empty(n))
+            for c in range(n - 1):
+                span = (inner[c + 1] - inner[c]) * step
+                if span <= 1e-14 * w:
+                    continue
+                for q in range(nodes.shape[0]):
+                    _segments(s + inner[c] * step + span * nodes[q], a, b, w, bounds[e], rows, low, high, here)
+                    for p in range(3):
+                        some = here[p, 2] > 0.0
+                        own[p] = value(here[p, 0], edges, table) if some else 0.0
+                        best[p] = value(here[p, 1], edges, table) if some else 0.0
+                    out[e] += span / w * weights[q] * found(own, best, here[:, 2], chances, one)
+    return out
 
 
 def _chances(who: AnswerModel) -> Floats:
@@ -44,7 +333,7 @@ def detection_at_random(
 
     Where n segments or one more satisfy the rule on the event, each present with chance p, it is
     :math:`1 - (1-p)^n (1 - rp)`; linear in the criterion between a few bends, so that a law of criteria integrates
-    by parts. Panels of voters with their own criteria go through :func:`weakly.model.crowd.found_at_random`.
+    by parts. Panels of voters with their own criteria go through :func:`found_at_random`.
 
     >>> panel = AnswerModel.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
     >>> round(detection_at_random(panel, event_length=5.0, segment_length=0.5).item(), 3)
@@ -55,7 +344,7 @@ def detection_at_random(
     onset : where events begin, if ``starts`` matters.
     starts : (low, high), the first and last start that a segment may have; left out, any.
     largest : the largest event fractions of windows, (rows, first, owner, circle) of
-        :func:`weakly.model.crowd.found_at_random`; left out, each event is alone.
+        :func:`found_at_random`; left out, each event is alone.
     """
     d, q, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (event_length, segment_length, onset)))
     low, high = (np.broadcast_to(x, d.shape) for x in ((-np.inf, np.inf) if starts is None else starts))

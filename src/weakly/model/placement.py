@@ -24,7 +24,7 @@ from enum import IntEnum
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, choice, positive, whole
@@ -86,13 +86,13 @@ def segment_lengths(value: Any) -> Floats:
     return np.asarray(lengths, dtype=np.float64)
 
 
-def windows_per_cell(*, segment_length: Any, hop: Any) -> int:
+def windows_per_cell(*, segment_length: ArrayLike, hop: ArrayLike) -> int:
     """K, the number of windows over each cell; the segment length must be a whole multiple of the hop.
 
     >>> windows_per_cell(segment_length=10, hop=1)
     10
     """
-    width, step = float(check("segment_length", segment_length)), float(check("hop", hop))
+    width, step = (float(check(name, value)) for name, value in (("segment_length", segment_length), ("hop", hop)))
     count = round(width / step)
     if count < 1 or abs(width / step - count) > 1e-9 * count:
         raise InvalidInput(f"segment_length must be a whole number of hops of {step:g} s, got {width:g} s")

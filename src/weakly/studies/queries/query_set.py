@@ -158,7 +158,7 @@ def queries(
     recordings: Place | Iterable[Place] | Mapping[str, float | Recording] | Events,
     *,
     method: str | Method | None = None,
-    plan: Place | Mapping[str, Any] | Result | None = None,
+    plan: Place | Mapping[str, object] | Result | None = None,
     choice: str | None = None,
     label: str | Iterable[str] | None = None,
     segment_length: float | None = None,
