@@ -21,7 +21,8 @@ N_CLASSES = 40  # more than any list shows at once
 def many(tmp_path_factory):
     """Strong and weak labels of many classes with long names, one a single word of eighty letters."""
     folder = tmp_path_factory.mktemp("many")
-    names = [f"Vehicle horn, car horn, honking of the {k}th kind (Inside, large room or hall)" for k in range(N_CLASSES - 2)]
+    long = "Vehicle horn, car horn, honking of the {}th kind (Inside, large room or hall)"
+    names = [long.format(k) for k in range(N_CLASSES - 2)]
     names += ["Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", "/m/07rwj00"]
     rows = [
         (f"clip{k:04d}.wav", 0.1 * (k % 40), 0.1 * (k % 40) + 0.3 + 0.07 * (k % 29), names[k % N_CLASSES])
@@ -66,7 +67,7 @@ def too_wide(page, width):
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
-        page.until(lambda: page.browser.execute_script("return innerWidth") == width, 5)
+        page.until(lambda: page.browser.execute_script("return innerWidth") == width)
         return tuple(page.browser.execute_script(WIDER))
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
