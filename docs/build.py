@@ -6,16 +6,19 @@ Everything is made from the installed package, so it cannot disagree with it.
 from __future__ import annotations
 
 import ast
+import atexit
 import html
 import io
 import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +89,16 @@ json.dump(outputs, sys.stdout)
 """
 
 
+@cache
+def _demo() -> str:
+    """The folder that ``weakly demo --out demo`` writes, made once for all pages."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    command = [sys.executable, "-m", "weakly", "demo", "--out", "demo"]
+    subprocess.run(command, cwd=folder, env=_plain_terminal(), capture_output=True, check=True)
+    return f"{folder}/demo"
+
+
 def run_blocks(markdown: str) -> list[str]:
     """What each code block of a page prints, run in order in one empty folder; raises if one fails."""
     asked = []
@@ -93,7 +106,7 @@ def run_blocks(markdown: str) -> list[str]:
         lines = text.replace("\\\n", " ").splitlines() if kind == "bash" else text.splitlines()
         lines = [line for line in lines if not any(word in line for word in SHOWN_ONLY)]
         if len(lines) > 1:  # before other commands the demo only makes the files that they read
-            lines = [f"{line} > /dev/null" if line.startswith("weakly demo") else line for line in lines]
+            lines = [f"cp -r {_demo()} demo" if line == "weakly demo --out demo" else line for line in lines]
         asked.append((kind, "\n".join(lines)))
     command = [sys.executable, "-W", "ignore", "-c", _DRIVER]
     with tempfile.TemporaryDirectory() as folder:

@@ -231,7 +231,7 @@ def test_a_second_file_dims_the_answer_about_the_first(page, pilot, other):
     with slow(page.browser):
         page.find("[data-field=file] input[type=file]").send_keys(str(other))
         assert page.state == "waiting"
-        page.until(lambda: not page.shown(".answer") and not page.shown(".results table"), 2)
+        page.until(lambda: not page.shown(".answer") and not page.shown(".results table"))
         assert page.browser.execute_script("return document.querySelector('#panel-evaluate .output').inert")
         page.until(lambda: page.find(".working").is_displayed())
         page.find(".working button").click()  # cancelled while the file is on its way
@@ -303,11 +303,11 @@ def test_back_and_reload_restore_question_and_answer(page, address):
     for _ in range(2):  # before the tab was changed, before the length was tried
         page.browser.back()
     page.until(lambda: page.words() == answers["3"] and "try" not in page.browser.current_url)
-    with slow(page.browser, 1500):
+    with slow(page.browser, 3000):
         page.browser.back()
-        page.until(lambda: page.box("event_length").get_property("value") == "2", 2)
+        page.until(lambda: page.box("event_length").get_property("value") == "2")
         assert page.state == "waiting"  # the answer about 3 s is still there, and is seen to be old
-        page.until(lambda: not page.shown(".answer"), 2)
+        page.until(lambda: not page.shown(".answer"))
         page.until(lambda: page.words() == answers["2"] and page.shown(".answer"))
 
 

@@ -94,7 +94,7 @@ def test_no_leaf_makes_or_returns_an_array(tmp_path):
         assert not {getattr(part, "attr", "") for part in called} & MAKES, name
         assert not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(node)), name
     run = subprocess.run([sys.executable, "-c", LEAVES], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-                         capture_output=True, text=True, timeout=300, check=True)  # fmt: skip
+                         capture_output=True, text=True, timeout=600, check=True)  # fmt: skip
     back = json.loads(run.stdout)
     assert {name for name, _ in back} == set(leaves), "each is compiled, and looked at"
     assert not [(name, kind) for name, kind in back if "array" in kind or "list" in kind]
@@ -134,9 +134,10 @@ print(json.dumps({name: DOOR[name]() for name in sys.argv[1:]}))
 NAMES = ("random", "grid", "windows", "rule", "annotator", "simulate", "plan")
 
 
-def ask(*names, cache, house=HOUSE.parent, code=DOORS):
-    """The answers of some doors, in this order, in a process of their own, and what the code prints behind them."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(house)}
+def ask(*names, cache=None, house=HOUSE.parent, code=DOORS):
+    """The answers of some doors, in this order, in a process of their own, and what the code prints behind them; with
+    no cache of its own it takes, and fills, that of all tests."""
+    env = {**os.environ, **({"NUMBA_CACHE_DIR": str(cache)} if cache else {}), "PYTHONPATH": str(house)}
     run = subprocess.run([sys.executable, "-c", code, *names], env=env, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     said = [json.loads(line) for line in run.stdout.splitlines()]
@@ -162,37 +163,35 @@ print(json.dumps(names))
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    """A cache that two processes filled at once, in different orders: its place, and what each of them printed."""
-    cache = tmp_path_factory.mktemp("cache")
+def all_doors():
+    """What all doors answer with the cache that every test fills, and the functions that their machine code holds."""
+    return ask(*NAMES, code=COMPILED)
+
+
+def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(all_doors, tmp_path):
+    """Two processes fill a cache at once, in different orders; others take what these and other tests compiled, alone
+    and in another order; then the cache is damaged."""
+    cache = tmp_path / "cache"
     with ThreadPoolExecutor(2) as pool:
-        all_doors = pool.submit(ask, *NAMES, cache=cache, code=COMPILED)
-        others = pool.submit(ask, "windows", "random", "grid", cache=cache)
-        return cache, *all_doors.result(), others.result()
-
-
-def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(filled, tmp_path):
-    """Doors are asked alone and in another order, by processes that take what others compiled; then the cache is
-    damaged."""
-    cache, first, _, second = filled
-    asked = [second, ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3], cache=cache)]
-    kept = sorted(cache.rglob("*.nbc"))
-    assert len(kept) > 20
-    shutil.copytree(cache, tmp_path / "damaged")
-    for i, path in enumerate(sorted((tmp_path / "damaged").rglob("*grid*.nbc"))):  # one byte changed, cut short, empty
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes((bytes(content), bytes(content[: len(content) // 2]), b"")[i % 3])
-    assert i > 5
-    asked.append(ask("grid", "random", cache=tmp_path / "damaged"))
+        asked = list(pool.map(lambda names: ask(*names, cache=cache), [("grid", "rule"), ("rule", "grid")]))
+    asked += [ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3])]
+    assert len(list(cache.rglob("*.nbc"))) > 20
+    damaged = [*cache.rglob("*scoring._on_grid-*.nbc"), *sorted(cache.rglob("*engine.grid.*.nbc"))[:2]]
+    content = bytearray(damaged[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    broken = bytes(content), damaged[1].read_bytes()[:2000], b""  # one byte changed, cut short, empty
+    for path, bytes_ in zip(damaged, broken, strict=True):
+        path.write_bytes(bytes_)
+    asked.append(ask("grid", "rule", cache=cache))
+    assert damaged[0].read_bytes() != broken[0], "compiled and kept again"
     for found in asked:
-        assert found == {name: first[name] for name in found}
-    assert len(asked[2]) == len(first)
+        assert found == {name: all_doors[0][name] for name in found}
+    assert len(asked[3]) == len(NAMES)
 
 
-def test_machine_code_holds_no_function_that_is_not_ours(filled):
+def test_machine_code_holds_no_function_that_is_not_ours(all_doors):
     """What a cached kernel defines is linked by name with what others define: every name must tell one function."""
-    names = filled[2]
+    names = all_doors[1]
     assert len(names) > 50
     foreign = {(who, name) for who, name in names if "6weakly" not in name and not name.startswith("NRT_")}
     assert not foreign
@@ -200,24 +199,51 @@ def test_machine_code_holds_no_function_that_is_not_ours(filled):
     assert not closures
 
 
+#: A kernel that calls a kernel of another file, its answer, and the digests of all kernels that are loaded.
+CALLER = """
+from ..base.compiled import kernel
+from .sweep import satisfied
+@kernel
+def caller(h, limits, table):
+    return satisfied(h, limits, table)
+"""
+ASK_CALLER = """
+import gc, json, numpy as np
+import weakly.base.compiled as compiled, weakly.engine.scoring, weakly.methods.model
+from weakly.engine.caller import caller
+compiled.PATIENCE = (0.0, 0.0)
+print(json.dumps(int(caller(0.6, np.array([0.1, 0.5, 0.9]), np.zeros(1025, np.int64)))))
+found = [one for one in gc.get_objects() if isinstance(one, compiled.Kernel)]
+print(json.dumps({f"{one.py_func.__module__}.{one.__name__}": compiled.code_digest(one) for one in found}))
+"""
+
+
 def test_an_edit_compiles_what_it_changes_and_nothing_else(tmp_path):
     """A comment costs no compile; a changed kernel in another file is not answered from the old cache."""
     house = tmp_path / "src"
     shutil.copytree(HOUSE, house / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
-    before = ask("grid", cache=tmp_path / "cache", house=house)
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+    (house / "weakly/engine/caller.py").write_text(CALLER)
+
+    def asked():
+        answer, digests = ask(cache=tmp_path / "cache", house=house, code=ASK_CALLER)
+        return answer, digests, {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
+
+    answer, digests, kept = asked()
+    assert answer == 2
+    assert len(digests) > 50
+    assert len(kept) == 2
     for path in (house / "weakly").rglob("*.py"):
         path.write_text(path.read_text() + "\n# a comment\n")
-    assert ask("grid", cache=tmp_path / "cache", house=house) == before
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")} == kept
-    changed = 0
-    for path in (house / "weakly").rglob("*.py"):  # count one criterion less than is met
-        text = path.read_text()
-        if "def satisfied(" in text:
-            path.write_text(text.replace("    return j\n", "    return max(j - 1, 0)\n"))
-            changed += text.count("    return j\n")
-    assert changed == 1
-    assert ask("grid", cache=tmp_path / "cache", house=house) != before
+    assert asked() == (answer, digests, kept)
+    sweep = house / "weakly/engine/sweep.py"  # count one criterion less than is met
+    text = sweep.read_text()
+    assert text.count("    return j\n") == 1
+    sweep.write_text(text.replace("    return j\n", "    return max(j - 1, 0)\n"))
+    answer, now, _ = asked()
+    assert answer == 1
+    changed = {name.removeprefix("weakly.engine.") for name in digests if digests[name] != now[name]}
+    assert changed >= {"sweep.satisfied", "caller.caller", "grid.criteria", "sweep.sweep"}
+    assert not {name for name in changed if name.startswith("weakly.") or name in ("sweep._ends", "tally.accumulate")}
 
 
 @pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option"])
@@ -373,30 +399,33 @@ def test_patience_is_spent_once(monkeypatch):
     assert vars(adds)["compiled"].signatures
 
 
-def test_a_long_compile_says_so_in_one_line(tmp_path):
-    code = """
-import weakly as wk, weakly.base.compiled as compiled
-compiled.PATIENCE = (0.0, 0.0)
-compiled.ANNOUNCED = 0.01
-wk.evaluate([[(1.0, 2.0)]], recording_length=20.0, segment_length=1.0, presence_criterion=0.5, phase=0.0)
+SORTS = """
+import json, numpy as np, weakly.base.compiled as compiled
+compiled.PATIENCE, compiled.ANNOUNCED = (0.0, 0.0), 0.01
+keys = np.array([3.0, 1.0, 2.0])
+compiled.sort_together(keys, keys.copy())
+print(json.dumps(keys.tolist()))
 """
+
+
+def test_a_long_compile_says_so_in_one_line(tmp_path):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for expected in (1, 0):  # then it is kept
-        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-        assert ("weakly: compiling" in run.stderr) == bool(expected), run.stderr
+        run = subprocess.run([sys.executable, "-c", SORTS], env=env, capture_output=True, text=True, check=True)
+        assert run.stderr.count("weakly: compiling") == run.stderr.count("\n") == expected, run.stderr
 
 
 def _double(x):
     return 2 * x
 
 
-def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypatch, filled):
+def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypatch):
     from numba.core.caching import CacheImpl
 
     monkeypatch.setattr(CacheImpl, "_locator_classes", [])
     assert kernel(_double)(4) == 8
     (tmp_path / "file").write_text("not a folder")
-    assert ask("grid", cache=tmp_path / "file") == {"grid": filled[1]["grid"]}
+    assert ask(cache=tmp_path / "file", code=SORTS) == [[1.0, 2.0, 3.0]]
 
 
 def test_a_full_disk_costs_time_and_no_answer(monkeypatch):

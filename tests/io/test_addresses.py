@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import fsspec
@@ -362,7 +361,5 @@ def test_the_page_cannot_name_an_address(monkeypatch):
     for name in ("https://example.org/a.csv", "s3://bucket/a.csv", "memory:/a.csv"):
         found = parse(data, name=name, kind="events", limits=Limits(), options={"columns": {"onset": "onset"}})
         assert found.content.labels == ["s3://bucket/x"]
-    started = time.monotonic()
     with pytest.raises(wk.InvalidInput):
         parse(b"https://example.org/a.csv", name="a", kind="events", limits=Limits(), options={})
-    assert time.monotonic() - started < 5
