@@ -396,6 +396,10 @@ def false_sentences(made, kw):
     def less(a, b):
         return a < b * (1 - 1e-6) - 1e-12
 
+    def as_good(wrong):
+        """Up to how much wrong time is practically as good."""
+        return wrong + max(0.05 * wrong, 0.02 * unasked["nothing"].wrong_time)
+
     def short(each):
         return max(max(one.shortfall(each), 0.0) / max(abs(one.value), 1e-9) for one in wanted)
 
@@ -406,13 +410,8 @@ def false_sentences(made, kw):
         worth = worth or [
             each for each in meeting if any(each.wrong_time < one.wrong_time * (1 - 1e-9) for one in enough)
         ]
-        false("paid for in vain", row.asks and not worth and bool(enough))
-        good = (
-            [each for each in worth if each.is_practical]
-            or worth
-            or [each for each in meeting if each.is_practical]
-            or meeting
-        )
+        false("paid for in vain", row.asks and not worth)
+        good = [each for each in worth if each.is_practical] or worth
         false("cheapest", row.asks and any(less(each.cost, row.cost) for each in good))
         if row.asks:
             words = re.search(r"cheapest way compared that meets .*?(?:\. |$)", said)[0]
@@ -425,7 +424,9 @@ def false_sentences(made, kw):
             other = next(each for each in made.rows if each.name == more[2] and seconds(each.wrong_time) == more[3])
             false("half the wrong time", other.wrong_time > 0.5 * row.wrong_time or other not in meeting)
             false("more cost", f"{more[1]} %" != percent(other.cost / row.cost - 1))
-    if wanted and not made.reachable and paid:
+    if wanted and not made.reachable and paid and not row.asks:
+        false("reachable", not meeting or any(each.wrong_time < least for each in meeting))
+    if wanted and not made.reachable and paid and row.asks:
         false("reachable", bool(meeting))
         false("nearest", any(short(each) < short(row) - 1e-9 for each in paid))
         values = re.findall(r" (\S+) (s|hours?|%)(?=,|\.)", re.search(r"The nearest has(.*?\.) [A-Z]", said)[1])
@@ -447,7 +448,7 @@ def false_sentences(made, kw):
         same = [each for each in asked if each.method == row.method and low <= each.segment_length <= high
                 and each.design.is_like(row.design)]  # fmt: skip
         times = [each.wrong_time for each in same]
-        false("practically equal", max(times) > 1.05 * min(times) * (1 + 1e-9) + 1e-9)
+        false("practically equal", max(times) > as_good(min(times)) * (1 + 1e-9) + 1e-9)
         false("equal, events lost", row.event_recall >= 0.9 > min(each.event_recall for each in same) + 1e-9)
         false("equal, votes", len({each.votes for each in same}) > 1)
         if "needs the fewest queries" in said:
@@ -463,6 +464,7 @@ def false_sentences(made, kw):
     # Better than nothing, or it is said.
     worse = row.asks and row.wrong_time >= unasked["nothing"].wrong_time * (1 - 1e-9)
     false("worse than nothing, not said", worse and "no better than none" not in said)
+    false("worse than nothing, paid for", worse and made.reachable and made.objective == "wrong_time" and not wanted)
     false("no better than none", "no better than none" in said and row.wrong_time < least)
     if "Asking does not pay" in said:
         scope = paid if "no way to ask has" in said else [
@@ -482,13 +484,13 @@ def false_sentences(made, kw):
         finding = [each for each in is_practical if each.event_recall >= 0.9 - 1e-9]
         best = min((each.wrong_time for each in finding), default=math.inf)
         unsure = made.uncertainty and not made.uncertainty["settled"]  # then the pilot cannot tell them apart
-        false("a better one refused", not unsure and row.wrong_time > 1.05 * best + 1e-9)
+        false("a better one refused", not unsure and row.wrong_time > as_good(best) + 1e-9)
     if no_way := re.search(r"No way (.*?)finds 90 % of events", said):
         scope = paid if "budget" in kw and "costs at most" in no_way[1] else asked
-        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 for each in scope))
+        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 and each.wrong_time < least for each in scope))
     if "best that" in said or "clearly less wrong time" in said:
         better = [each for each in is_practical if each.event_recall >= row.event_recall - 1e-9]
-        better = [each for each in better if each.wrong_time < row.wrong_time / 1.05 - 1e-9]
+        better = [each for each in better if as_good(each.wrong_time) < row.wrong_time - 1e-9]
         false("best for the budget", bool(better) and not (made.uncertainty and not made.uncertainty["settled"]))
     # What a pilot settles.
     if "settle the choice." in said:
@@ -502,8 +504,8 @@ def false_sentences(made, kw):
             spread, _ = spread.including(made.task, row)
             wrong = spread.parts[:, :, 0].mean(axis=0)
             k = int(wrong.argmin())
-            close = wrong <= wrong[k] * 1.05 + 1e-12
-            false("settled, noise is more", spread.noise[k][close].max() > 0.05 * wrong[k] + 1e-9)
+            close = wrong <= as_good(wrong[k]) + 1e-12
+            false("settled, noise is more", spread.noise[k][close].max() > as_good(wrong[k]) - wrong[k] + 1e-9)
     false("settled and not told apart", "settle the choice." in said and "cannot tell" in said)
     # Other ways that the answer names.
     if plain := re.search(r"Plain (.*?) segments cost (.*?) \((\S+) quer", said):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy import stats
 
 import weakly as wk
 from weakly.base.results import Condition
-from weakly.methods import Bisection, Everything, Fixed, MethodOutcome, Nothing
+from weakly.methods import Bisection, Everything, Fixed, MethodOutcome, Nothing, Windows
 from weakly.methods.passes import from_to, group
 from weakly.studies.plan.decision import SENSES, choose
 from weakly.studies.plan.pilot import Pilot, within
@@ -228,8 +229,10 @@ class TestWrongAnswersOfThePast:
         [
             (1.0, {"annotator": wk.Annotator(presence_criterion=0.3, lapse_rate=0.15), "recording_length": 600,
                    "n_events": 3, "budget": 360}, "No way that costs at most 360 cost units finds 90 % of events"),
-            (0.5, {"rule": "seconds:1", "recording_length": 60, "n_events": 2}, "No way that was compared finds 90 %"),
-            (1.0, {**PAPER, "budget": 50.6}, "These labels are no better than none"),
+            (0.5, {"rule": "seconds:1", "recording_length": 60, "n_events": 2}, "Asking does not pay here"),
+            (1.0, {**PAPER, "budget": 50.6}, "Asking does not pay here"),
+            (9.0, {"presence_criterion": 1.0, "recording_length": 10, "target": "overlap_accuracy>=0.1", "methods":
+                   "fixed"}, "Not reachable: accuracy near events at least 10 %. Asking does not pay here"),
             (1.0, {**PAPER, "budget": 1}, "Not reachable: nothing can be labelled for 1 cost units"),
             (1.0, {**PAPER, "target": "precision>=0.5", "budget": 51}, "Not reachable: labelled time that is right"),
             (9.0, {"presence_criterion": 1.0, "recording_length": 10, "objective": "overlap"},
@@ -240,7 +243,10 @@ class TestWrongAnswersOfThePast:
         made = asking(length, **work)
         least = min(row(made, "nothing").wrong_time, row(made, "everything").wrong_time)
         assert made.details.startswith(first)
-        assert ("no better than none" in made.details) == (made.wrong_time >= least * (1 - 1e-9))
+        worse = made.recommended.asks and made.wrong_time >= least * (1 - 1e-9)
+        assert ("no better than none" in made.details) == worse
+        assert made.recommended.asks != ("Asking does not pay" in first)  # never paid for
+        assert made.verdict == ("worse than nothing" if made.wrong_time >= least * (1 - 1e-9) else "poor")
 
     def test_a_row_of_the_table_is_not_better_in_all(self):
         """The paper's optimum, whose length is not round, left less wrong time for fewer queries than the pick."""
@@ -270,12 +276,15 @@ class TestWrongAnswersOfThePast:
 
     def test_fewer_events_found_are_not_hidden(self):
         """Windows with less wrong time that lose most events are no answer, and what the answer loses it says."""
-        made = asking([0.3, 8.0], presence_criterion=0.9, recording_length=60, methods="fixed,windows")
-        least = min((each for each in made.pool if each.method == "windows"), key=lambda each: each.wrong_time)
-        assert least.event_recall < 0.6
-        assert least.wrong_time < made.wrong_time
-        assert made.event_recall >= 0.9
-        says(made)
+        nothing = MethodOutcome(Nothing(), 0.5, 0.0, 0.5, 0.5, 0.9, 9.0, 0, 0, 0.0)
+        lossy = MethodOutcome(Windows(2.0, 1.0), 0.5, 0.5, 0.5, 0.5, 0.9, 2.0, 9, 9, 9.0)
+        finding = MethodOutcome(Fixed(2.0), 0.5, 0.95, 0.5, 0.5, 0.9, 3.0, 9, 9, 9.0)
+        asked = {"objective": "wrong_time", "wanted": (), "budget": None}
+        assert choose([nothing, lossy, finding], **asked).row is finding
+        worse = replace(finding, wrong_time=9.0)  # no better than nothing: then the one that loses events, said so
+        assert (found := choose([nothing, lossy, worse], **asked)).row is lossy
+        assert (found.limit, found.reachable) == ("found", True)
+        assert choose([nothing, worse], **asked).row is nothing
         lossy = asking([0.5, 8.0], rule="seconds:1", recording_length=60)
         assert lossy.event_recall == pytest.approx(0.5)
         assert lossy.details.startswith("No way that was compared finds 90 % of events; this one finds 50 %")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OBJECTIVES = ("wrong_time", "overlap", "recording")
-_LONG = 10.0  # seconds: of longer events nobody waits for a share
+_LONG = 5.0  # seconds: of longer events nobody waits for a share
 SLIPS = 0.03  # guesses, and lapses, of people of whom nothing is known
 TOOLS = ("audacity", "raven", "labelstudio", "birdnet", "any")
 
@@ -384,9 +384,8 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
         why = f"{percent(long)} of events last more than {seconds(_LONG)}"
     else:
         return None
-    own = replace(task, criteria=AnswerModels.of(rule="seconds:1"))
-    row = _elsewhere(own, ways, asked)
-    return {"rule": "seconds:1", "why": why, **row} if row else None
+    row = _elsewhere(replace(task, criteria=AnswerModels.of(rule=UNKNOWN[1])), ways, asked)
+    return {"rule": UNKNOWN[1], "why": why, **row} if row else None
 
 
 def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:
