@@ -16,6 +16,7 @@ from weakly.engine.tally import of_labels
 from weakly.methods import Oracle
 from weakly.methods.base import Recording, size
 from weakly.methods.simulated import SimulatedAnnotator, run
+from weakly.methods.simulated import tally as tally_of
 from weakly.model.intervals import EventArrays
 from weakly.studies.plan.decision import SENSES
 from weakly.studies.plan.plan_result import break_even_words
@@ -537,6 +538,167 @@ def false_sentences(made, kw):
         one, *rest = made.classes.passes
         false("one length for all", any(each.wrong_time < 0.95 * one.wrong_time for each in rest))
     return found
+
+
+def lab(seed):
+    """A task as a lab has it: hours or wages, marking by hand, nobody or somebody who says who answers."""
+    given, kw = task(seed)
+    rng = np.random.default_rng([seed, 2])
+    kw = {name: value for name, value in kw.items() if name not in ("budget", "target", "objective")}
+    if isinstance(given, wk.Events):
+        given = pilot(rng, int(rng.choice([1, 1, 2, 4])))
+    else:  # so short that doing it takes no hours
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        kw["recording_length"] = min(kw["recording_length"], 60 * max(law.mean, 0.2))
+    if rng.random() < 0.5:  # who answers is left to the plan
+        kw = {name: value for name, value in kw.items() if name not in ("presence_criterion", "rule", "annotator")}
+    how = {"speed": float(rng.choice([1, 1, 8])), "seconds_per_answer": float(rng.choice([1, 3, 3]))}
+    if rng.random() < 0.4:
+        how |= {"per_hour": 20.0, "per_hour_marking": float(rng.choice([20, 40])), "speed_marking": 1.0}
+    kw["cost"] = wk.Cost(**how)
+    return given, kw
+
+
+def parts_of(kw, design):
+    """Who answers in this way: (weight, annotator, rule) of each that may."""
+    from weakly.model.answer_model import AnswerModels
+
+    asked = {name: kw[name] for name in ("presence_criterion", "rule", "annotator") if name in kw}
+    slips = 0.0 if asked else 0.03
+    models = AnswerModels.of(**(asked or {"rule": "seconds:1|fraction:0.5"}))
+    several = slips and (design.follows_answers or getattr(design, "windows_per_cell", 1) > 1)
+    if several and not design.is_strong:
+        models = models.with_noise(slips, slips)
+    made = [(part.weight, wk.Annotator(guess_rate=part.low, lapse_rate=1 - part.high), part.rule)
+            for part in models.parts(16)]  # fmt: skip
+    missed = (
+        1 - AnswerModels.of(**(asked or {"rule": "any"})).with_noise(slips, slips).high if slips else 1 - models.high
+    )
+    return made, missed
+
+
+def by_marks(events, rng, missed):
+    """Marked by hand: wrong seconds, and which events were marked."""
+    wrong, found = 0.0, 0
+    for a, b in events:
+        if rng.random() < missed:
+            wrong += b - a
+            continue
+        wrong += np.abs(rng.normal(0, min(0.1, 0.2 * (b - a)), 2)).sum()
+        found += 1
+    return wrong, found
+
+
+def done(design, lines, length, kw, rng):
+    """One recording labelled so: (wrong seconds, found, heard, answers, ticks, reviewed, marks), all classes."""
+    people, missed = parts_of(kw, design)
+    total = np.zeros(7)
+    for weight, who, rule in people:
+        seen = np.zeros(7)
+        for k, events in enumerate(lines):
+            if design.name == "by_hand":
+                wrong, marks = by_marks(events, rng, missed)
+                seen += (wrong, marks, 0, 0, 0, length * (k == 0), marks)
+                continue
+            person = SimulatedAnnotator(who, rule=rule, rng=rng)
+            if design.name == "screening":
+                raise NotImplementedError
+            one = run(design, Recording("a", length, events=events), person)
+            tally = tally_of([one.labels], EventArrays.of([events], length), rule=rule)
+            once = k == 0 or design.follows_answers
+            ticks = np.sum(one.asked.present == 1) if len(lines) > 1 and not design.follows_answers else 0
+            seen += (
+                tally.wrong_seconds.item(),
+                tally.n_found.item(),
+                one.listened * once,
+                one.n_queries * once,
+                ticks,
+                0,
+                0,
+            )
+        total += weight * seen
+    return total
+
+
+def recordings_of(given, kw, rng, n):
+    """Recordings as the plan has them: events of every class, and the length."""
+    if isinstance(given, wk.Events):
+        by = given.by_label()
+        lengths = next(iter(by.values())).lengths
+        return [([list(each)[k][0] for each in by.values()], float(lengths[k])) for k in range(len(lengths))]
+    law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+    total, made = kw["recording_length"], []
+    for _ in range(n):
+        some = int(kw.get("n_events", 1)) if kw.get("n_events", 1) >= 1 else rng.random() < kw["n_events"]
+        if "event_rate" in kw:
+            some = rng.poisson(kw["event_rate"] * total)
+        d = np.minimum(law.draw(int(some), rng), total)
+        onset = rng.random(int(some)) * (total - d)
+        line = EventArrays.of([np.column_stack((onset, onset + d))], total).bounds if some else np.empty((0, 2))
+        made.append(([line], total))
+    return made
+
+
+def choices_agree(seed, n=120):
+    """Every number of every choice of a plan against doing it; back comes how many choices were compared."""
+    given, kw = lab(seed)
+    if not isinstance(given, wk.Events):
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        if law.mean > kw["recording_length"]:
+            return 0, []
+    made, rng = wk.plan(given, **kw), np.random.default_rng([seed, 3])
+    assert len(made.answer.splitlines()) <= 3
+    assert all(len(line) <= 160 for line in made.answer.splitlines()), made.answer
+    units, count = recordings_of(given, kw, rng, n), 0
+    known, off = isinstance(given, wk.Events), []
+    labels = list(given.by_label()) if known else ["event"]
+    repeats = 6 if known else 1
+    for choice in made.choices:
+        row, passes = choice.row, choice.row.passes or ((tuple(labels), choice.row.design),)
+        if any(own.name == "screening" for _, own in passes) or row.n_queries / made.task.n_recordings > 3000:
+            continue
+        seen = np.zeros((repeats, len(units), 7))
+        for j in range(repeats):
+            for k, (lines, length) in enumerate(units):
+                for names, own in passes:
+                    seen[j, k] += done(own, [lines[labels.index(each)] for each in names], length, kw, rng)
+        events = np.array([sum(map(len, lines)) for lines, _ in units], dtype=float)
+        mean = seen.mean(axis=(0, 1))
+        # Of a pilot only answers vary; drawn recordings vary too.
+        flat = seen.reshape(-1, 7) if not known else seen.mean(axis=1)
+        error = flat.std(axis=0, ddof=1) / np.sqrt(len(flat))
+        heard, answers, ticks, reviewed, marks = mean[2:]
+        work = {"listened": heard, "n_queries": answers, "n_ticks": ticks, "reviewed": reviewed, "n_marks": marks}
+        per = made.task.n_recordings
+        spread = [
+            made.task.cost.hours(listened=a, n_queries=b, n_ticks=c, reviewed=d, n_marks=e)
+            for *_, a, b, c, d, e in flat
+        ]
+        se = np.std(spread, ddof=1) / np.sqrt(len(spread))
+        share = flat[:, 1] - mean[1] / max(events.mean(), 1e-9) * (events.mean() if known else events)
+        for word, mine, theirs, slack in (
+            ("wrong_time", row.wrong_time, mean[0], error[0]),
+            (
+                "event_recall",
+                row.event_recall,
+                mean[1] / max(events.mean(), 1e-9),
+                (share.std(ddof=1) / np.sqrt(len(flat)) + 0.5 / max(events.sum() * repeats, 1))
+                / max(events.mean(), 1e-9),
+            ),
+            ("hours", row.hours / per, made.task.cost.hours(**work), se),
+            ("cost", row.cost / per, made.task.cost.of(**work), se * row.cost / max(row.hours, 1e-12)),
+        ):
+            slack = math.hypot(slack, row.wrong_time_se if word == "wrong_time" else 0.0)
+            limit = 4.5 * slack + 0.004 * abs(theirs) + 1e-9
+            # Few runs hold a rare loss: as often as the row itself says.
+            chance = 4 * math.sqrt(row.event_recall * max(1 - row.event_recall, 0) / max(events.sum() * repeats, 1))
+            limit += {"wrong_time": events.mean() * made.task.lengths.quantile(0.99), "event_recall": 1.0}.get(
+                word, (row.hours if word == "hours" else row.cost) / per
+            ) * chance
+            if abs(mine - theirs) > limit:
+                off.append((seed, choice.role, row.name, word, mine, theirs, slack))
+        count += 1
+    return count, off
 
 
 if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per task, with its CPU seconds and what fails

@@ -246,7 +246,8 @@ class TestWrongAnswersOfThePast:
         worse = made.recommended.asks and made.wrong_time >= least * (1 - 1e-9)
         assert ("no better than none" in made.details) == worse
         assert made.recommended.asks != ("Asking does not pay" in first)  # never paid for
-        assert made.verdict == ("worse than nothing" if made.wrong_time >= least * (1 - 1e-9) else "poor")
+        if made.method != "everything":  # which is good where events fill the time
+            assert made.verdict == ("worse than nothing" if made.wrong_time >= least * (1 - 1e-9) else "poor")
 
     def test_a_row_of_the_table_is_not_better_in_all(self):
         """The paper's optimum, whose length is not round, left less wrong time for fewer queries than the pick."""
