@@ -82,7 +82,6 @@ class TestDecision:
     def test_any_method_may_be_the_answer(self, paper):
         assert paper.method == "windows"
         assert paper.wrong_time < 0.1 < row(paper, "fixed").wrong_time
-        assert "Plain 0.8 s segments cost" in paper.details
         assert asking(1.0, methods="fixed,windows", **PAPER).method == "windows"
         assert asking(1.0, methods="fixed,bisection", **PAPER).method == "bisection"
 
@@ -123,7 +122,6 @@ class TestDecision:
         many = min(made.rows[1:], key=lambda each: each.wrong_time)
         assert many.heard > 5 >= made.recommended.heard
         assert many.wrong_time < 0.9 * made.wrong_time
-        assert f"Not taken: {many.name} would leave" in made.details
         assert "hears everything" in many.note
 
     def test_what_nobody_bears_strikes_nothing_out(self):
@@ -157,7 +155,7 @@ class TestWrongAnswersOfThePast:
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
         events = wk.Events.from_frame(frame, recording_length={f"r{k}": 60.0 for k in range(60)})
         made = asking(events, presence_criterion=0.3, methods="fixed")
-        assert len(made.classes.per_class) == 13
+        assert len(made.classes["per_class"]) == 13
 
     def test_the_demo_beats_labelling_nothing(self):
         from weakly.studies.simulate import pilot
@@ -775,12 +773,12 @@ class TestClasses:
 
     def test_passes(self, pilot):
         made = asking(pilot, presence_criterion=0.3, methods="fixed").classes
-        one, each = made.passes[0], made.passes[-1]
-        assert sorted(label for part in each.labels for label in part) == ["call", "drum", "song"]
-        assert each.wrong_time < one.wrong_time
-        assert each.listened == 3 * one.listened
-        assert "3 passes" in made.words
-        widths = {row.label: row.segment_length for row in made.per_class}
+        one, each = made["passes"][0], made["passes"][-1]
+        assert sorted(label for part in each["labels"] for label in part) == ["call", "drum", "song"]
+        assert each["wrong_time"] < one["wrong_time"]
+        assert each["listened"] == 3 * one["listened"]
+        assert "3 passes" in made["words"]
+        widths = {row["label"]: row["segment_length"] for row in made["per_class"]}
         assert widths["call"] < widths["drum"] < widths["song"]
 
     def test_passes_join_classes_of_a_kind_whatever_they_are_called(self):
@@ -793,9 +791,9 @@ class TestClasses:
         frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
         events = wk.Events.from_frame(frame, recording_length=60)
         made = asking(events, presence_criterion=0.5, methods="fixed")
-        two = next(row for row in made.classes.passes if len(row.labels) == 2)
-        assert {frozenset(part) for part in two.labels} == {frozenset("b"), frozenset("ac")}
-        assert two.wrong_time < 0.8 * made.classes.passes[0].wrong_time
+        two = next(row for row in made.classes["passes"] if len(row["labels"]) == 2)
+        assert {frozenset(part) for part in two["labels"]} == {frozenset("b"), frozenset("ac")}
+        assert two["wrong_time"] < 0.8 * made.classes["passes"][0]["wrong_time"]
 
 
 class TestDrawn:
@@ -834,7 +832,7 @@ class TestReport:
 
     def test_the_frontier_says_what_its_dots_are(self, paper):
         figures = paper.figures()
-        assert set(figures) == {"frontier", "lengths", "cost", "timeline"}
+        assert set(figures) == {"frontier", "lengths", "timeline"}
         texts = " ".join(each.get_text() for each in figures["frontier"].axes[0].texts)
         assert "recommended" in texts
         assert "paper's optimum" in texts

@@ -6,7 +6,7 @@ Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that mee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -169,6 +169,11 @@ def _recommended(picks: dict[str, Choice], usable: list[MethodOutcome], trivial:
 def _better(rows: list[MethodOutcome], trivial: list[MethodOutcome]) -> list[MethodOutcome]:
     """The rows that leave less wrong time than these ways of asking nobody."""
     return [row for row in rows if all(beats(row, free) for free in trivial)]
+
+
+def free(rows: Iterable[MethodOutcome]) -> MethodOutcome:
+    """The better way of asking nobody."""
+    return min((row for row in rows if row.design.is_trivial), key=lambda row: row.wrong_time)
 
 
 def beats(row: MethodOutcome, free: MethodOutcome) -> bool:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.results import Condition, digits, hours, percent, seconds
 from ...base.symbols import plain_name
-from ...methods.base import size
 from ...methods.model import SingleEventModel
 from ...methods.passes import from_to
 from ...methods.problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome
 from ...model.annotator import PresenceRule
-from .decision import EQUAL, SLIGHT, VERDICTS, Choice, beats
+from .decision import EQUAL, SLIGHT, VERDICTS, Choice, beats, free
 from .pilot import Pilot
 
 if TYPE_CHECKING:
@@ -148,12 +147,7 @@ def details(
         said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
         said += _cheapest(plan, wanted, budget)
-    elif choice.reachable and chosen.asks and budget is not None:
-        said.append(_for_the_budget(plan, _budget(task, budget)))
     said += _equal(plan)
-    said += _alternative(plan)
-    if not wanted:
-        said += _beyond(plan, budget)
     said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
@@ -170,7 +164,7 @@ def details(
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
     if plan.classes and not plan.recommended.passes:
-        said.append(plan.classes.words)
+        said.append(plan.classes["words"])
     return " ".join(said)
 
 
@@ -270,18 +264,6 @@ def _cheapest(plan: Plan, wanted: tuple[Condition, ...], budget: float | None) -
     return said
 
 
-def _for_the_budget(plan: Plan, most: str) -> str:
-    """In what respect no way that can be paid is better."""
-    return {
-        "overlap": f"Of segments side by side that cost at most {most}, none have a better accuracy near events.",
-        "recording": f"No way that costs at most {most} leaves less wrong time.",
-    }.get(
-        plan.objective,
-        f"No way that costs at most {most}, finds as many events and hears everything at most {MAX_REPLAYS} times "
-        "leaves clearly less wrong time.",
-    )
-
-
 def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
     """What the reader must know before the recommendation, where there is such a thing."""
     task, row, said = plan.task, choice.row, []
@@ -302,18 +284,18 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
     elif choice.limit == "found":
         finding = [each for each in plan.pool if each.asks and each.event_recall >= FOUND - 1e-9]
         finding = [each for each in finding if budget is None or each.cost <= budget * (1 + 1e-12)]
-        but = f" and leaves less wrong time than {_TRIVIAL[_free(plan).method]}" if finding else ""
+        but = f" and leaves less wrong time than {_TRIVIAL[free(plan.pool).method]}" if finding else ""
         said.append(
             f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events{but}; this one finds "
             f"{_apart(row.event_recall, FOUND, share=True)}."
         )
     elif row.design.is_trivial:
         share = percent(task.event_time / (task.recording_length * task.n_classes))
-        scope, free = _scope(plan, budget, wanted), _TRIVIAL[row.method]
+        scope = _scope(plan, budget, wanted)
         unmet = "" if choice.reachable else f"Not reachable: {' and '.join(map(goal, wanted))}. "
         said.append(
             f"{unmet}Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less "
-            f"wrong time than {free}."
+            f"wrong time than {_TRIVIAL[row.method]}."
         )
     if choice.beaten is not None:
         said.append(
@@ -325,11 +307,6 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
     elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
         said.append(f"This loses {percent(1 - row.event_recall)} of events.")
     return said
-
-
-def _free(plan: Plan) -> MethodOutcome:
-    """The better way of asking nobody."""
-    return min((row for row in plan.pool if row.design.is_trivial), key=lambda row: row.wrong_time)
 
 
 _TRIVIAL = {"nothing": "labelling nothing", "everything": "calling everything present"}
@@ -348,11 +325,11 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> s
 
 def _remedy(plan: Plan, budget: float | None) -> str:
     """What would do better, or may: more money, another method, a finer rule, or strong labels."""
-    parts, task, free = [], plan.task, _free(plan)
+    parts, task, nobody = [], plan.task, free(plan.pool)
     dearer = [
         row
         for row in plan.pool
-        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, free)
+        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, nobody)
         and budget is not None and row.cost > budget
     ]  # fmt: skip
     if dearer:
@@ -413,46 +390,6 @@ def _equal(plan: Plan) -> list[str]:
     elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
         reason = "; this length needs the least cost"
     return [f"{equal}{reason}."]
-
-
-def _alternative(plan: Plan) -> list[str]:
-    """What the simplest method would cost and leave beside another pick."""
-    row = plan.recommended
-    fixed = next((each for each in plan.rows if each.design.is_plain), None)
-    if not row.asks or row.design.is_plain or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
-        return []
-    more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
-    cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
-    left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
-    if times >= 100:
-        left = "far more wrong time"
-    return [
-        f"Plain {size(fixed.segment_length)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
-        f"leave {left} ({seconds(fixed.wrong_time)})."
-    ]
-
-
-def _beyond(plan: Plan, budget: float | None) -> list[str]:
-    """What would leave clearly less wrong time, and is more than people bear."""
-    row = plan.recommended
-    if plan.objective != "wrong_time" or not row.asks or not row.is_practical:
-        return []
-    more = [
-        each
-        for each in plan.rows
-        if each.asks
-        and not each.is_practical
-        and (budget is None or each.cost <= budget * (1 + 1e-12))
-        and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
-        and each.wrong_time < 0.9 * row.wrong_time
-    ]
-    if not more:
-        return []
-    best = min(more, key=lambda each: each.wrong_time)
-    return [
-        f"Not taken: {best.name} would leave {seconds(best.wrong_time)}, but people would hear everything "
-        f"{best.heard:.0f} times ({hours(best.listened)}); marking the events by hand is less work."
-    ]
 
 
 def notes(rows: Iterable[MethodOutcome]) -> list[str]:
