@@ -65,7 +65,8 @@ def test_overlapping_windows_err_by_half_a_hop():
     rng = np.random.default_rng(0)
     for per_window in (2, 4):
         hop, event, criterion = 0.5, 1.5, 0.5
-        method = Windows(segment_length=per_window * hop, hop=hop, required_overlap=criterion * event)
+        votes = min(per_window, max(1, int(per_window + 1 - criterion * event / hop)))
+        method = Windows(segment_length=per_window * hop, hop=hop, votes=votes)
         errors = []
         for _ in range(60):
             onset = rng.uniform(5, 13)

@@ -16,6 +16,7 @@ from weakly.engine.tally import of_labels
 from weakly.methods import Oracle
 from weakly.methods.base import Recording, size
 from weakly.methods.simulated import SimulatedAnnotator, run
+from weakly.methods.simulated import tally as tally_of
 from weakly.model.intervals import EventArrays
 from weakly.studies.plan.decision import SENSES
 from weakly.studies.plan.plan_result import break_even_words
@@ -396,6 +397,10 @@ def false_sentences(made, kw):
     def less(a, b):
         return a < b * (1 - 1e-6) - 1e-12
 
+    def as_good(wrong):
+        """Up to how much wrong time is practically as good."""
+        return wrong + max(0.05 * wrong, 0.02 * unasked["nothing"].wrong_time)
+
     def short(each):
         return max(max(one.shortfall(each), 0.0) / max(abs(one.value), 1e-9) for one in wanted)
 
@@ -406,13 +411,8 @@ def false_sentences(made, kw):
         worth = worth or [
             each for each in meeting if any(each.wrong_time < one.wrong_time * (1 - 1e-9) for one in enough)
         ]
-        false("paid for in vain", row.asks and not worth and bool(enough))
-        good = (
-            [each for each in worth if each.is_practical]
-            or worth
-            or [each for each in meeting if each.is_practical]
-            or meeting
-        )
+        false("paid for in vain", row.asks and not worth)
+        good = [each for each in worth if each.is_practical] or worth
         false("cheapest", row.asks and any(less(each.cost, row.cost) for each in good))
         if row.asks:
             words = re.search(r"cheapest way compared that meets .*?(?:\. |$)", said)[0]
@@ -425,7 +425,9 @@ def false_sentences(made, kw):
             other = next(each for each in made.rows if each.name == more[2] and seconds(each.wrong_time) == more[3])
             false("half the wrong time", other.wrong_time > 0.5 * row.wrong_time or other not in meeting)
             false("more cost", f"{more[1]} %" != percent(other.cost / row.cost - 1))
-    if wanted and not made.reachable and paid:
+    if wanted and not made.reachable and paid and not row.asks:
+        false("reachable", not meeting or any(each.wrong_time < least for each in meeting))
+    if wanted and not made.reachable and paid and row.asks:
         false("reachable", bool(meeting))
         false("nearest", any(short(each) < short(row) - 1e-9 for each in paid))
         values = re.findall(r" (\S+) (s|hours?|%)(?=,|\.)", re.search(r"The nearest has(.*?\.) [A-Z]", said)[1])
@@ -447,7 +449,7 @@ def false_sentences(made, kw):
         same = [each for each in asked if each.method == row.method and low <= each.segment_length <= high
                 and each.design.is_like(row.design)]  # fmt: skip
         times = [each.wrong_time for each in same]
-        false("practically equal", max(times) > 1.05 * min(times) * (1 + 1e-9) + 1e-9)
+        false("practically equal", max(times) > as_good(min(times)) * (1 + 1e-9) + 1e-9)
         false("equal, events lost", row.event_recall >= 0.9 > min(each.event_recall for each in same) + 1e-9)
         false("equal, votes", len({each.votes for each in same}) > 1)
         if "needs the fewest queries" in said:
@@ -463,6 +465,7 @@ def false_sentences(made, kw):
     # Better than nothing, or it is said.
     worse = row.asks and row.wrong_time >= unasked["nothing"].wrong_time * (1 - 1e-9)
     false("worse than nothing, not said", worse and "no better than none" not in said)
+    false("worse than nothing, paid for", worse and made.reachable and made.objective == "wrong_time" and not wanted)
     false("no better than none", "no better than none" in said and row.wrong_time < least)
     if "Asking does not pay" in said:
         scope = paid if "no way to ask has" in said else [
@@ -482,14 +485,10 @@ def false_sentences(made, kw):
         finding = [each for each in is_practical if each.event_recall >= 0.9 - 1e-9]
         best = min((each.wrong_time for each in finding), default=math.inf)
         unsure = made.uncertainty and not made.uncertainty["settled"]  # then the pilot cannot tell them apart
-        false("a better one refused", not unsure and row.wrong_time > 1.05 * best + 1e-9)
+        false("a better one refused", not unsure and row.wrong_time > as_good(best) + 1e-9)
     if no_way := re.search(r"No way (.*?)finds 90 % of events", said):
         scope = paid if "budget" in kw and "costs at most" in no_way[1] else asked
-        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 for each in scope))
-    if "best that" in said or "clearly less wrong time" in said:
-        better = [each for each in is_practical if each.event_recall >= row.event_recall - 1e-9]
-        better = [each for each in better if each.wrong_time < row.wrong_time / 1.05 - 1e-9]
-        false("best for the budget", bool(better) and not (made.uncertainty and not made.uncertainty["settled"]))
+        false("no way finds 90 %", any(each.event_recall >= 0.9 - 1e-9 and each.wrong_time < least for each in scope))
     # What a pilot settles.
     if "settle the choice." in said:
         low, high = made.uncertainty.get("event_recall_ci", (1.0, 1.0))
@@ -502,21 +501,9 @@ def false_sentences(made, kw):
             spread, _ = spread.including(made.task, row)
             wrong = spread.parts[:, :, 0].mean(axis=0)
             k = int(wrong.argmin())
-            close = wrong <= wrong[k] * 1.05 + 1e-12
-            false("settled, noise is more", spread.noise[k][close].max() > 0.05 * wrong[k] + 1e-9)
+            close = wrong <= as_good(wrong[k]) + 1e-12
+            false("settled, noise is more", spread.noise[k][close].max() > as_good(wrong[k]) - wrong[k] + 1e-9)
     false("settled and not told apart", "settle the choice." in said and "cannot tell" in said)
-    # Other ways that the answer names.
-    if plain := re.search(r"Plain (.*?) segments cost (.*?) \((\S+) quer", said):
-        named = [each for each in made.rows if each.method == "fixed" and size(each.segment_length) == plain[1]]
-        named = [each for each in named if f"{each.n_queries:,.0f}" == plain[3]]
-        false("plain segments", not named)
-        false("plain segments, cost", named and (named[0].cost < row.cost) != ("less" in plain[2])
-              and plain[2] != "about the same")  # fmt: skip
-    if re.search(r"\d{6,}\.\d times the wrong time", said):
-        false("plain segments, times", True)
-    if not_taken := re.search(r"Not taken: (.*?) would leave", said):
-        named = [each for each in made.rows if each.name == not_taken[1]]
-        false("not taken", not any(not each.is_practical and each.wrong_time < row.wrong_time for each in named))
     false(
         "unis_practical, not said",
         row.asks and not row.is_practical and f"everything {row.heard:.0f} times" not in said,
@@ -532,9 +519,170 @@ def false_sentences(made, kw):
     false("oracle's queries", f"{Oracle().expected(made.task).n_queries:,.0f}" != oracle)
     false("own queries", [f"{row.n_queries:,.0f}"] != mine)
     if made.classes and "lengths of their own would save less than 5 %" in said:
-        one, *rest = made.classes.passes
-        false("one length for all", any(each.wrong_time < 0.95 * one.wrong_time for each in rest))
+        one, *rest = made.classes["passes"]
+        false("one length for all", any(each["wrong_time"] < 0.95 * one["wrong_time"] for each in rest))
     return found
+
+
+def lab(seed):
+    """A task as a lab has it: hours or wages, marking by hand, nobody or somebody who says who answers."""
+    given, kw = task(seed)
+    rng = np.random.default_rng([seed, 2])
+    kw = {name: value for name, value in kw.items() if name not in ("budget", "target", "objective")}
+    if isinstance(given, wk.Events):
+        given = pilot(rng, int(rng.choice([1, 1, 2, 4])))
+    else:  # so short that doing it takes no hours
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        kw["recording_length"] = min(kw["recording_length"], 60 * max(law.mean, 0.2))
+    if rng.random() < 0.5:  # who answers is left to the plan
+        kw = {name: value for name, value in kw.items() if name not in ("presence_criterion", "rule", "annotator")}
+    how = {"speed": float(rng.choice([1, 1, 8])), "seconds_per_answer": float(rng.choice([1, 3, 3]))}
+    if rng.random() < 0.4:
+        how |= {"per_hour": 20.0, "per_hour_marking": float(rng.choice([20, 40])), "speed_marking": 1.0}
+    kw["cost"] = wk.Cost(**how)
+    return given, kw
+
+
+def parts_of(kw, design):
+    """Who answers in this way: (weight, annotator, rule) of each that may."""
+    from weakly.model.answer_model import AnswerModels
+
+    asked = {name: kw[name] for name in ("presence_criterion", "rule", "annotator") if name in kw}
+    slips = 0.0 if asked else 0.03
+    models = AnswerModels.of(**(asked or {"rule": "seconds:1|fraction:0.5"}))
+    several = slips and (design.follows_answers or getattr(design, "windows_per_cell", 1) > 1)
+    if several and not design.is_strong:
+        models = models.with_noise(slips, slips)
+    made = [(part.weight, wk.Annotator(guess_rate=part.low, lapse_rate=1 - part.high), part.rule)
+            for part in models.parts(16)]  # fmt: skip
+    missed = (
+        1 - AnswerModels.of(**(asked or {"rule": "any"})).with_noise(slips, slips).high if slips else 1 - models.high
+    )
+    return made, missed
+
+
+def by_marks(events, rng, missed):
+    """Marked by hand: wrong seconds, and which events were marked."""
+    wrong, found = 0.0, 0
+    for a, b in events:
+        if rng.random() < missed:
+            wrong += b - a
+            continue
+        wrong += np.abs(rng.normal(0, min(0.1, 0.2 * (b - a)), 2)).sum()
+        found += 1
+    return wrong, found
+
+
+def done(design, lines, length, kw, rng):
+    """One recording labelled so: (wrong seconds, found, heard, answers, ticks, reviewed, marks), all classes."""
+    people, missed = parts_of(kw, design)
+    total = np.zeros(7)
+    for weight, who, rule in people:
+        seen = np.zeros(7)
+        for k, events in enumerate(lines):
+            if design.name == "by_hand":
+                wrong, marks = by_marks(events, rng, missed)
+                seen += (wrong, marks, 0, 0, 0, length * (k == 0), marks)
+                continue
+            person = SimulatedAnnotator(who, rule=rule, rng=rng)
+            if design.name == "screening":
+                raise NotImplementedError
+            one = run(design, Recording("a", length, events=events), person)
+            tally = tally_of([one.labels], EventArrays.of([events], length), rule=rule)
+            once = k == 0 or design.follows_answers
+            ticks = np.sum(one.asked.present == 1) if len(lines) > 1 and not design.follows_answers else 0
+            seen += (
+                tally.wrong_seconds.item(),
+                tally.n_found.item(),
+                one.listened * once,
+                one.n_queries * once,
+                ticks,
+                0,
+                0,
+            )
+        total += weight * seen
+    return total
+
+
+def recordings_of(given, kw, rng, n):
+    """Recordings as the plan has them: events of every class, and the length."""
+    if isinstance(given, wk.Events):
+        by = given.by_label()
+        lengths = next(iter(by.values())).lengths
+        return [([list(each)[k][0] for each in by.values()], float(lengths[k])) for k in range(len(lengths))]
+    law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+    total, made = kw["recording_length"], []
+    for _ in range(n):
+        some = int(kw.get("n_events", 1)) if kw.get("n_events", 1) >= 1 else rng.random() < kw["n_events"]
+        if "event_rate" in kw:
+            some = rng.poisson(kw["event_rate"] * total)
+        d = np.minimum(law.draw(int(some), rng), total)
+        onset = rng.random(int(some)) * (total - d)
+        line = EventArrays.of([np.column_stack((onset, onset + d))], total).bounds if some else np.empty((0, 2))
+        made.append(([line], total))
+    return made
+
+
+def choices_agree(seed, n=120):
+    """Every number of every choice of a plan against doing it; back comes how many choices were compared."""
+    given, kw = lab(seed)
+    if not isinstance(given, wk.Events):
+        law = wk.Lengths.parse(given) if isinstance(given, str) else wk.Lengths.of(given)
+        if law.mean > kw["recording_length"]:
+            return 0, []
+    made, rng = wk.plan(given, **kw), np.random.default_rng([seed, 3])
+    assert len(made.answer.splitlines()) <= 3
+    assert all(len(line) <= 160 for line in made.answer.splitlines()), made.answer
+    units, count = recordings_of(given, kw, rng, n), 0
+    known, off = isinstance(given, wk.Events), []
+    labels = list(given.by_label()) if known else ["event"]
+    repeats = 6 if known else 1
+    for choice in made.choices:
+        row, passes = choice.row, choice.row.passes or ((tuple(labels), choice.row.design),)
+        if any(own.name == "screening" for _, own in passes) or row.n_queries / made.task.n_recordings > 3000:
+            continue
+        seen = np.zeros((repeats, len(units), 7))
+        for j in range(repeats):
+            for k, (lines, length) in enumerate(units):
+                for names, own in passes:
+                    seen[j, k] += done(own, [lines[labels.index(each)] for each in names], length, kw, rng)
+        events = np.array([sum(map(len, lines)) for lines, _ in units], dtype=float)
+        mean = seen.mean(axis=(0, 1))
+        # Of a pilot only answers vary; drawn recordings vary too.
+        flat = seen.reshape(-1, 7) if not known else seen.mean(axis=1)
+        error = flat.std(axis=0, ddof=1) / np.sqrt(len(flat))
+        heard, answers, ticks, reviewed, marks = mean[2:]
+        work = {"listened": heard, "n_queries": answers, "n_ticks": ticks, "reviewed": reviewed, "n_marks": marks}
+        per = made.task.n_recordings
+        spread = [
+            made.task.cost.hours(listened=a, n_queries=b, n_ticks=c, reviewed=d, n_marks=e)
+            for *_, a, b, c, d, e in flat
+        ]
+        se = np.std(spread, ddof=1) / np.sqrt(len(spread))
+        share = flat[:, 1] - mean[1] / max(events.mean(), 1e-9) * (events.mean() if known else events)
+        for word, mine, theirs, slack in (
+            ("wrong_time", row.wrong_time, mean[0], error[0]),
+            (
+                "event_recall",
+                row.event_recall,
+                mean[1] / max(events.mean(), 1e-9),
+                (share.std(ddof=1) / np.sqrt(len(flat)) + 0.5 / max(events.sum() * repeats, 1))
+                / max(events.mean(), 1e-9),
+            ),
+            ("hours", row.hours / per, made.task.cost.hours(**work), se),
+            ("cost", row.cost / per, made.task.cost.of(**work), se * row.cost / max(row.hours, 1e-12)),
+        ):
+            slack = math.hypot(slack, row.wrong_time_se if word == "wrong_time" else 0.0)
+            limit = 4.5 * slack + 0.004 * abs(theirs) + 1e-9
+            # Few runs hold a rare loss: as often as the row itself says.
+            chance = 4 * math.sqrt(row.event_recall * max(1 - row.event_recall, 0) / max(events.sum() * repeats, 1))
+            limit += {"wrong_time": events.mean() * made.task.lengths.quantile(0.99), "event_recall": 1.0}.get(
+                word, (row.hours if word == "hours" else row.cost) / per
+            ) * chance
+            if abs(mine - theirs) > limit:
+                off.append((seed, choice.role, row.name, word, mine, theirs, slack))
+        count += 1
+    return count, off
 
 
 if __name__ == "__main__":  # python plan_tasks.py FIRST LAST FILE: a line per task, with its CPU seconds and what fails

@@ -33,6 +33,7 @@ _CSS = """
 body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
   overflow-wrap: anywhere; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+.good { --accent: #009E73; } .fair { --accent: #E69F00; } .poor, .worse { --accent: #b42318; }
 .answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .6rem 0; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
@@ -149,9 +150,9 @@ class Report:
         """The answer in words, set apart: its first sentence, the others as a list below it."""
         return self.sentences(re.split(r"(?<=\.) (?=[A-Z])", text))
 
-    def sentences(self, texts: list[str]) -> Report:
-        """The same, where the sentences are known."""
-        self._parts.append(f'<p class="answer">{escape(texts[0])}</p>')
+    def sentences(self, texts: list[str], mark: str = "") -> Report:
+        """The same, where the sentences are known; coloured by a mark: good, fair, poor or worse."""
+        self._parts.append(f'<p class="{f"answer {mark}".strip()}">{escape(texts[0])}</p>')
         return self.items(texts[1:]) if len(texts) > 1 else self
 
     def text(self, text: str, *, small: bool = False) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -63,10 +64,13 @@ def plan(
     methods: str = option("Some of fixed, windows, bisection, by_hand, screening, information, passes, oracle."),
     per_hour: float = option("Wage of an hour of work."),
     per_hour_marking: float = option("Wage of those who mark by hand, if another."),
-    seconds_per_answer: float = option("Besides listening.", 3.0),
+    work: Path = option(
+        "Answers with their times (a campaign's folder): seconds per answer and speed as measured there."
+    ),
+    seconds_per_answer: float = option("Besides listening: 3; in weakly label, by keys, about 1."),
     seconds_per_tick: float = option("For each class ticked, where several are asked for at once.", 1.0),
     seconds_per_event: float = option("For marking one event by hand.", 15.0),
-    speed: float = option("Seconds of a recording heard or viewed per second: 1 for sound, about 8 for EEG.", 1.0),
+    speed: float = option("Seconds of a recording heard or viewed per second: 1 for sound, about 8 for EEG."),
     speed_marking: float = option("Of those who mark by hand, if another."),
     query_cost_share: float = option("Instead, the paper's r: a query costs r, a second 1-r."),
     per_second: float = option("Instead, the price of a second heard."),
@@ -84,12 +88,18 @@ def plan(
     """Plan."""
     from ..base.errors import InvalidInput
     from ..model.cost import Cost
+    from ..studies.plan.pilot import measured_work
     from ..studies.plan.planner import plan as make
 
     if bool(pilot) == (event_length is not None):
         raise InvalidInput("give pilot annotations or --event-length" + (", not both" if pilot else ""))
     if reading.sample is not None and not pilot:
         raise InvalidInput("--sample needs pilot annotations")
+    pace: dict[str, float | None] = {"seconds_per_answer": seconds_per_answer, "speed": speed}
+    if work is not None:
+        if seconds_per_answer is not None or speed is not None:
+            raise InvalidInput("give --work, or --seconds-per-answer and --speed, not both")
+        pace = {**measured_work(work)}
     card, reading = reading.card()
     length, label = reading.recording_length, reading.label
     given: Any = event_length
@@ -111,10 +121,9 @@ def plan(
         cost=Cost(
             per_hour=per_hour,
             per_hour_marking=per_hour_marking,
-            seconds_per_answer=seconds_per_answer,
+            **pace,
             seconds_per_tick=seconds_per_tick,
             seconds_per_event=seconds_per_event,
-            speed=speed,
             speed_marking=speed_marking,
             query_cost_share=query_cost_share,
             per_second=per_second,

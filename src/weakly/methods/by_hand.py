@@ -68,7 +68,7 @@ class ByHand(Method):
     @property
     def command(self) -> str:
         """The options of ``weakly queries`` that make it."""
-        return "--method by_hand --to audacity"
+        return "--method by_hand"
 
     def sums(self, problem: LabelingProblem) -> Sums:
         """Exact but for events that begin or end with their recording, whose outer edges nobody can miss."""

@@ -186,79 +186,46 @@ def group(loss: Floats, n: int) -> tuple[list[int], tuple[int, ...]]:
     return [int(column[i, j]) for i, j in pairwise(cuts)], tuple(cuts)
 
 
-@dataclass(frozen=True)
-class ClassRow:
-    """The best length of one class on its own, and what the common length does to it; wrong time per recording."""
-
-    label: str
-    n_events: float
-    segment_length: float
-    wrong_time: float
-    event_recall: float
-    overlap_accuracy: float
-    wrong_time_common: float
-    event_recall_common: float
-    overlap_accuracy_common: float
-
-
-@dataclass(frozen=True)
-class PassRow:
-    """Classes in so many passes, each with its own segment length."""
-
-    n_passes: int
-    segment_lengths: list[float]
-    labels: list[list[str]]
-    wrong_time: float
-    n_queries: float
-    listened: float
-    cost: float
-
-
-@dataclass(frozen=True)
-class Classes:
-    """The table per class, the passes, and what they come to in words."""
-
-    per_class: list[ClassRow]
-    passes: list[PassRow]
-    words: str
-
-
-def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOutcome]) -> Classes:
-    """What one common length does to every class, against the best length of each and against several passes."""
+def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOutcome]) -> dict[str, Any]:
+    """What one common length does to every class, beside the best length of each (``per_class``); the same classes in
+    several passes, each with a length of its own (``passes``); and what they come to (``words``)."""
     own, shared = by_class(problem, problem.fixed_sums), by_class(problem, [common.design.sums(problem)])
     found = own["event_recall"] >= FOUND
     wrong = np.where(found | ~found.any(axis=1, keepdims=True), own["wrong_time"], np.inf)
     words = ("wrong_time", "event_recall", "overlap_accuracy")
     table = [
-        ClassRow(
-            label,
-            float(own["n_events"][c, k]),
-            float(problem.grid[k]),
-            *(float(own[word][c, k]) for word in words),
-            *(float(shared[word][c, 0]) for word in words),
-        )
+        {
+            "label": label,
+            "n_events": float(own["n_events"][c, k]),
+            "segment_length": float(problem.grid[k]),
+            **{word: float(own[word][c, k]) for word in words},
+            **{f"{word}_common": float(shared[word][c, 0]) for word in words},
+        }
         for c, (label, k) in enumerate(zip(problem.models, wrong.argmin(axis=1)))
     ]
-    one = PassRow(1, [float(common.segment_length or 0.0)], [list(problem.models)], *_totals(common))
-    several = [
-        PassRow(len(row.passes), [float(getattr(own, "segment_length", 0.0)) for _, own in row.passes],
-                [list(each) for each, _ in row.passes], *_totals(row))
-        for row in rows if row.passes and row.passes[0][1].is_plain
-    ]  # fmt: skip
-    return Classes(table, [one, *several], _words([one, *several], problem.n_classes))
+    several = [row for row in rows if row.passes and row.passes[0][1].is_plain]
+    passes = [_told(common, (((*problem.models,), common.design),)), *(_told(row, row.passes) for row in several)]
+    return {"per_class": table, "passes": passes, "words": _words(passes, problem.n_classes)}
 
 
-def _totals(row: MethodOutcome) -> tuple[float, float, float, float]:
-    return row.wrong_time, row.n_queries, row.listened, row.cost
+def _told(row: MethodOutcome, passes: Sequence[tuple[tuple[str, ...], Method]]) -> dict[str, Any]:
+    """What is told of classes in so many passes."""
+    return {
+        "n_passes": len(passes),
+        "segment_lengths": [float(getattr(own, "segment_length", None) or 0.0) for _, own in passes],
+        "labels": [list(labels) for labels, _ in passes],
+        **{word: getattr(row, word) for word in ("wrong_time", "n_queries", "listened", "cost")},
+    }
 
 
-def _words(grouped: list[PassRow], n: int) -> str:
-    one, each = grouped[0], min(grouped, key=lambda row: row.wrong_time)
-    saved = 1 - each.wrong_time / one.wrong_time if one.wrong_time > 0 else 0.0
+def _words(passes: list[dict[str, Any]], n: int) -> str:
+    one, each = passes[0], min(passes, key=lambda row: float(row["wrong_time"]))
+    saved = 1 - each["wrong_time"] / one["wrong_time"] if one["wrong_time"] > 0 else 0.0
     if saved < 0.05:
         return "One segment length serves all classes in one pass: lengths of their own would save less than 5 %."
-    kind = "class" if each.n_passes == n else "group of classes"
+    kind = "class" if each["n_passes"] == n else "group of classes"
     return (
-        f"Fixed segments with a length for each {kind} ({each.n_passes} passes) cut the wrong time of one pass with "
-        f"{seconds(one.segment_lengths[0])} for all by {percent(saved)}, for {each.cost / one.cost:.1f} times its cost."
+        f"Fixed segments with a length for each {kind} ({each['n_passes']} passes) cut the wrong time of one pass with "
+        f"{seconds(one['segment_lengths'][0])} for all by {percent(saved)}, for {each['cost'] / one['cost']:.1f} times "
+        "its cost."
     )

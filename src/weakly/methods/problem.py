@@ -331,8 +331,11 @@ class LabelingProblem:
     def grid(self) -> Floats:
         """Segment lengths worth a look, from far too short to the longest recording."""
         high = self.model.longest
-        low = self.criteria.range[0] if self.criteria.kind != "rule" else 0.2
-        shortest = 0.3 * max(low, 1e-3) * max(float(self.lengths.quantile(0.02)), 1e-3 * self.lengths.mean)
+        short = max(float(self.lengths.quantile(0.02)), 1e-3 * self.lengths.mean)
+        low = self.criteria.range[0]
+        if self.criteria.kind == "rule":  # in seconds it can be far less than a fifth of an event
+            low = min(0.2, *(float(each.required_overlap(short, high)) / short for each in self.criteria))
+        shortest = 0.3 * max(low, 1e-3) * short
         low = min(max(shortest, 1e-4 * self.lengths.mean, 2e-6, 1e-7 * high), high / 2)
         usual = [each for each in COMMON if each <= high]
         even = high / np.arange(1, 7)  # a recording in whole parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,21 +30,18 @@ class Windows(Placed):
     Parameters
     ----------
     segment_length, hop : seconds; the length is a whole number K of hops.
-    votes : how many of the K windows that cover a cell must be present. Left out, the threshold is
-        :math:`k = K + 1/2 - x / \eta` rounded, if ``required_overlap`` x (the seconds of an event that are noticed,
-        :math:`\gamma d_e`) is given, else the majority. Cells near an end are covered by fewer windows and need the
-        same share of them.
+    votes : how many of the K windows that cover a cell must be present; left out, the majority. Cells near an end are
+        covered by fewer windows and need the same share of them.
 
     Notes
     -----
-    With the right threshold the expected error is half a hop per event, for every segment length; the majority is
-    right only where the segment is twice as long as the required overlap.
+    With :math:`k = K + 1/2 - \gamma d_e / \eta` votes, rounded, the expected error is half a hop per event, for every
+    segment length; the majority is right only where the segment is twice as long as the required overlap.
     """
 
     segment_length: float
     hop: float
     votes: int | None = None
-    required_overlap: float | None = None
     name: ClassVar[str] = "windows"
     planned: ClassVar[str] = "always"
     tools: ClassVar[tuple[str, ...]] = ("audacity", "raven", "labelstudio")
@@ -70,12 +66,7 @@ class Windows(Placed):
     @property
     def threshold(self) -> int:
         """k: how many of the K windows must be present."""
-        k = self.windows_per_cell
-        if self.votes is not None:
-            return self.votes
-        if self.required_overlap is None:
-            return k // 2 + 1
-        return min(k, max(1, math.floor(k + 1 - self.required_overlap / self.hop)))
+        return self.windows_per_cell // 2 + 1 if self.votes is None else self.votes
 
     def segments(self, recording: Recording) -> Intervals:
         """All windows of the recording; the first that reaches its end is the last."""

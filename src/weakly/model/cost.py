@@ -76,7 +76,7 @@ class Cost:
         seconds_per_answer: float | None = None,
         seconds_per_tick: float | None = None,
         seconds_per_event: float | None = None,
-        speed: float = 1.0,
+        speed: float | None = None,
         per_hour_marking: float | None = None,
         speed_marking: float | None = None,
         query_cost_share: float | None = None,
@@ -88,41 +88,36 @@ class Cost:
         waged = per_hour is not None or per_hour_marking is not None
         if priced + waged + (query_cost_share is not None) > 1:
             raise InvalidInput("give per_hour, or query_cost_share, or per_second and per_query, not several of them")
-        given = {"seconds_per_answer": seconds_per_answer, "seconds_per_tick": seconds_per_tick,
-                 "seconds_per_event": seconds_per_event}  # fmt: skip
-        times = {
-            name: float(check("cost", _TIMES[name] if value is None else value, called=name))
-            for name, value in given.items()
-        }
-        pace = [
-            float(check("hop", value, called="speed"))
-            for value in (speed, speed if speed_marking is None else speed_marking)
-        ]
-        wage = None if per_hour is None else float(check("cost", per_hour, called="per_hour"))
-        marking = (
-            wage if per_hour_marking is None else float(check("cost", per_hour_marking, called="per_hour_marking"))
-        )
+
+        def number(name: str, value: Any, default: Any, symbol: str = "cost") -> Any:
+            return default if value is None else float(check(symbol, value, called=name))
+
+        given = (seconds_per_answer, seconds_per_tick, seconds_per_event)
+        times = {name: number(name, value, _TIMES[name]) for name, value in zip(_TIMES, given)}
+        speed = number("speed", speed, 1.0, "hop")
+        speed_marking = number("speed_marking", speed_marking, speed, "hop")
+        wage = number("per_hour", per_hour, None)
+        marking = number("per_hour_marking", per_hour_marking, wage)
         if waged and wage is None:
             raise InvalidInput("per_hour_marking needs per_hour, the wage of those who answer (0 for volunteers)")
         if waged and not (wage or marking):
             raise InvalidInput("per_hour must not be 0 for everybody: everything would be free")
-        share = None if query_cost_share is None else float(check("query_cost_share", query_cost_share))
+        share = number("query_cost_share", query_cost_share, None, "query_cost_share")
         if priced:
-            second = float(check("cost", 0.0 if per_second is None else per_second, called="per_second"))
-            query = float(check("cost", 0.0 if per_query is None else per_query, called="per_query"))
+            second, query = number("per_second", per_second, 0.0), number("per_query", per_query, 0.0)
             if second == query == 0:
                 raise InvalidInput("per_second and per_query must not both be 0: everything would be free")
         elif share is not None:
             second, query = 1 - share, share
         else:
             hour = (1.0 if wage is None else wage) / 3600.0
-            second, query = hour / pace[0], hour * times["seconds_per_answer"]
+            second, query = hour / speed, hour * times["seconds_per_answer"]
         unit = "" if share is not None else "h" if not priced and wage is None else str(currency or "EUR")
         for name, value in (
             *(("per_second", second), ("per_query", query), ("currency", unit)),
             *(("annotators", whole("annotators", annotators)), ("query_cost_share", share)),
             *(("per_hour", wage), ("per_hour_marking", marking), *times.items()),
-            *(("speed", pace[0]), ("speed_marking", pace[1])),
+            *(("speed", speed), ("speed_marking", speed_marking)),
         ):
             object.__setattr__(self, name, value)
 

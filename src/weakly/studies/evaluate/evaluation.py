@@ -15,7 +15,7 @@ from ...base.report import Number, Report, Result
 from ...base.results import METRICS, WORDS, Finding, counted, percent, plain, seconds, word
 from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
-from ...model.answer_model import AnswerModels
+from ...model.answer_model import UNKNOWN, AnswerModels
 from ...model.events import Events
 
 if TYPE_CHECKING:
@@ -255,6 +255,9 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
             f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
             + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
         )
+        if row["event_recall"] == 0 and (share := row.get("presence_criterion") or 0) > 0:
+            text += f" No segment holds {percent(share)} of an event. People answer after a second or so: "
+            text += f"--rule '{UNKNOWN[1]}'."
         sentences.append(text[0].upper() + text[1:])
     return [*sentences, f"These are {_FEW} of {len(best)} criteria or rules."] if len(best) > _FEW else sentences
 

@@ -6,7 +6,7 @@ Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that mee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from ...base.results import WORDS, Condition
 from ...methods.base import Method
 from ...methods.problem import FOUND, LabelingProblem, MethodOutcome
 
-EQUAL = 0.05  # wrong times that differ by less are practically the same
+EQUAL = 0.05  # wrong times that differ by less than this share of them are practically the same
+SLIGHT = 0.02  # and those that differ by less than this share of the event time
 SAVES = 2 / 3  # of the work or the wrong time that plain segments and marking by hand take: then a third way is told
 MORE = 1.5  # times the cost of the cheapest choice, for less wrong time
 ROLES = ("plain", "by_hand", "best")
@@ -33,9 +34,10 @@ SENSES = {word: "<=" if word == "wrong_time" else ">=" for word in WORDS}
 class Choice:
     """The recommended row, those practically equal to it, whether all that was asked for is met, and what limits it.
 
-    ``limit``: "" if nothing does; "budget" or "target" if it cannot be met; "found" if no way finds 90 % of events;
-    "nothing" or "everything" if that is the row, because no way of asking is better. ``beaten``: the way of asking
-    nobody that leaves no more wrong time than the row, if one does.
+    ``limit``: "" if nothing does; "budget" or "target" if it cannot be met; "found" if no way that is better than
+    asking nobody finds 90 % of events; "nothing" or "everything" if that is the row, because no way of asking is
+    better: labels that are no better than none are never recommended to pay for. ``beaten``: the way of asking nobody
+    that leaves no more wrong time than the row, where another objective asks for it or nothing can be reached.
     """
 
     row: MethodOutcome
@@ -71,19 +73,21 @@ def _choose(
         )
     meeting = [row for row in affordable if all(each.met(row) for each in wanted)]
     worth = _better(meeting, trivial[:1])
-    if not worth and (enough := [row for row in trivial if all(each.met(row) for each in wanted)]):
+    enough = [row for row in trivial if all(each.met(row) for each in wanted)]
+    if not worth and enough:
         worth = _better(meeting, enough[:1])
-        if not worth:
-            return Choice(enough[0], (), True, enough[0].method)
-    if not meeting:
-        return Choice(_nearest(affordable, wanted), (), False, "target")
-    pool = practical(worth) or practical(meeting)
-    return Choice(undominated(min(pool, key=_price), pool), (), True)
+    if worth:
+        pool = practical(worth)
+        return Choice(undominated(min(pool, key=_price), pool), (), True)
+    if enough or meeting:
+        free = (enough or trivial)[0]
+        return Choice(free, (), bool(enough), free.method)
+    return Choice(_nearest(affordable, wanted), (), False, "target")
 
 
 def verdict(row: MethodOutcome, task: LabelingProblem, free: MethodOutcome) -> str:
     """One word: good, fair, poor or worse than nothing (no less wrong time than asking nobody leaves)."""
-    if not beats(row, free):
+    if not beats(row, free) and (row.asks or row.event_recall == 0):
         return "worse than nothing"
     for word, (wrong, found) in VERDICTS.items():
         if row.wrong_time <= wrong * task.event_time and row.event_recall >= found - 1e-9:
@@ -104,9 +108,8 @@ def decide(
 
     Under a target it is the cheapest that meets it; under another objective than wrong time the foremost of those that
     ask; where marking by hand is not compared the least wrong time, of what is as good the cheapest. Else, of the
-    choices that can be paid for and that the tools allow, those that find 90 % of events and leave less wrong time than
-    asking nobody, if there are such, and that no other dominates: the least wrong time that costs at most half as much
-    again as the cheapest.
+    choices that can be paid for, that the tools allow and that leave less wrong time than asking nobody, those that
+    find 90 % of events, if there are such: the least wrong time that costs at most half as much again as the cheapest.
     """
     how: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": budget, "noise": noise, "spare": spare}
     trivial = [row for row in rows if row.design.is_trivial]
@@ -156,19 +159,21 @@ def _recommended(picks: dict[str, Choice], usable: list[MethodOutcome], trivial:
         each for name, each in picks.items()
         if each.row in usable and each.limit != "budget" and (name != "best" or _saves(each.row, others))
     ]  # fmt: skip
-    free = min(trivial, key=lambda row: row.wrong_time, default=None)
-    better = [each for each in able if free is None or beats(each.row, free)]
-    able = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better or able
-    if not able:
-        return None
-    least = min(each.row.cost for each in able)
-    chosen = min((each for each in able if each.row.cost <= MORE * least), key=lambda each: each.row.wrong_time)
-    return replace(chosen, beaten=free if free is not None and not beats(chosen.row, free) else None)
+    better = [each for each in able if _better([each.row], trivial)]
+    better = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better
+    least = min((each.row.cost for each in better), default=0.0)
+    cheap = [each for each in better if each.row.cost <= MORE * least]
+    return min(cheap, key=lambda each: each.row.wrong_time, default=None)
 
 
 def _better(rows: list[MethodOutcome], trivial: list[MethodOutcome]) -> list[MethodOutcome]:
     """The rows that leave less wrong time than these ways of asking nobody."""
     return [row for row in rows if all(beats(row, free) for free in trivial)]
+
+
+def free(rows: Iterable[MethodOutcome]) -> MethodOutcome:
+    """The better way of asking nobody."""
+    return min((row for row in rows if row.design.is_trivial), key=lambda row: row.wrong_time)
 
 
 def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
@@ -212,22 +217,22 @@ def _decide(
     rows: list[MethodOutcome], trivial: list[MethodOutcome], noise: Noise | None, spare: MethodOutcome | None
 ) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
-    finding, limit = [row for row in rows if row.event_recall >= FOUND - 1e-9], ""
-    if not finding:
-        most = max(row.event_recall for row in rows)
-        finding, limit = [row for row in rows if row.event_recall >= 0.95 * most], "found"
-    finding = practical(finding)
-    least = min(finding, key=lambda row: (row.wrong_time, row.cost))
-    worth = _better(finding, trivial[:1])
-    if not worth and trivial and trivial[0].event_recall >= FOUND:
+    finding = [row for row in rows if row.event_recall >= FOUND - 1e-9]
+    pool, limit = practical(_better(finding, trivial[:1])), ""
+    if not pool and not (trivial and trivial[0].event_recall >= FOUND):
+        worth, limit = _better(rows, trivial[:1]), "found"
+        most = max((row.event_recall for row in worth), default=0.0)
+        pool = practical([row for row in worth if row.event_recall >= 0.95 * most])
+    if not pool:
         return Choice(trivial[0], (), True, trivial[0].method)
-    margin = np.full(len(finding), EQUAL * least.wrong_time)
+    least = min(pool, key=lambda row: (row.wrong_time, row.cost))
+    event_time = next((row.wrong_time for row in trivial if row.event_recall == 0), 0.0)
+    margin = np.full(len(pool), max(EQUAL * least.wrong_time, SLIGHT * event_time))
     if noise is not None:
-        margin = np.maximum(margin, noise(finding, least))
-    equal = [row for row, most in zip(finding, margin) if row.wrong_time - least.wrong_time <= most + 1e-12]
-    equal = [row for row in equal if row in worth] or equal
+        margin = np.maximum(margin, noise(pool, least))
+    equal = [row for row, most in zip(pool, margin) if row.wrong_time - least.wrong_time <= most + 1e-12]
     first = min([row for row in equal if row is not spare] or equal, key=_price)
-    return Choice(undominated(first, finding), tuple(equal), True, limit)
+    return Choice(undominated(first, pool), tuple(equal), True, limit)
 
 
 def undominated(picked: MethodOutcome, rows: list[MethodOutcome]) -> MethodOutcome:

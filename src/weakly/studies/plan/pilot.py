@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ...base.errors import InvalidInput
 from ...base.results import percent
 from ...base.symbols import check
+from ...io.reading import read_answers
 from ...methods.base import Recording
 from ...methods.model import Model, RecordingModel, SingleEventModel
 from ...methods.problem import LabelingProblem, MethodOutcome
@@ -24,6 +26,7 @@ from ...model.events import Events
 from ...model.intervals import EventArrays, Intervals, as_intervals, clip, merge, oracle_segments
 from ...model.lengths import Lengths
 from ...posterior.renewal import lengths_of_truncated_events
+from ..audit.quality import effort
 from ..simulate import World
 
 Floats = NDArray[np.float64]
@@ -139,6 +142,15 @@ class Pilot:
         noun = "pilot event" if self.n_events == 1 else f"{self.n_events:,} pilot events"
         name = noun + (f" ({self.n_cut:,} cut by an edge)" if self.n_cut else "")
         return replace(found, name=name, notes={"n": self.n_events})
+
+
+def measured_work(path: Path) -> dict[str, float]:
+    """The seconds per answer and the speed of those who answered a campaign (its folder, or a file of answers)."""
+    answers = path / "answers.csv" if path.is_dir() else path
+    spent = effort(read_answers(answers))
+    if not np.isfinite(spent.query_seconds):
+        raise InvalidInput(f"{answers}: {spent.note}")
+    return {"seconds_per_answer": spent.query_seconds, "speed": 1 / spent.seconds_per_second}
 
 
 def unknown_lengths(events: Events) -> int:
@@ -344,10 +356,8 @@ def _commonest(pilot: Pilot) -> str:
     return max(pilot.timelines, key=lambda name: len(pilot.timelines[name].bounds))
 
 
-def example(
-    task: LabelingProblem, rows: list[MethodOutcome], chosen: MethodOutcome, pilot: Pilot | None
-) -> dict[str, Any]:
-    """Events and, for each way, segments with their labels, in seconds."""
+def example(task: LabelingProblem, rows: list[MethodOutcome], pilot: Pilot | None) -> dict[str, Any]:
+    """Events and, for each of these ways, segments with their labels, in seconds."""
     events, length = _stretch(task, pilot)
     rule = task.criteria.rule or PresenceRule.fraction(task.criteria.middle)
     shown: list[dict[str, Any]] = []
@@ -359,7 +369,7 @@ def example(
 
     truth = oracle_segments(events, recording_length=length)
     show("oracle", truth, SimulatedAnnotator(rule=PresenceRule.fraction(1.0))(events, truth))
-    for made in [chosen, *rows]:
+    for made in rows:
         about = f" (the pass of {_commonest(pilot)})" if pilot is not None and made.passes else ""
         design = (made.design.of_class(_commonest(pilot)) if pilot is not None else made.design).same_labels
         width = getattr(design, "segment_length", None)

@@ -16,7 +16,6 @@ from ...methods.base import Placed
 from ...methods.bisection import Bisection
 from ...methods.fixed import Fixed, Oracle
 from ...methods.model import SingleEventModel, some_recordings
-from ...methods.passes import Classes
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...posterior.expected_error import expected_posterior_error, halving, windows
 from .summary import notes
@@ -84,7 +83,7 @@ class Plan(Result):
     by_criterion: tuple[dict[str, Any], ...]
     other_rule: dict[str, Any] | None
     uncertainty: dict[str, Any] | None
-    classes: Classes | None
+    classes: dict[str, Any] | None
     break_even: dict[str, Any]
     example: dict[str, Any]
     task: LabelingProblem = field(repr=False, compare=False)
@@ -184,7 +183,7 @@ class Plan(Result):
         return over_lengths(self, ax)
 
     def figures(self) -> dict[str, Figure]:
-        """The figures of the report by name: frontier, lengths, cost, timeline."""
+        """The figures of the report by name: frontier, lengths, timeline."""
         return draw(self)
 
     def page(self) -> Report:
@@ -210,7 +209,6 @@ _RECORDINGS, _MOST = 100, 1000  # drawn ones, and those of a pilot
 CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
     "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
-    "cost": "What each way costs for the same work, and the wrong time that it leaves.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
 
@@ -336,33 +334,6 @@ def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float
         _beside(ax, name, at, xytext=best, arrowprops=line)
 
 
-def _cost(plan: Plan) -> Figure:
-    rows = [row for row in reversed(plan.rows) if not row.design.is_trivial]
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    with plot.style():
-        figure = Figure(figsize=(8.0, 0.9 + 0.34 * len(rows)))
-        left, right = figure.subplots(1, 2, sharey=True)
-    for ax, word, text in (
-        (left, "cost", f"cost ({plan.task.cost.currency})" if plan.task.cost.currency else "cost"),
-        (right, "wrong_time", "wrong time per recording (s)"),
-    ):
-        values = np.array([getattr(row, word) for row in rows], dtype=float)
-        ax.barh(range(len(rows)), values, color=[_colour(row) for row in rows], height=0.7)
-        for k, value in enumerate(values):
-            ax.annotate(digits(value), (value, k), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
-        ax.set(xlabel=text, xlim=(0, 1.25 * max(values.max(), 1e-9)))
-        ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        ax.grid(visible=False, axis="y")
-    left.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=9)
-    for tick, row in zip(left.get_yticklabels(), rows):
-        if row.design == plan.recommended.design:
-            tick.set_fontweight("bold")
-    return figure
-
-
 def _timeline(plan: Plan) -> Figure:
     shown = plan.example
     rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
@@ -379,7 +350,6 @@ def draw(plan: Plan) -> dict[str, Any]:
             "timeline": _timeline(plan),
             "lengths": over_lengths(plan).figure,
             "frontier": _frontier(plan),
-            "cost": _cost(plan),
         }
 
 
@@ -397,7 +367,7 @@ def page(plan: Plan) -> Report:
     figures = draw(plan)
     label = plan.settings["label"]
     report = Report("Labeling plan" + (f": {label}" if label else ""))
-    report.sentences(plan.sentences())
+    report.sentences(plan.sentences(), mark=plan.verdict.split()[0])
     report.text(plan.assumed, small=True)
     if plan.warnings:
         report.items(list(plan.warnings))
@@ -407,7 +377,7 @@ def page(plan: Plan) -> Report:
         ("timeline", "What the labels look like"),
     ):
         report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
-    report.heading("The ways to label on the same work").figure(figures["cost"], CAPTIONS["cost"], name="cost")
+    report.heading("The ways to label on the same work")
     unit = plan.task.cost.currency
     heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
     report.table(plan.brief(), heads=heads, chosen=0)
@@ -424,9 +394,8 @@ def page(plan: Plan) -> Report:
             ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
         ])  # fmt: skip
     if plan.classes:
-        report.heading("Several classes").text(plan.classes.words)
-        report.table(pd.DataFrame([vars(row) for row in plan.classes.per_class]))
-        passes = pd.DataFrame([vars(row) for row in plan.classes.passes]).drop(columns="labels")
+        report.heading("Several classes").text(plan.classes["words"]).table(pd.DataFrame(plan.classes["per_class"]))
+        passes = pd.DataFrame(plan.classes["passes"]).drop(columns="labels")
         passes["segment_lengths"] = [", ".join(map(digits, row)) for row in passes["segment_lengths"]]
         report.table(passes)
     if plan.sensitivity:

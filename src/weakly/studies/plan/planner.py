@@ -16,7 +16,7 @@ from ...base.symbols import check, choice
 from ...methods import METHODS
 from ...methods.base import Method
 from ...methods.by_hand import Screening
-from ...methods.fixed import Everything, Fixed, Nothing, Oracle
+from ...methods.fixed import Fixed, Oracle
 from ...methods.model import Floats, RecordingModel, SingleEventModel
 from ...methods.passes import Passes, classes
 from ...methods.problem import COMMON, FOUND, LabelingProblem, MethodOutcome
@@ -25,7 +25,7 @@ from ...model.cost import Cost
 from ...model.lengths import LengthLike
 from ...theory.costs import break_even_events, break_even_overestimation
 from . import summary
-from .decision import ROLES, SENSES, Choice, choose, decide, on_the_edge, verdict
+from .decision import ROLES, SENSES, Choice, choose, decide, free, on_the_edge, verdict
 from .pilot import Pilot, WorkSpec, example, work
 from .plan_result import Plan, PlanChoice, posterior_rows
 from .uncertainty import PilotVariation, how_sure
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OBJECTIVES = ("wrong_time", "overlap", "recording")
-_LONG = 10.0  # seconds: of longer events nobody waits for a share
+_LONG = 5.0  # seconds: of longer events nobody waits for a share
 SLIPS = 0.03  # guesses, and lapses, of people of whom nothing is known
 TOOLS = ("audacity", "raven", "labelstudio", "birdnet", "any")
 
@@ -156,11 +156,11 @@ def plan(
     other = _other_rule(task, ways, asked, pilot)
     by_criterion = _by_criterion(task, ways, asked) if unknown else ()
     settings = _settings(task, brief, pilot, label, wanted, limit, objective)
-    choices = _choices(task, picked, picks, own, label)
+    choices = _choices(task, picked, picks, own, free(pool), label)
     rows = _shown(task, ways, pool, picked, best, [each.row for each in choices])
     made = Plan(
         answer="",
-        verdict=verdict(picked.row, task, _free(pool)),
+        verdict=verdict(picked.row, task, free(pool)),
         choices=tuple(choices),
         assumed=summary.assumed(
             task, pilot, one_event=pilot is None and n_events is None and event_rate is None, unknown=unknown
@@ -179,7 +179,7 @@ def plan(
         uncertainty=sure,
         classes=several,
         break_even=_break_even(task, float(best.segment_length or 0.0)),
-        example=example(task, rows, picked.row, pilot),
+        example=example(task, [picked.row, *(each.row for each in choices)], pilot),
         task=task,
         pool=tuple(pool),
         posterior=posterior_rows(task, rows) if posterior else (),
@@ -215,20 +215,15 @@ def _own(task: LabelingProblem, segment_length: float | Sequence[float] | None) 
     return Fixed.at_lengths(task, [float(each) for each in lengths])
 
 
-def _free(pool: list[MethodOutcome]) -> MethodOutcome:
-    """The better way of asking nobody."""
-    return min((row for row in pool if row.design.is_trivial), key=lambda row: row.wrong_time)
-
-
 def _choices(
-    task: LabelingProblem, picked: Choice, picks: dict[str, Choice], own: list[MethodOutcome], label: str | None
-) -> list[PlanChoice]:
+    task: LabelingProblem, picked: Choice, picks: dict[str, Choice], own: list[MethodOutcome], nobody: MethodOutcome,
+    label: str | None,
+) -> list[PlanChoice]:  # fmt: skip
     """The choices with their commands, the recommended one first."""
     rows = [(role, picks[role].row) for role in ROLES if role in picks]
     rows.sort(key=lambda each: each[1] != picked.row)
-    free = _free([each.expected(task) for each in (Nothing(), Everything())])
     return [
-        PlanChoice(role, row, verdict(row, task, free), _command(row.design, label))
+        PlanChoice(role, row, verdict(row, task, nobody), _command(row.design, label))
         for role, row in [*rows, *(("yours", row) for row in own)]
     ]
 
@@ -384,9 +379,8 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
         why = f"{percent(long)} of events last more than {seconds(_LONG)}"
     else:
         return None
-    own = replace(task, criteria=AnswerModels.of(rule="seconds:1"))
-    row = _elsewhere(own, ways, asked)
-    return {"rule": "seconds:1", "why": why, **row} if row else None
+    row = _elsewhere(replace(task, criteria=AnswerModels.of(rule=UNKNOWN[1])), ways, asked)
+    return {"rule": UNKNOWN[1], "why": why, **row} if row else None
 
 
 def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:

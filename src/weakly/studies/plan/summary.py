@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.results import Condition, digits, hours, percent, seconds
 from ...base.symbols import plain_name
-from ...methods.base import size
 from ...methods.model import SingleEventModel
 from ...methods.passes import from_to
 from ...methods.problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome
 from ...model.annotator import PresenceRule
-from .decision import EQUAL, VERDICTS, Choice, beats
+from .decision import EQUAL, SLIGHT, VERDICTS, Choice, beats, free
 from .pilot import Pilot
 
 if TYPE_CHECKING:
@@ -45,43 +44,66 @@ def _share(value: float) -> str:
 
 
 _ROLES = {"plain": "Plain", "by_hand": "By hand", "best": "Best", "yours": "Yours"}
-_WIDTH = 160  # of a line, at most
+_LINES, _WIDTH = 3, 160  # of the answer, at most
+_TOOLS = {"audacity": "Audacity", "raven": "Raven", "labelstudio": "Label Studio"}
 
 
 def lines(plan: Plan, conditions: list[str]) -> list[str]:
-    """The answer: the recommended choice with its verdict first, then the others; a line each."""
-    task, shown = plan.task, [each for each in plan.choices if each.role != "yours"]
-    first = next((each for each in shown if each.row == plan.recommended), None)
-    word = ", ".join((plan.verdict.capitalize(), *conditions))
-    head = f"{'' if plan.reachable else 'Not reachable. '}{word}. "
-    if first is None:  # nobody is asked
-        return [f"{head}{plan.recommended.design.words().instruction}: {expectation(task, plan.recommended)}."]
-    said = [_line(task, first, head)]
-    for each in (each for each in plan.choices if each is not first):
-        more = ""
-        if each.role == "plain" and first.row.method == "by_hand" and each.row.segment_length and task.n_classes == 1:
-            even = task.cost.seconds_per_answer * task.recording_length / each.row.segment_length
-            more = f" (less work than by hand from {digits(even / max(task.cost.seconds_per_event, 1e-9))} events on)"
-        said.append(_line(task, each, "", more))
-    return said
+    """The answer: the recommended choice with its verdict, then what was asked about, then the other choices."""
+    task, row, order = plan.task, plan.recommended, ("yours", "rule", "plain", "by_hand", "best")
+    head = f"{'' if plan.reachable else 'Not reachable. '}{', '.join((plan.verdict.capitalize(), *conditions))}. "
+    first = next((each for each in plan.choices if each.row == row and each.role != "yours"), None)
+    if first is not None:
+        said = [_line(task, first, head, _aside(task, first, first))]
+    else:
+        beaten = _TRIVIAL[row.method]
+        said = [f"{head}Ask nobody: no way that was compared beats {beaten}, {_wrong(task, row.wrong_time)}."]
+    others = [
+        (each.role, _line(task, each, "", _aside(task, each, first))) for each in plan.choices if each is not first
+    ]
+    if other := plan.other_rule:
+        found = f"{_share(other['event_recall']).removesuffix(' of')} found"
+        others.append(("rule", f"If a second of an event is enough: {other['name']}, {hours(3600 * other['hours'])}, "
+                       f"{_wrong(task, other['wrong_time'])}, {found} (--rule '{other['rule']}')"))  # fmt: skip
+    return [*said, *(text for _, text in sorted(others, key=lambda each: order.index(each[0])))][:_LINES]
 
 
-def _line(task: LabelingProblem, choice: Any, head: str, more: str = "") -> str:
+def _wrong(task: LabelingProblem, wrong_time: float) -> str:
+    return f"{seconds(wrong_time)} of {seconds(task.event_time)} wrong"
+
+
+def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]) -> str:
     """A choice in at most 160 characters: its lengths are left to its command where there is no room for both."""
     row, words = choice.row, choice.row.design.words()
     paid = "" if task.cost.currency == "h" else f" ({task.cost.words(row.cost)})"
     found = f"{_share(row.event_recall).removesuffix(' of')} found"
-    told = (
-        f"{hours(3600 * row.hours)}{paid}, {seconds(row.wrong_time)} of {seconds(task.event_time)} wrong, {found}{{}}"
-    )
-    verdict = f" {choice.verdict}," if choice.role == "yours" else ""
-    names = ("",) if row.method == "by_hand" else (f" {words.name},", f" {words.kind},", "")
-    for rest in (more, more.replace(" than by hand", ""), ""):
+    told = f"{hours(3600 * row.hours)}{paid}, {_wrong(task, row.wrong_time)}, {found}"
+    role = _ROLES[choice.role] + (f" ({choice.verdict})" if choice.role == "yours" else "")
+    known = () if row.method == "by_hand" else (words.name, words.kind)[: 2 - row.design.is_plain]
+    names = [*(f" {name}," for name in known), ""]
+    for aside in (*asides, ""):
         for name in names:
-            said = f"{head}{_ROLES[choice.role]}:{verdict}{name} {told.format(rest)}: {choice.command}"
+            said = f"{head}{role}:{name} {told}{aside}: {choice.command}"
             if len(said) <= _WIDTH:
                 return said
-    return f"{head}{_ROLES[choice.role]}:{verdict}{names[0]} {told.format('')}; its commands: --json"
+    return f"{head}{role}:{names[-2:][0]} {told}; its command: --json"
+
+
+def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
+    """What else is to be said of a choice, longer and shorter: from how many events on it takes less work than by hand,
+    or in which tools it can be done."""
+    row, cost = choice.row, task.cost
+    if choice.role == "best":
+        where = [_TOOLS[each] for each in row.design.tools if each in _TOOLS]
+        told = f"{', '.join(where)}{', by rounds' if row.design.follows_answers else ''}"
+        return (f" (in {told or 'weakly label'})",)
+    by_hand = first is not None and first.row.method == "by_hand" and cost.is_work and cost.seconds_per_event > 0
+    if choice.role != "plain" or not by_hand or task.n_classes > 1:
+        return ()
+    slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
+    work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
+    even = f"from {digits(max(work, 0.0) / cost.seconds_per_event)} events on)"
+    return f" (less work than by hand {even}", f" (less work {even}"
 
 
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
@@ -90,7 +112,7 @@ def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
     if task.cost.is_free:
         said.append("if answers are free")
     if pilot is not None and pilot.n_unknown:
-        said.append("if recordings end with their last event")
+        said.append("recording lengths unknown")
     if pilot is not None and pilot.in_place and not _drawn(task):
         said.append("for this pilot alone")
     return said
@@ -102,12 +124,13 @@ def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unkn
     if unknown:
         said.append(
             f"a second or half of an event is noticed (--rule, --annotator), {percent(task.slips)} of answers are "
-            "slips where a label rests on several"
+            "slips where a label rests on several of them"
         )
     said.append(task.cost.work)
     if one_event:
         said.append("one event per recording (--events)")
-    return f"Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}".strip()
+    shown = "Work is for all recordings; seconds are per recording: labelled wrong, of those that events last."
+    return f"{shown} Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}".strip()
 
 
 def details(
@@ -124,12 +147,7 @@ def details(
         said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
         said += _cheapest(plan, wanted, budget)
-    elif choice.reachable and chosen.asks and budget is not None:
-        said.append(_for_the_budget(plan, _budget(task, budget)))
     said += _equal(plan)
-    said += _alternative(plan)
-    if not wanted:
-        said += _beyond(plan, budget)
     said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
@@ -146,7 +164,7 @@ def details(
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
     if plan.classes and not plan.recommended.passes:
-        said.append(plan.classes.words)
+        said.append(plan.classes["words"])
     return " ".join(said)
 
 
@@ -246,18 +264,6 @@ def _cheapest(plan: Plan, wanted: tuple[Condition, ...], budget: float | None) -
     return said
 
 
-def _for_the_budget(plan: Plan, most: str) -> str:
-    """In what respect no way that can be paid is better."""
-    return {
-        "overlap": f"Of segments side by side that cost at most {most}, none have a better accuracy near events.",
-        "recording": f"No way that costs at most {most} leaves less wrong time.",
-    }.get(
-        plan.objective,
-        f"No way that costs at most {most}, finds as many events and hears everything at most {MAX_REPLAYS} times "
-        "leaves clearly less wrong time.",
-    )
-
-
 def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
     """What the reader must know before the recommendation, where there is such a thing."""
     task, row, said = plan.task, choice.row, []
@@ -276,32 +282,31 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
         goals = " and ".join(goal(each) for each in wanted)
         said.append(f"Not reachable: {goals}{within}. The nearest has {values}.")
     elif choice.limit == "found":
+        finding = [each for each in plan.pool if each.asks and each.event_recall >= FOUND - 1e-9]
+        finding = [each for each in finding if budget is None or each.cost <= budget * (1 + 1e-12)]
+        but = f" and leaves less wrong time than {_TRIVIAL[free(plan.pool).method]}" if finding else ""
         said.append(
-            f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events; this one finds "
+            f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events{but}; this one finds "
             f"{_apart(row.event_recall, FOUND, share=True)}."
         )
     elif row.design.is_trivial:
         share = percent(task.event_time / (task.recording_length * task.n_classes))
-        scope, free = _scope(plan, budget, wanted), _TRIVIAL[row.method]
+        scope = _scope(plan, budget, wanted)
+        unmet = "" if choice.reachable else f"Not reachable: {' and '.join(map(goal, wanted))}. "
         said.append(
-            f"Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less wrong time "
-            f"than {free}. Strong labels (marking where events begin and end) would."
+            f"{unmet}Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less "
+            f"wrong time than {_TRIVIAL[row.method]}."
         )
     if choice.beaten is not None:
         said.append(
             f"These labels are no better than none: {_TRIVIAL[choice.beaten.method]} leaves "
             f"{seconds(choice.beaten.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
         )
-    if choice.beaten is not None or choice.limit == "found":
+    if choice.beaten is not None or choice.limit == "found" or row.design.is_trivial:
         said.append(_remedy(plan, budget))
     elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
         said.append(f"This loses {percent(1 - row.event_recall)} of events.")
     return said
-
-
-def _free(plan: Plan) -> MethodOutcome:
-    """The better way of asking nobody."""
-    return min((row for row in plan.pool if row.design.is_trivial), key=lambda row: row.wrong_time)
 
 
 _TRIVIAL = {"nothing": "labelling nothing", "everything": "calling everything present"}
@@ -320,11 +325,11 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> s
 
 def _remedy(plan: Plan, budget: float | None) -> str:
     """What would do better, or may: more money, another method, a finer rule, or strong labels."""
-    parts, task, free = [], plan.task, _free(plan)
+    parts, task, nobody = [], plan.task, free(plan.pool)
     dearer = [
         row
         for row in plan.pool
-        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, free)
+        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, nobody)
         and budget is not None and row.cost > budget
     ]  # fmt: skip
     if dearer:
@@ -377,7 +382,7 @@ def _equal(plan: Plan) -> list[str]:
     noun = row.design.words().noun
     times = [each.wrong_time for each in same]
     equal = f"{noun.capitalize()} {from_to(low, high)} are practically equal"
-    if max(times) > (1 + EQUAL) * min(times) * (1 + 1e-9):
+    if max(times) - min(times) > max(EQUAL * min(times), SLIGHT * plan.task.event_time) * (1 + 1e-9):
         equal = f"The pilot cannot tell {noun} {from_to(low, high)} apart"
     reason = ""
     if row.design.is_plain and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
@@ -385,46 +390,6 @@ def _equal(plan: Plan) -> list[str]:
     elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
         reason = "; this length needs the least cost"
     return [f"{equal}{reason}."]
-
-
-def _alternative(plan: Plan) -> list[str]:
-    """What the simplest method would cost and leave beside another pick."""
-    row = plan.recommended
-    fixed = next((each for each in plan.rows if each.design.is_plain), None)
-    if not row.asks or row.design.is_plain or fixed is None or fixed.wrong_time <= row.wrong_time or row.cost <= 0:
-        return []
-    more, times = fixed.cost / row.cost - 1, fixed.wrong_time / max(row.wrong_time, 1e-12)
-    cost = "about the same" if abs(more) < 0.02 else f"{percent(abs(more))} {'more' if more > 0 else 'less'}"
-    left = f"{times:.1f} times the wrong time" if times >= 1.5 else f"{percent(times - 1)} more wrong time"
-    if times >= 100:
-        left = "far more wrong time"
-    return [
-        f"Plain {size(fixed.segment_length)} segments cost {cost} ({count(fixed.n_queries)} queries) and "
-        f"leave {left} ({seconds(fixed.wrong_time)})."
-    ]
-
-
-def _beyond(plan: Plan, budget: float | None) -> list[str]:
-    """What would leave clearly less wrong time, and is more than people bear."""
-    row = plan.recommended
-    if plan.objective != "wrong_time" or not row.asks or not row.is_practical:
-        return []
-    more = [
-        each
-        for each in plan.rows
-        if each.asks
-        and not each.is_practical
-        and (budget is None or each.cost <= budget * (1 + 1e-12))
-        and each.event_recall >= min(FOUND, row.event_recall) - 1e-9
-        and each.wrong_time < 0.9 * row.wrong_time
-    ]
-    if not more:
-        return []
-    best = min(more, key=lambda each: each.wrong_time)
-    return [
-        f"Not taken: {best.name} would leave {seconds(best.wrong_time)}, but people would hear everything "
-        f"{best.heard:.0f} times ({hours(best.listened)}); marking the events by hand is less work."
-    ]
 
 
 def notes(rows: Iterable[MethodOutcome]) -> list[str]:
@@ -465,8 +430,8 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     )
     chosen = {
         "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
-        f"everything at most {MAX_REPLAYS} times, and of those within 5 % of it (or within what the pilot can tell) "
-        f"the cheapest{by_hand if strong else ''}.",
+        f"everything at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
+        f"event time, what the pilot can tell) the cheapest{by_hand if strong else ''}.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]

@@ -18,7 +18,7 @@ from ...base.results import Condition, percent, seconds
 from ...methods.base import Placed
 from ...methods.model import Floats, RecordingModel, SingleEventModel
 from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributions, in_recordings
-from .decision import EQUAL, practical
+from .decision import EQUAL, SLIGHT, practical
 from .summary import goal
 
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
@@ -122,13 +122,13 @@ def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
     return made[:: max(1, -(-len(made) // most))]
 
 
-def _choose(sums: Floats, n: int, cost: Floats, noise: Floats) -> Any:
+def _choose(sums: Floats, n: int, cost: Floats, noise: Floats, slight: float) -> Any:
     """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
-    what is as good."""
+    what is as good; so many seconds are slight."""
     wrong, usable = sums[..., _WRONG] / n, _usable(sums)
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
     best = np.take_along_axis(wrong, least[:, None], axis=1)
-    margin = np.maximum(EQUAL * best, noise[least])
+    margin = np.maximum(np.maximum(EQUAL * best, slight), noise[least])
     equal = usable & (wrong - best <= margin + 1e-12)
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
 
@@ -141,13 +141,13 @@ def _usable(sums: Floats) -> NDArray[np.bool_]:
     return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
 
 
-def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats) -> NDArray[np.int64]:
+def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> NDArray[np.int64]:
     """The ways without those that would be chosen before the picked one but were not: they were refused for what is
     not known here (too much to hear, a budget, a target), as they would be by any other pilot."""
     kept = np.arange(len(cost))
     while True:
         total = parts[:, kept].sum(axis=0)[None]
-        first = int(_choose(total, len(parts), cost[kept], gap[np.ix_(kept, kept)])[0])
+        first = int(_choose(total, len(parts), cost[kept], gap[np.ix_(kept, kept)], slight)[0])
         if kept[first] == own:
             return kept
         kept = np.delete(kept, first)
@@ -164,7 +164,7 @@ def how_sure(
 ) -> dict[str, Any] | None:
     """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
 
-    The choice is settled where the wrong times of the ways that may be best are told apart, or known to 5 %, where it
+    The choice is settled where the wrong times of the ways that may be best are told apart or known as alike, where it
     stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
     judged. A word that is the same for all units has no band.
@@ -176,13 +176,14 @@ def how_sure(
     spread, own = known.including(task, picked)
     ways = spread.ways
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
-    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap)
+    slight = SLIGHT * task.event_time
+    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap, slight)
     spread = PilotVariation(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
     ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
     parts, there = spread.parts, spread.moved(task)
     n, cost = len(parts), np.array([row.cost for row in ways])
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
-    chosen = _choose(others, max(n - 1, 1), cost, gap)
+    chosen = _choose(others, max(n - 1, 1), cost, gap, slight)
     held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
     made: dict[str, Any] = {
         "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
@@ -204,8 +205,8 @@ def how_sure(
         if high > max(low, 0.0) + 1e-9 + 1e-6 * abs(centre):
             made[f"{word}_ci"] = [max(low, 0.0), high]
     wrong = parts[..., _WRONG].mean(axis=0)
-    stable = bool((np.abs(wrong[chosen] - wrong[own]) <= EQUAL * wrong[own]).all())
-    need = _told_apart(spread)
+    stable = bool((np.abs(wrong[chosen] - wrong[own]) <= max(EQUAL * wrong[own], slight)).all())
+    need = _told_apart(spread, slight)
     doubts = [each for each in limits if not _on_its_side(made, each, picked)]
     made["settled"] = ruled and n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
     made["more"] = int(np.ceil(n_events * (need - 1))) if n >= _FEW and 1 < need < _NEVER else None
@@ -213,14 +214,14 @@ def how_sure(
     return made
 
 
-def _told_apart(spread: PilotVariation) -> float:
-    """How many times the pilot would tell apart the wrong times of the best ways, or know their difference to 5 %."""
+def _told_apart(spread: PilotVariation, slight: float) -> float:
+    """How many times the pilot would tell apart the wrong times of the best ways, or know that they are as good."""
     total = spread.parts.sum(axis=0)
     wrong = total[:, _WRONG] / len(spread.parts)
     finds = total[:, _FOUND] >= (FOUND - 1e-9) * total[:, _EVENTS]
     least = int(np.where(finds | ~finds.any(), wrong, np.inf).argmin())
     noise, behind = spread.noise[least], np.maximum(np.abs(wrong - wrong[least]), 1e-300)
-    close = np.minimum(noise / (EQUAL * max(wrong[least], 1e-300)), _SURE * noise / behind)
+    close = np.minimum(noise / max(EQUAL * wrong[least], slight, 1e-300), _SURE * noise / behind)
     return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
 
 

@@ -139,6 +139,7 @@ export class Panel {
     this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: text[0].toUpperCase() + text.slice(1) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;
     const [first, ...more] = this.spec.words(result);
+    this.node.dataset.verdict = result.verdict ?? "";
     await this.spec.render(this, result);
     if (!signal.aborted) this.say("answered", first, more);
   }

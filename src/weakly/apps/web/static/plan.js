@@ -1,5 +1,5 @@
 // The tab plan: settings, the answer in words, curves, the timeline that follows the segment length, the comparison.
-import { el, numbers, show, svg, table, unbroken, words } from "./dom.js";
+import { el, numbers, percent, show, svg, table, unbroken, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
@@ -115,7 +115,7 @@ async function drawCurve(node, result, cursor) {
   const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
   const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
-  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top center", points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
   await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length)).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
