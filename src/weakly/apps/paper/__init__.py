@@ -22,7 +22,7 @@ from ...base.parallel import in_order, progress_bar
 from ...base.results import plain, to_json
 from ...base.symbols import choice
 from . import appendix, page, simulations
-from .claims import VERDICTS, Checked, all_claims, count_words, counts
+from .claims import VERDICTS, Checked, all_claims, counts, summary
 from .drawings import DRAWINGS
 from .facts import Data, gather
 from .figures import COSTS, Picture, adaptive_figures, cost_figure, protocol_figure, simulation_figure
@@ -65,8 +65,8 @@ class Reproduction:
 
     @property
     def summary(self) -> str:
-        """How the claims fare, in one sentence."""
-        return count_words(page.pairs(self.claims))
+        """How the claims fare, in a few sentences."""
+        return summary(page.pairs(self.claims))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -100,11 +100,11 @@ class Reproduction:
         return page.claims_frame(self.claims)
 
     def plot(self, ax: Any = None) -> Any:
-        """How many claims of each category hold, hold approximately and do not hold."""
+        """How many claims of each category get which verdict."""
         ax = plot.axes(ax, size=(6.4, 2.6))
         table = {name: row for name, row in self.counts.items() if name != "all"}
         start = np.zeros(len(table))
-        for verdict, colour in zip(VERDICTS, (plot.COLOURS[2], plot.COLOURS[4], plot.COLOURS[1])):
+        for verdict, colour in zip(VERDICTS, (plot.COLOURS[2], plot.COLOURS[4], plot.COLOURS[1], plot.ABSENT)):
             width = np.array([row[verdict] for row in table.values()])
             ax.barh(list(table), width, left=start, color=colour, label=verdict)
             start = start + width

@@ -19,14 +19,16 @@ from typing import Any
 
 import numpy as np
 
-HOLDS, ABOUT, FAILS = "holds", "holds approximately", "does not hold"
-VERDICTS = (HOLDS, ABOUT, FAILS)
+HOLDS, ABOUT, FAILS, OPEN, REMARK = "holds", "holds approximately", "does not hold", "not repeated", "remark"
+VERDICTS = (HOLDS, ABOUT, FAILS, OPEN)
+#: Category -> what it holds, and how those that do not hold are counted.
 CATEGORIES = {
-    "theorem": "theorems, proofs and formulas",
-    "number": "printed numbers",
-    "figure": "what the figures are said to show",
-    "code": "what the published scripts do",
-    "wording": "interpretations, and misprints of what stands right elsewhere",
+    "theorem": ("theorems, proofs and formulas", "theorem or formula", "theorems or formulas"),
+    "number": ("printed numbers", "printed number", "printed numbers"),
+    "figure": ("what the figures are said to show", "statement on a figure", "statements on figures"),
+    "interpretation": ("what is concluded from them", "interpretation", "interpretations"),
+    "slip": ("misprints and slips that leave the results as they are", "misprint or slip", "misprints or slips"),
+    "code": ("what the published scripts do", "line of the scripts", "lines of the scripts"),
 }
 #: Kind of comparison -> the tolerance that every claim of this kind is held to.
 TOLERANCES = {
@@ -35,7 +37,9 @@ TOLERANCES = {
     "accuracy": "accuracies: hold within 0.01, approximately within 0.05; curves by their mean absolute difference",
     "size": "lengths and costs: hold within 5 %, approximately within 25 %; curves by their mean absolute difference",
     "order": "an inequality: it holds or it does not, to 1e-9",
+    "effect": "an effect on the accuracy that the text admits: modest up to 0.05, approximately up to 0.1",
     "share": "several cases, tests or readings: holds if all agree, approximately if at least half do",
+    "none": "nothing is judged: the sentence does not claim it, or its data are not here",
 }
 
 
@@ -57,7 +61,8 @@ def judge(kind: str, value: Any, target: Any) -> str:
         return HOLDS if bool(np.all(x <= aim + 1e-9)) else FAILS
     if kind == "exact":
         return HOLDS if bool(np.all(np.abs(x - aim) <= 1e-9 * np.maximum(1.0, np.abs(aim)))) else FAILS
-    off, near, far = (np.abs(x - aim), 0.01, 0.05) if kind == "accuracy" else (np.abs(x / aim - 1), 0.05, 0.25)
+    near, far = {"accuracy": (0.01, 0.05), "effect": (0.05, 0.1), "size": (0.05, 0.25)}[kind]
+    off = np.abs(x / aim - 1) if kind == "size" else np.abs(x - aim)
     return HOLDS if np.mean(off) <= near else ABOUT if np.mean(off) <= far else FAILS
 
 
@@ -81,13 +86,15 @@ class Claim:
     printed: str
     tolerance: str
     verdict: str
-    erratum: str
     measure: Callable[[], ClaimFinding]
+    erratum: str = ""
+    short: str = ""
 
     def check(self) -> Checked:
         """The claim with what was measured now."""
         finding = self.measure()
-        return Checked(self, finding, judge(self.tolerance, finding.value, finding.target))
+        judged = self.tolerance != "none"
+        return Checked(self, finding, judge(self.tolerance, finding.value, finding.target) if judged else self.verdict)
 
 
 @dataclass(frozen=True)
@@ -143,35 +150,45 @@ def all_claims() -> tuple[Claim, ...]:
     """
     measured = measures()
     rows = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
-    return tuple(
-        Claim(name, erratum=row.pop("erratum", ""), measure=measured[name], **row) for name, row in rows.items()
-    )
+    return tuple(Claim(name, measure=measured[name], **row) for name, row in rows.items())
 
 
-def counts(rows: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Category (and "all") -> verdict -> number of claims, from (category, verdict) pairs.
+def counts(rows: Iterable[tuple[Claim, str]]) -> dict[str, dict[str, int]]:
+    """Category (and "all") -> verdict -> number of claims, from claims and their verdicts; remarks are left out.
 
-    >>> counts([("number", "holds")])["number"]["holds"]
+    >>> counts([(all_claims()[0], HOLDS)])["number"]["holds"]
     1
     """
-    every = Counter(rows)
+    every = Counter((claim.category, verdict) for claim, verdict in rows)
     table = {name: {verdict: every[name, verdict] for verdict in VERDICTS} for name in CATEGORIES}
     return table | {"all": {verdict: sum(row[verdict] for row in table.values()) for verdict in VERDICTS}}
 
 
-def count_words(rows: Iterable[tuple[str, str]]) -> str:
-    """How the claims fare, in one sentence.
+def summary(rows: Iterable[tuple[Claim, str]]) -> str:
+    """How the claims fare, in a few sentences: the theorems first, then how many of which category do not hold.
 
-    >>> count_words([])
+    >>> summary([])
     'No claim was checked.'
     """
-    whole = counts(rows)["all"]
-    if not sum(whole.values()):
+    rows = list(rows)
+    table = counts(rows)
+    holds, about, fails, unchecked = table["all"].values()
+    if not rows:
         return "No claim was checked."
-    return (
-        f"Of {sum(whole.values())} claims {whole[HOLDS]} hold, {whole[ABOUT]} hold approximately and "
-        f"{whole[FAILS]} do not hold."
-    )
+    theorems = {claim.name[-1]: (claim, verdict) for claim, verdict in rows if re.fullmatch(r"theorem-\d", claim.name)}
+    sound = [number for number, (_, verdict) in theorems.items() if verdict == HOLDS]
+    lead = [f"Theorems {sound[0]} to {sound[-1]} hold as printed"] if len(sound) > 1 else []
+    lead += [claim.short or f"Theorem {k} {verdict}" for k, (claim, verdict) in theorems.items() if verdict != HOLDS]
+    kinds = sorted(((row[FAILS], name) for name, row in table.items() if name != "all" and row[FAILS]), reverse=True)
+    parts = [f"{n} {CATEGORIES[name][1 if n == 1 else 2]}" for n, name in kinds]
+    said = ["; ".join(lead) + "."] if lead else []
+    said += [f"Of {sum(table['all'].values())} claims, {holds} hold, {about} hold approximately and {fails} do not."]
+    if parts:
+        listed = ", ".join(parts[:-1]) + " and " * (len(parts) > 1) + parts[-1]
+        said += [f"{'The one is' if fails == 1 else f'The {fails} are'} {listed}."]
+    if unchecked:
+        said += [f"For lack of data, {unchecked} {'was' if unchecked == 1 else 'were'} not repeated."]
+    return " ".join(said)
 
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_]|\S")

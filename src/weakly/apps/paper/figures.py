@@ -90,17 +90,18 @@ _SWAPPED: dict[str, Any] = {"color": "black", "lw": 0.8, "ls": "-."}
 
 
 def simulation_figure(scenario: Scenario, runs: list[Run], protocol: Protocol) -> Picture:
-    """A row for each law of event lengths: the law, what the paper compares, what is true, the segment length."""
+    """A row for each law of event lengths, in the paper's order: accuracy (as compared, exact), segment length, law."""
     figure, axes = panels(len(runs), 4, size=(12.0, 1.5 + 2.3 * len(runs)), squeeze=False, sharex="col")
     fine = np.linspace(0.005, 1.0, 200)
     with plot.style():
         for row, found in zip(axes, runs):
             _row(row, found, fine)
-        for ax, title in zip(axes[0], ("event lengths", "as the paper compares", "what is true", "segment length (s)")):
+        heads = "best accuracy, as the paper compares", "best accuracy, exact", "segment length (s)", "event lengths"
+        for ax, title in zip(axes[0], heads):
             ax.set_title(title, fontsize=10)
-        for ax in axes[-1][1:]:
+        for ax in axes[-1][:3]:
             ax.set_xlabel(r"presence criterion $\gamma$")
-        axes[-1][0].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
+        axes[-1][3].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
         _legend(figure)
     data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
     values = {found.label: found.to_dict() for found in runs}
@@ -108,17 +109,16 @@ def simulation_figure(scenario: Scenario, runs: list[Run], protocol: Protocol) -
 
 
 def _row(row: Any, found: Run, fine: Floats) -> None:
-    law, paper, true, length = row
+    paper, true, length, law = row
     _histogram(law, found)
     origin = "" if found.origin == "text and code" else f"\n(the paper's {found.origin})"
-    law.set_ylabel(f"{found.label}{origin}", fontsize=9)
+    paper.set_ylabel(f"{found.label}{origin}", fontsize=9)
     for ax in (paper, true):
         ax.plot(fine, best_overlap_accuracy(presence_criterion=fine), **_THEORY)
         ax.set_ylim(0, 1.03)
     paper.plot(found.criteria, found.numerical.accuracy, **_EQ13)
     paper.plot(found.criteria, found.per_recording.accuracy, **_MEAN)
     paper.plot(found.criteria, found.protocol.accuracy, **_POINTS)
-    paper.set_ylabel("best accuracy", fontsize=9)
     true.plot(found.criteria, found.exact.accuracy, **_EXACT)
     true.plot(found.criteria, found.event_recall, **_FOUND)
     rule = optimal_segment_length(event_length=found.rule_length, presence_criterion=fine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -12,14 +13,14 @@ import pandas as pd
 
 from ...base.report import Report
 from ...theory.optimum import optimal_segment_length
-from .claims import CATEGORIES, TOLERANCES, VERDICTS, Checked, count_words, counts, markup, words
+from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, counts, markup, summary, words
 from .drawings import CASES, accuracy_of_end, states
 from .facts import attributions
 from .figures import Picture
 
 TITLE = "The Accuracy Cost of Weakness, reproduced"
-_ICONS = dict(zip(VERDICTS, ("✓", "≈", "✗")))
-_CLASSES = dict(zip(VERDICTS, ("holds", "about", "fails")))
+_ICONS = dict(zip((*VERDICTS, REMARK), ("✓", "≈", "✗", "?", "i")))
+_CLASSES = dict(zip((*VERDICTS, REMARK), ("holds", "about", "fails", "open", "remark")))
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,17 @@ def claims_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
     return pd.DataFrame([row.to_dict() for row in checked])
 
 
-def pairs(checked: tuple[Checked, ...]) -> list[tuple[str, str]]:
-    """(category, verdict) of every claim."""
-    return [(row.claim.category, row.verdict) for row in checked]
+def pairs(checked: tuple[Checked, ...]) -> list[tuple[Claim, str]]:
+    """Every claim with its verdict."""
+    return [(row.claim, row.verdict) for row in checked]
 
 
 def count_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
-    """How many claims of each category hold, hold approximately and do not hold."""
+    """How many claims of each category get which verdict."""
     table = counts(pairs(checked))
-    rows = [{"category": name, **row, "all": sum(row.values())} for name, row in table.items()]
-    return pd.DataFrame(rows).assign(which=[CATEGORIES.get(name, "") for name in table])
+    return pd.DataFrame(
+        [{"claims": CATEGORIES.get(name, ["all"])[0], **row, "all": sum(row.values())} for name, row in table.items()]
+    )
 
 
 def errata() -> dict[str, tuple[str, str]]:
@@ -150,15 +152,14 @@ class _Page(Report):
 
 
 def _filter(checked: tuple[Checked, ...]) -> str:
-    table = counts(pairs(checked))
+    kinds, groups = (Counter(each) for each in zip(*((row.verdict, row.claim.category) for row in checked)))
     buttons = [
-        f'<button class="{_CLASSES[verdict]}" data-key=verdict data-value="{_CLASSES[verdict]}" aria-pressed=false>'
-        f"{_ICONS[verdict]} {verdict} ({table['all'][verdict]})</button>"
-        for verdict in VERDICTS
+        f'<button class="{kind}" data-key=verdict data-value="{kind}" aria-pressed=false>'
+        f"{_ICONS[verdict]} {verdict} ({kinds[verdict]})</button>"
+        for verdict, kind in _CLASSES.items()
     ]
     buttons += [
-        f'<button data-key=category data-value="{name}" aria-pressed=false>{name} '
-        f"({sum(table[name].values())})</button>"
+        f'<button data-key=category data-value="{name}" aria-pressed=false>{name} ({groups[name]})</button>'
         for name in CATEGORIES
     ]
     search = '<input type=search placeholder="search" aria-label="search the claims">'
@@ -201,10 +202,11 @@ def write(
 ) -> Path:
     """The page, written beside the figures that are in ``out / "figures"``."""
     page = _Page(TITLE).raw(f"<style>{_beside('page.css')}</style>")
-    page.answer(count_words(pairs(checked)))
+    first, _, rest = summary(pairs(checked)).partition(". ")
+    page.raw(f'<p class="answer">{words(first)}.</p>').symbols(rest)
     page.symbols(
-        "Every figure and table of the paper, drawn anew, and every claim measured. A claim is judged by the tolerance "
-        "of its kind, the same for all of that kind. E1 to E35 are the errata at the end of this page."
+        "Every figure and table of the paper is drawn anew, and every claim is measured. Claims of one kind are judged "
+        "by one tolerance. Remarks concern the scripts or a name, and are not counted. E1 to E35 are the errata below."
     )
     parts: dict[str, Any] = {"claims": checked, "figures": pictures, "tables": tables}
     parts |= {"errata": errata()} if checked else {}
@@ -215,7 +217,7 @@ def write(
         page.heading("Verdicts that changed")
         page.items([f"{row.claim.name}: on record {row.claim.verdict!r}, now {row.verdict!r}" for row in changed])
     if checked:
-        page.table(count_frame(checked))
+        page.table(count_frame(checked), heads={"holds approximately": "approx.", "not repeated": "open"})
         page.part("Claims").raw(_filter(checked))
         page.raw(f'<div class="claims">{"".join(map(_claim, checked))}</div>')
     if pictures:
