@@ -449,7 +449,7 @@ HOPELESS = {
     'quote.csv': ('filename,onset,offset,event_label\na.wav,1,2,"dog\nb.wav,1,2,cat\nc.wav,1,2,cow\nd.wav,1,2,ox"\n', 'line 2: a quote opens here and closes 3 lines later, with whole rows inside'),
     'open_quote.csv': ('filename,onset,offset,event_label\na.wav,1,2,"dog\nb.wav,1,2,cat\n', 'line 3: a quote is not closed'),
     'classes.csv': ('file,start_time,end_time,dog,dog\na.wav,0,3,1,0\n', "two columns are called 'dog'"),
-    'wide_word.csv': ('Audiofilename,Starttime,Endtime,Q\na.wav,0,1,POS\na.wav,2,3,perhaps\n', "line 3, column 'Q': 'perhaps' must be POS, NEG or UNK"),
+    'wide_word.csv': ('Audiofilename,Starttime,Endtime,Q\na.wav,0,1,POS\na.wav,2,3,perhaps\n', "line 3, column 'Q': '<perhaps>' cannot be read as an answer"),
     'answer.csv': ('file,onset,offset,answer\na.wav,0,3,yes\na.wav,3,6,blue\n', "line 3, column 'answer': 'blue' cannot be read as an answer"),
     'track.txt': ('0\t3\t0123456789ab dog? yes\n3\t6\t0123456789ac dog? hmm\n', "line 2, column 'label': '0123456789ac dog? hmm' holds no answer"),
     'few_sessions.csv': ('subject,session,onset,offset,label\ns1,a,1,2,x\ns1,b,5,6,x\ns2,a,1,2,x\n', '--columns recording=subject+session, or --columns recording=subject'),

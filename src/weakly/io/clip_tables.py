@@ -18,14 +18,13 @@ import numpy as np
 from ..base.errors import InvalidInput
 from ..model.answers import Answers
 from ..model.events import Events
-from .columns import is_person, roles_of
+from .columns import is_person, without_presence
 from .output import answer_losses, by_answers, columns_of, count, delimited, exact, losses, save, texts_of
-from .plain import recordings_of, rows_of, sentence
+from .plain import rows_of
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .times import times_of
-from .vocabulary import UNREADABLE, answer_of, is_number, is_vocabulary, normal, person_of, suited
+from .vocabulary import answer_of, is_number, is_vocabulary, normal, person_of, suited
 
 _TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
@@ -78,72 +77,30 @@ def sniff_by_query(source: Source) -> bool:
 def read_by_query(source: Source) -> TextRows:
     """The answers to queries that a campaign knows; the query stands for the recording."""
     table = ColumnTable.read(source)
-    query, said = column_of(table.names, *_QUERY), column_of(table.names, *_SAID)
-    if query is None or said is None:
-        raise InvalidInput(f"{source.name}: answers by query need the columns query and answer")
-    words = table.columns[said]
-    known = [answer_of(word) for word in words]
-    present = np.array([np.nan if value is None else value for value in known], dtype=np.float64)
-    for i in np.flatnonzero(np.isinf(present)).tolist():
-        source.fail(table.lines[i], said, f"{quoted(words[i])} must be yes, no, unsure or empty")
-    ids = [value.strip() for value in table.columns[query]]
-    none = np.full(len(table), np.nan)
-    data: dict[str, Any] = {"recording": ids, "onset": none, "offset": none.copy(), "label": [""] * len(table),
-                            "present": present, "query": list(ids)}  # fmt: skip
-    for role, names in (("label", ("label",)), ("annotator", ("annotator", "completed_by"))):
-        column = next((column_of(table.names, name) for name in names if column_of(table.names, name)), None)
-        default = (source.label or "event") if role == "label" else ""
-        data[role] = list(table.columns[column]) if column else [default] * len(table)
-    seconds = column_of(table.names, "seconds") or column_of(table.names, "lead_time")
-    data["seconds"] = table.numbers(seconds) if seconds else none.copy()
-    more = [name for name in table.names if name not in (*data, query, said)]
-    data.update({name: list(table.columns[name]) for name in more})
-    rows = TextRows(source, data, table.lines)
-    blank = np.array([value is None for value in known], dtype=bool)
-    rows.keep(~np.isinf(present) & ~blank, why="not answered yet")
-    return rows.checked().say(f"query = {query} ({len(set(ids))}), answer = {said}")
+    query, said = table.need(*_QUERY), table.need(*_SAID)
+    table.columns[query] = [value.strip() for value in table.columns[query]]
+    source.columns = {"recording": query, "present": said, **source.columns}
+    rows = rows_of(table, exact=True)
+    rows.data["query"] = list(rows.data["recording"])
+    return rows
 
 
-def _bits(values: Sequence[str]) -> bool:
-    return {value.strip().lower() for value in set(values)} <= {"0", "1", "0.0", "1.0", "false", "true", ""}
-
-
-def _wide(
-    table: ColumnTable, classes: list[str], *, blank: float, why: str, said: Callable[[str], float | None] = answer_of
-) -> TextRows:
-    """One answer per row and class; a cell that is no answer is a broken row, an empty one is ``blank``."""
+def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]) -> TextRows:
+    """The rows of a table with a column of answers for each class, in everybody's words by ``said``, in <> what is none."""
     source = table.source
     if not classes and len(table):
         raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
         raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
-    others = [name for name in table.names if name not in classes]
-    roles = roles_of(ColumnTable(source, others, [table.columns[name] for name in others], table.lines))
-    names = recordings_of(table, roles, source.stem())
-    onset, offset, unit = times_of(table, roles, names)
-    n, k = len(table), len(classes)
-    present = np.full((n, k), np.inf)
-    for j, name in enumerate(classes):
-        known = {value: said(value) for value in set(table.columns[name])}
-        values = [known[value] for value in table.columns[name]]
-        present[:, j] = [blank if value is None else value for value in values]
-        for i in np.flatnonzero(np.isposinf(present[:, j])).tolist():
-            source.fail(table.lines[i], name, f"{quoted(table.columns[name][i])} {why}")
-    cells = present.ravel()
-    row = np.repeat(np.arange(n), k)
-    place = row.tolist()
-    lines, recording = [table.lines[i] for i in place], [names[i] for i in place]
-    rows = TextRows.of(source, lines, recording, onset[row], offset[row], classes * n, present=cells)
-    people = [table.columns[roles.names["annotator"]][i] for i in place] if "annotator" in roles.names else []
-    rows.data |= {"annotator": people} if "annotator" in roles.names else {}
-    rows.empty = list(dict.fromkeys(names))
-    rows.keep(~np.isposinf(cells))
-    silent = np.isneginf(rows.data["present"])
-    rows.keep(~silent, why="no answer")
-    rows.checked()
-    told = sentence(roles, recordings=len(set(names)), labels=k, annotators=len(set(people)), unit=unit)
-    return rows.say(told.replace("no column names a label", f"a column a label ({k})"))
+    for name in classes:
+        known = {value: said(value.strip()) for value in set(table.columns[name])}
+        table.columns[name] = [known[value] for value in table.columns[name]]
+    return rows_of(table, exact=True, classes=classes)
+
+
+def _are_bits(values: Sequence[str]) -> bool:
+    return {value.strip().lower() for value in values} <= {"0", "1", "0.0", "1.0", "false", "true", ""}
 
 
 def sniff_wide(source: Source) -> bool:
@@ -152,19 +109,14 @@ def sniff_wide(source: Source) -> bool:
     if names[:3] != list(_TIMES) or len(names) < 4 or len(source.head) < 2 or all(map(is_person, names[3:])):
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
-    return all(len(row) == len(names) and _bits(row[3:]) for row in rows)
+    return all(len(row) == len(names) and _are_bits(row[3:]) for row in rows)
 
 
 def read_wide(source: Source) -> TextRows:
     """The answers of a table with one column of 0 and 1 per class; an empty cell is unsure."""
     table = ColumnTable.read(source)
     classes = [name for name in table.names if name.lower() not in _TIMES]
-    return _wide(table, classes, blank=np.nan, why="must be 0, 1 or empty", said=lambda text: _bit(text))
-
-
-def _bit(text: str) -> float | None:
-    word = text.strip().lower()
-    return None if not word else answer_of(word) if _bits([word]) else UNREADABLE
+    return _by_class(table, classes, lambda text: text or "?" if _are_bits([text]) else f"<{text}>")
 
 
 _FIRST = re.compile(r'"?audiofilename"?([,;\t])"?starttime"?\1"?endtime"?\1', re.IGNORECASE)
@@ -181,14 +133,15 @@ def read_fewshot(source: Source) -> TextRows:
     first = _FIRST.match(source.head[0]) if source.head else None
     table = ColumnTable.read(source, delimiter=first[1] if first else None)
     known = [column_of(table.names, name) for name in _FEWSHOT]
-    words = {"POS": 1.0, "NEG": 0.0, "UNK": np.nan}
+    words = {"POS": "yes", "NEG": "no", "UNK": "?"}
     classes = [
         name for name in table.names
         if name not in known and (not len(table) or any(v.strip().upper() in words for v in table.columns[name]))
     ]  # fmt: skip
-    rows = _wide(table, classes, blank=UNREADABLE, why="must be POS, NEG or UNK",
-                 said=lambda text: words.get(text.strip().upper(), UNREADABLE))  # fmt: skip
-    rows.bounds = True
+    rows = _by_class(table, classes, lambda text: words.get(text.upper(), f"<{text}>"))
+    rows.bounds = True  # events, of which nobody needs to know how fast and what for
+    for name in ("seconds", "query", *(() if any(rows.data.get("annotator", ())) else ("annotator",))):
+        rows.data.pop(name, None)
     return rows
 
 
@@ -242,28 +195,20 @@ def sniff_sonyc(source: Source) -> bool:
 
 def read_sonyc(source: Source) -> TextRows:
     """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
-    table = ColumnTable.read(source)
-    asked = [name for name in table.names if name.lower().endswith("_presence")]
-
-    def said(text: str) -> float | None:
-        return -np.inf if is_number(text) and float(text) == -1 else answer_of(text)
-
-    rows = _wide(table, asked, blank=-np.inf, why="must be 1, 0 or -1", said=said)
-    rows.data["label"] = [label[: -len("_presence")] for label in rows.data["label"]]
-    line: dict[int | str, int] = {place: i for i, place in enumerate(table.lines)}
-    for name in ("split", "sensor_id"):
-        if name in table.columns:
-            rows.data[name] = [table.columns[name][line[place]] for place in rows.places]
-    out = len(table) * len(asked) - len(rows)
-    if out:
-        source.note(f"{source.name}: {count(out, 'field')} -1 hold no answer")
-    return rows
+    whole = ColumnTable.read(source)
+    asked = [name for name in whole.names if name.lower().endswith("_presence")]
+    near = [name for name in whole.names if name.lower().endswith("_proximity")]
+    names = [without_presence(name) if name in asked else name for name in whole.names if name not in near]
+    columns = [whole.columns[name] for name in whole.names if name not in near]
+    table = ColumnTable(source, names, columns, whole.lines)
+    return _by_class(table, list(map(without_presence, asked)), lambda text: "" if text in ("-1", "-1.0") else text)
 
 
 _YES = ("n_yes", "yes", "yes_votes", "votes_yes", "n_present", "positive", "n_positive", "votes_for", "data_yes",
         "present_votes", "n_pos", "upvotes", "count_yes", "yes_count")  # fmt: skip
 _NO = ("n_no", "no", "no_votes", "votes_no", "n_absent", "negative", "n_negative", "votes_against", "data_no",
        "absent_votes", "n_neg", "downvotes", "count_no", "no_count")  # fmt: skip
+_DOUBT = ("n_unsure", "unsure", "unsure_votes", "votes_unsure", "maybe", "n_maybe", "not_sure")
 _ALL = ("n_votes", "votes", "total", "total_votes", "n_total", "n_annotators", "classification_count", "n_raters")
 
 
@@ -298,30 +243,29 @@ def read_votes(source: Source) -> TextRows:
     if found is None:
         raise InvalidInput(f"{source.name}: no columns with votes for and against among {', '.join(table.names[:12])}")
     yes, other, whole = found
-    rest = [name for name in table.names if name not in (yes, other)]
-    roles = roles_of(ColumnTable(source, rest, [table.columns[name] for name in rest], table.lines))
-    names = recordings_of(table, roles, source.stem())
-    onset, offset, unit = times_of(table, roles, names)
-    label = table.columns[roles.names["label"]] if "label" in roles.names else [source.label or "event"] * len(table)
-    first, second = np.nan_to_num(table.numbers(yes)), np.nan_to_num(table.numbers(other))
-    second = second - first if whole else second
-    wrong = (first < 0) | (second < 0) | (first % 1 != 0) | (second % 1 != 0) | ~np.isfinite(first + second)
+    third = None if whole else table.find(*_DOUBT)
+    count_of = {name: np.nan_to_num(table.numbers(name)) for name in (yes, other, third) if name is not None}
+    count_of[other] -= count_of[yes] if whole else 0
+    votes = np.column_stack(list(count_of.values()))
+    wrong = ~(np.isfinite(votes) & (votes >= 0) & (votes % 1 == 0)).all(axis=1)
     for i in np.flatnonzero(wrong).tolist():
         source.fail(table.lines[i], yes, "votes must be whole numbers, no fewer than 0 and no more than all votes")
-    first, second = np.where(wrong, 0, first), np.where(wrong, 0, second)
-    times = (first + second).astype(np.int64)
+    votes = np.where(wrong[:, None], 0, votes).astype(np.int64)
+    times = votes.sum(axis=1)
     row = np.repeat(np.arange(len(table)), times)
     turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
-    data = {"recording": [names[i] for i in row], "onset": onset[row], "offset": offset[row],
-            "label": [label[i] for i in row], "present": (turn < first[row]).astype(np.float64),
-            "annotator": [f"vote {k + 1}" for k in turn]}  # fmt: skip
-    rows = TextRows(source, data, [table.lines[i] for i in row.tolist()])
-    none = (times == 0) & ~wrong
-    rows.empty = [names[i] for i in np.flatnonzero(none).tolist()]
-    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
+    more = table.taken(row)
+    rest = [name for name in table.names if name not in count_of]
+    said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), votes.ravel()).tolist()
+    columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
+    source.columns = {"present": "their votes", "annotator": "each vote", **source.columns}
+    rows = rows_of(ColumnTable(source, [*rest, "their votes", "each vote"], columns, more.lines), exact=True)
+    none = table.taken(np.flatnonzero((times == 0) & ~wrong))
+    name = next(iter(suited(rest, "recording")), None)
+    rows.empty += [value.strip() for value in none.columns[name]] if name else []
+    rows.blank |= set(none.lines)
     source.note(f"{source.name}: counts of votes do not say who voted; voters are numbered within each row")
-    told = sentence(roles, recordings=len(set(names)), labels=len(set(label)), unit=unit)
-    return rows.checked().say(f"{told}, votes = {yes} of {other}" if whole else f"{told}, votes = {yes} to {other}")
+    return rows.say(f"{rows.reading.partition(', answer = ')[0]}, votes = {yes} {'of' if whole else 'to'} {other}")
 
 
 def read_zooniverse(source: Source) -> TextRows:

@@ -26,6 +26,7 @@ from .vocabulary import (
     MISSING,
     PLACES,
     ROLES,
+    TICKS,
     TIER,
     is_answers,
     is_vocabulary,
@@ -68,23 +69,26 @@ class Roles:
         return normal(self.names[role])[1] if role in self.names else ""
 
 
-def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, exact: bool = False) -> Roles:
+def roles_of(
+    table: ColumnTable, *, fixed: dict[str, str] | None = None, exact: bool = False, classes: Sequence[str] = ()
+) -> Roles:
     """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content.
 
-    In an ``exact`` table, that of a tool or ours, no column is taken for answers by what is in it.
+    In an ``exact`` table, that of a tool or ours, no column is taken for answers by what is in it; ``classes`` are.
     """
     source, found = table.source, Roles(table)
     given = _given(source, table.names)
     ours = ("recording", "onset", "offset", "label")
-    if set(ours) <= table.columns.keys():  # the table that we write: its other columns may be called anything
+    if set(ours) <= table.columns.keys() and not classes:  # the table that we write: others may be called anything
         fixed, exact = {**{name: name for name in ours}, **(fixed or {})}, True
-    found.exact = exact
+    found.exact, found.melted = exact, list(classes)
     found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
         found.parts = [column_of(table.names, part.strip()) or "" for part in given["recording"].split("+")]
     kinds = {name: kind_of(values) for name, values in table.columns.items()}
-    free = [name for name in table.names if name and name not in found.names.values() and name not in found.parts]
+    taken = {*found.names.values(), *found.parts, *classes}
+    free = [name for name in table.names if name and name not in taken]
 
     def take(role: str, *allowed: str) -> None:
         if role in found.names:
@@ -124,6 +128,7 @@ def roles_of(table: ColumnTable, *, fixed: dict[str, str] | None = None, exact: 
                 role,
             )
             free[:] = [name for name in free if name not in found.melted]
+            _tell_ticks(table, [name for name in found.melted if name in table.columns])
     if not (found.melted or exact or "present" in found.names or given.get("present") == "@none"):
         _by_evidence(found, free)
     find_recording(found, free, kinds)
@@ -165,8 +170,8 @@ def _answer(found: Roles, free: list[str]) -> None:
 
 _GENERIC = "label labels class annotation category type tag tags event target value name text"
 _PERSON = re.compile(
-    r"^(annotator|rater|reader|expert|coder|volunteer|participant|user|scorer|observer|listener|reviewer|person|labell?er|"
-    r"judge|vote|ann|r|e)_?([a-z]|\d+)$"
+    r"^((\w+_)?(annotator|rater|reader|expert|coder|volunteer|participant|scorer|observer|listener|reviewer)|user|person|"
+    r"labell?er|judge|vote|ann|r|e)_?([a-z]|\d+)$"
 )
 
 
@@ -177,7 +182,12 @@ def is_person(name: str) -> bool:
 
 def _class_of(name: str) -> str:
     """The class that answers under a column's name are about; "" where the name says none."""
-    return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else name.strip()
+    return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else without_presence(name.strip())
+
+
+def without_presence(name: str) -> str:
+    """The class of a column that is called after it: dog of dog_present and dog_presence."""
+    return re.sub(r"(?i)(?<=.)[_ ]presen(t|ce)$", "", name)
 
 
 def _are_people(found: Roles, free: list[str], name: str) -> bool:
@@ -193,11 +203,16 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
     binary = [
         name for name in free if name.strip() and normal(name)[0] not in ASIDE and not _MEASURE.search(normal(name)[0])
         and not any(suited([name], r) for r in ("recording", "annotator", "onset", "offset", "length", "confidence"))
-        and is_answers(table.columns[name])
+        and not IDLIKE.search(normal(name)[0]) and is_answers(table.columns[name])
         and (suited([name], "present") or not suited([name], "label") or len({*table.columns[name]}) > 1)
     ]  # fmt: skip
+    people = [name for name in free if is_person(name) and len(table)]
+    if len(people) > 1 and not binary and not suited(free, "label"):  # what each of them called it
+        found.melted, found.into = people, "annotator"
+        free[:] = [name for name in free if name not in people]
     if not binary or not len(table):
         return
+    _tell_ticks(table, binary)
     filled = (n for n in suited(free, "label") if n not in binary and any(map(str.strip, texts(table.columns[n]))))
     label = names.get("label") or next(filled, None)
     people = list(filter(is_person, binary))
@@ -217,6 +232,11 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = people, "annotator"
     elif len(binary) == 1:
         names["present"], found.named = binary[0], _class_of(binary[0])
+        others = [n for n in free if n != binary[0] and normal(n)[0] not in ASIDE and is_count(table.columns[n])]
+        if others and not any(suited([n], role) for n in others for role in ROLES):
+            some, way = ", ".join(map(quoted, others[:4])), shlex.quote(f"answer={binary[0]}")
+            told = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts beside it, not"
+            table.source.note(f"{table.source.name}: {told}; --columns {way} if so", kind="unused column")
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:
@@ -226,6 +246,21 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
             f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
         )
     free[:] = [n for n in free if n not in found.melted and n != names.get("present")]
+
+
+def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
+    """Columns of ticks and empty cells say yes and no, and so it is noted."""
+    for name in names:
+        values = texts(table.columns[name])
+        if not all(map(str.strip, values)) and {value.strip().lower() for value in values} - {""} <= TICKS:
+            table.columns[name] = ["yes" if value.strip() else "no" for value in values]
+            table.source.note(f"{table.source.name}: an empty cell of {quoted(name)} is taken as no, beside ticks")
+
+
+def is_count(values: Sequence[Any]) -> bool:
+    """Whether a column holds small whole numbers, 0 among them, as answers do that count."""
+    some = {str(value).strip().removesuffix(".0") for value in set(values[:2000])} - {""}
+    return "0" in some and len(some) < 20 and all(value.isdigit() for value in some)
 
 
 def _even(found: Roles) -> bool:
@@ -248,7 +283,7 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     ]
     words = [name for name in named if kinds[name] != "number"]
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
-    if not chosen:
+    if not (chosen or found.named):  # answers under a class's name need no other
         left = [
             name for name in free if kinds[name] == "text" and normal(name)[0] not in ASIDE
             and not IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0

@@ -23,6 +23,7 @@ from .plain import rows_of
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
+from .tracks import first_is_label
 from .vocabulary import is_answers, is_number, numbers, suited
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
@@ -101,6 +102,9 @@ def _headerless(source: Source) -> ColumnTable:
 def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
     table = ColumnTable.read(source) if _strong_names(source) else _headerless(source)
+    if "event_label" not in table.columns and first_is_label(source, table.columns[table.names[0]], told=False):
+        table.columns["event_label"] = table.columns.pop("filename")
+        table.names = list(table.columns)
     known = {column_of(table.names, *words) for words in (_FILE, _ONSET, _OFFSET, _LABEL)}
     more = any(is_answers(table.columns[name]) for name in table.names if name not in known)  # a rater's, perhaps
     return rows_of(table, exact=not more, sought=True)

@@ -184,7 +184,9 @@ def by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], li
 
 
 def sniff_records(source: Source) -> bool:
-    """A JSON list of flat objects."""
+    """A JSON list of flat objects, or such an object in each line."""
+    if len(source.head) > 1 and all(line[:1] == "{" and line.rstrip()[-1:] == "}" for line in source.head):
+        return True
     return source.text.lstrip()[:1] == "[" and '"annotations"' not in source.text and '"result"' not in source.text
 
 
@@ -192,7 +194,7 @@ def read_records(source: Source) -> TextRows:
     """The rows of a list of objects, as of a table with their keys as names."""
     from .plain import rows_of
 
-    document = source.json()
+    document = source.json_lines() if source.text.lstrip()[:1] == "{" else source.json()
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         raise InvalidInput(
             f"{source.name}: is JSON of no known kind; a list of objects with onsets and offsets would do"

@@ -7,6 +7,7 @@ A dialect is a line of a table: the names that give it away, and the columns tha
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..model.events import Events
-from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
+from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of, without_presence
 from .output import columns_of, count, delimited, exact, extras, losses, save
 from .registry import Format, is_lengths
 from .source import Source, quoted
@@ -108,10 +109,11 @@ def sniff(source: Source) -> bool:
     answers = any(is_answers(column) for column in zip(*rows)) if rows else False
     if known["onset"] and (known["recording"] or known["label"] or answers):
         return True
-    if not any(TIER[normal(name)[0]] < 3 for name in known["recording"]) or is_lengths(source):
+    named = [TIER[normal(name)[0]] for name in known["recording"]]
+    if (not any(tier < 3 for tier in named) and not known["epoch"]) or is_lengths(source):
         return False
     other = [name for name in names if name not in known["recording"][:1]]
-    words = len(rows) > 1 and len(names) == 2  # a recording and a word for each
+    words = len(rows) > 1 and (len(names) == 2 or 0 in named)  # a recording and a word for each
     return bool(known["epoch"] or answers or suited(names, "present") or suited(other, "label") or words)
 
 
@@ -121,9 +123,17 @@ def read(source: Source) -> TextRows:
 
 
 def rows_of(
-    table: ColumnTable, dialect: Dialect | None = None, *, exact: bool = False, sought: bool = False
+    table: ColumnTable,
+    dialect: Dialect | None = None,
+    *,
+    exact: bool = False,
+    sought: bool = False,
+    classes: Sequence[str] = (),
 ) -> TextRows:
-    """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought."""
+    """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought.
+
+    ``classes`` are columns of answers, each about the class of its name.
+    """
     source = table.source
     for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
         if table.find(key) is None and not any(suited([key], role) for role in _TIMES):
@@ -137,7 +147,7 @@ def rows_of(
     bids = is_bids(source) and "recording" not in fixed
     if bids:
         source.columns = {"recording": "@file", **source.columns}
-    roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None)
+    roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None, classes=classes)
     table = _spread(table, roles)
     own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
@@ -223,7 +233,9 @@ def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0,
     told = " + ".join(roles.parts) if roles.parts else names.get("recording", "the file's name")
     parts = [f"recording = {told} ({recordings})"]
     unnamed = f"label = {roles.named!r}, the column's name" if roles.named else "no column names a label"
-    parts.append(f"label = {names['label']} ({labels})" if "label" in names else unnamed)
+    by_class = roles.exact and roles.melted
+    label = f"a column a label ({labels})" if by_class else f"label = {names.get('label')} ({labels})"
+    parts.append(label if "label" in names else unnamed)
     if "onset" in names:
         joined = f"{names['onset']} to {names['offset']}" if "offset" in names else names["onset"]
         joined += "" if "offset" in names or "length" not in names else f" + {names['length']}"
@@ -233,7 +245,7 @@ def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0,
     elif names.get("present") == "@present":
         parts.append("labels of whole recordings, all present")
     for role in ("present", "annotator", "recording_length"):
-        if role in names and not names[role].startswith("@"):
+        if role in names and not names[role].startswith("@") and not (by_class and role == "present"):
             number = f" ({annotators})" if role == "annotator" else ""
             parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
     left = [name for name in roles.unused if normal(name)[0] not in ASIDE]
@@ -262,13 +274,13 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     """The table with a row for each class or person that has a column, and for each of several classes in one cell."""
     source, names = table.source, roles.names
     if roles.melted:
-        several = "+".join(roles.melted)
-        answers = all(is_answers(table.columns[name]) for name in roles.melted)
+        several = "+".join(roles.melted if len(roles.melted) < 4 else [roles.melted[0], "...", roles.melted[-1]])
+        answers = roles.exact or all(is_answers(table.columns[name]) for name in roles.melted)
         if not answers and roles.into == "label":
             raise InvalidInput(
                 f"{source.name}: columns: label={several} are classes, which need answers: yes, no, 1, 0"
             )
-        table = table.melted(roles.melted, (several, f"{several} say"))
+        table = table.melted(roles.melted, (several, f"{several} say"), called=str if roles.exact else without_presence)
         names[roles.into] = several
         names["present" if answers else "label"] = f"{several} say"
     elif (
@@ -422,7 +434,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     said, none = answers_of(values)
     for i in np.flatnonzero(np.isinf(said)).tolist():
         words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"
-        source.fail(table.lines[i], name, f"{quoted(values[i])} {words}")
+        source.fail(table.lines[i], rows.data["label"][i] if roles.melted else name, f"{quoted(values[i])} {words}")
         rows.data["onset"][i] = np.inf
     rows.data["present"] = said
     rows.data.setdefault("annotator", [""] * len(table))
@@ -434,7 +446,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     # A row without a segment names a recording that was looked at; one with a segment waits for its answer.
     timed = ~np.isnan(rows.data["onset"]) if "onset" in roles.names else np.ones(len(table), dtype=bool)
     named = none & ~timed
-    rows.empty += [n for n, yes in zip(rows.data["recording"], named) if yes]
+    rows.empty += [n for n, yes in zip(rows.data["recording"], named) if yes or roles.melted]
     rows.blank |= {table.lines[i] for i in np.flatnonzero(named).tolist()}
     waiting = none & timed & ~np.isinf(rows.data["onset"])
     if waiting.any() and not ((~none).any()):

@@ -13,7 +13,7 @@ from ..base.results import counted
 from ..base.symbols import choice
 from ..model.answers import Answers
 from ..model.events import Events
-from .source import KINDS, Source, column_of, quoted
+from .source import COMMENT, KINDS, Source, column_of, quoted
 from .table import TextRows
 from .vocabulary import UNITS, is_number, normal, suited
 
@@ -106,7 +106,7 @@ def detect(source: Source) -> Format:
     item = _sniffed(source)
     if item is None:
         reason = _reason(source)
-        commented = source.head and source.head[0].lstrip().startswith("#")
+        commented = source.head and COMMENT.match(source.head[0])
         item = _sniffed(source) if commented and source.uncomment() else None
         if item is None:
             raise InvalidInput(f"{source.name}: {reason}")
@@ -131,7 +131,7 @@ def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
     given = {role: name for role, name in source.columns.items() if not (name.startswith("@") or role in own(item))}
     plain = item.name in ("csv", "tsv", "records", "parquet")
-    if not source.columns or plain or (item.name == "raven" and set(given) == {"label"}):
+    if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):
         return item
     other = [name for role, name in given.items() if not is_fixed(role, name) and name.lower() not in source.names]
     parts = [part.strip() for name in other for part in name.split("+")]

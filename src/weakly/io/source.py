@@ -45,6 +45,7 @@ GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _MOST = 2 * 2**30  # bytes that a packed file may hold
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _DOCUMENT = re.compile(r"\s*([\[{<]|File type)")  # JSON, XML, TextGrid: these tell themselves where they end
+COMMENT = re.compile(r"\s*#|version\s*=")  # before a table
 _HEAD = 1 << 16  # characters that detection may look at
 _CHUNK = 20_000  # rows between two steps of a progress bar
 
@@ -161,15 +162,15 @@ class Source:
         return text
 
     def uncomment(self) -> bool:
-        """Blank the lines of ``#`` before the first other one, which keep their numbers; whether there were any."""
+        """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""
         lines = self.text.splitlines(keepends=True)
-        n = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
+        n = next((i for i, line in enumerate(lines) if line.strip() and not COMMENT.match(line)), 0)
         if not any(line.strip() for line in lines[:n]):
             return False
         self.text = "\n" * n + "".join(lines[n:])
         for name in ("head", "delimiter", "header", "names"):
             self.__dict__.pop(name, None)
-        self.note(f"{self.name}: {n} lines of comments (#) before the first row are passed over")
+        self.note(f"{self.name}: {n} lines of comments before the first row are passed over")
         return True
 
     @cached_property
@@ -222,6 +223,16 @@ class Source:
             ) from error
         except (RecursionError, ValueError) as error:
             raise InvalidInput(f"{self.name}: is not usable JSON: {error}") from error
+
+    def json_lines(self) -> list[Any]:
+        """The documents of a file that has one in each line."""
+        found = []
+        for line, text in self.lines():
+            try:
+                found.append(json.loads(text))
+            except (RecursionError, ValueError) as error:
+                raise InvalidInput(f"{self.at(line)}: is not JSON: {error}") from error
+        return found
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that holds something, with its number."""

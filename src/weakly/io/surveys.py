@@ -24,7 +24,7 @@ from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows, lengths_agree
 from .times import NEXT, next_starts
 from .tracks import Lines, is_beats
-from .vocabulary import is_number, numbers
+from .vocabulary import MISSING, is_number, numbers
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -304,7 +304,7 @@ def read_seizures(source: Source) -> TextRows:
             elif at > 0:
                 lengths[name] = at
             continue
-        if at != at:
+        if at != at and told.lower() not in MISSING:
             source.fail(line, f"{which} time", f"{quoted(told)} is no time")
         moments[which] = at
         begun = line if which == "start" else begun
@@ -383,11 +383,7 @@ def sniff_frames(source: Source) -> bool:
         return True
     words = [line.strip() for line in source.head]
     same = sum(a == b for a, b in pairwise(words))
-    return (
-        len(words) > 9
-        and same > 0.6 * len(words)
-        and not any(re.search(r"[\s,;{}<>\[\]]", w) or is_number(w) for w in words)
-    )
+    return len(words) > 9 and same > 0.6 * len(words) and not any(re.search(r"[\s,;.{}<>\[\]]", w) for w in words)
 
 
 def read_frames(source: Source) -> TextRows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,8 +156,9 @@ class TextRows:
         problems = (
             (open_, "offset", "has no end", lasting),
             (wrong & ~open_, "onset", "has a time that is not a number", ""),
+            (~wrong & (onset < 0) & (offset <= 0), "offset", "ends before 0", ""),
             (~wrong & (onset < 0), "onset", "starts before 0", "; on_error='clip' (--on-error clip) cuts it there"),
-            (~wrong & (offset < onset), "offset", "ends before it starts", ""),
+            (~wrong & (offset < onset), "offset", "ends before it starts", self._as_lengths(offset < onset)),
             (~wrong & (offset == onset), "offset", "has no length (a point?)", _POINT),
         )
         bad = np.zeros(len(onset), dtype=bool)
@@ -171,6 +172,13 @@ class TextRows:
             self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
             self.keep(~bad)
         return self._named()
+
+    def _as_lengths(self, early: NDArray[np.bool_]) -> str:
+        """What to say where most ends are before their starts: they may be lengths."""
+        ended = next((name for name, ours in self.aliases.items() if ours == "offset"), "")
+        if not ended or early.sum() <= 0.5 * len(early):
+            return ""
+        return f"; --columns length={ended} if these are lengths"
 
     def length_of(self, name: str) -> float:
         """How long a recording is, as the file or the caller says; NaN where nobody does."""
@@ -311,13 +319,16 @@ class ColumnTable:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def melted(self, columns: Sequence[str], into: tuple[str, str]) -> ColumnTable:
-        """The table with a row for each of some columns: the column's name and what stands in it, under two names."""
+    def melted(
+        self, columns: Sequence[str], into: tuple[str, str], *, called: Callable[[str], str] = str
+    ) -> ColumnTable:
+        """The table with a row for each of some columns: what it is called and what stands in it, under two names."""
         n, every = len(self), [texts(self.columns[name]) for name in columns]
         made = self.taken(np.repeat(np.arange(n), len(columns)))
         rest = [name for name in self.names if name not in columns]
         values = [made.columns[name] for name in rest]
-        values += [[name for _ in range(n) for name in columns], [column[i] for i in range(n) for column in every]]
+        own = [called(name) for name in columns]
+        values += [own * n, [column[i] for i in range(n) for column in every]]
         return ColumnTable(self.source, [*rest, *into], values, made.lines)
 
     def taken(self, rows: NDArray[np.int64]) -> ColumnTable:
@@ -433,7 +444,7 @@ def lengths_agree(rows: TextRows, lengths: Mapping[str, float]) -> None:
         )
 
 
-_LIST = re.compile(r"^\[.*\]$", re.DOTALL)
+_LIST = re.compile(r"^(?:\{\W*\w+\W*:\s*)?\[(.*)\]\s*\}?$", re.DOTALL)  # or under a name: choices
 
 
 def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
@@ -449,8 +460,8 @@ def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
     plural = bool(re.search(r"(labels|tags|classes|categories|species_list|events|codes)$", normal(name)[0]))
     for value in set(values):
         text = value.strip()
-        if _LIST.match(text):
-            parts = [part.strip().strip("\"'") for part in text[1:-1].split(",")]
+        if match := _LIST.match(text):
+            parts = [part.strip().strip("\"'") for part in match[1].split(",")]
         elif ";" in text or "|" in text:
             parts = [part.strip() for part in re.split(r"[;|]", text)]
         elif "," in text and ((plural and ", " not in text) or all(p.strip() in alone for p in text.split(","))):

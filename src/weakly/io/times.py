@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .columns import Roles
 
 _SPAN = re.compile(r"^(\d+(?:\.\d+)?|\.\d+)\s*([a-zµ]*)$", re.IGNORECASE)
-NEXT = "@next"
+NEXT, IN_NAME, NONE = "@next", "@name", "@none"
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d{2})-?(\d{2})-?(\d{2})[_T\- ]?(\d{2})[-:.]?(\d{2})[-:.]?(\d{2})(?!\d)")
 
 
@@ -103,6 +103,9 @@ def _whose_length(found: Roles, name: str, free: list[str]) -> None:
         found.names["recording_length"] = name
 
 
+_OPEN = ("inf", "infinity", "open", "ongoing", "eof", "end")  # what stands in place of an end that is not known
+
+
 def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: bool = False) -> tuple[Any, Any, str]:
     """Onsets and offsets in seconds, and the word for what they were written in; NaN where there is none.
 
@@ -123,6 +126,10 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
     end = "offset" if "offset" in names else "length" if "length" in names else None
     ended = end is not None and names[end] in table.columns
     columns = ("onset", end) if ended else ("onset",)
+    if ended and end is not None and not isinstance(table.columns[names[end]], np.ndarray):
+        ends = table.columns[names[end]]
+        if any(value.strip().lower() in _OPEN for value in set(ends)):
+            table.columns[names[end]] = ["" if value.strip().lower() in _OPEN else value for value in ends]
     kinds = {role: kind_of(table.columns[names[role]]) for role in columns}  # type: ignore[index]
     units = {role: roles.unit(role) for role in columns}  # type: ignore[arg-type]
     source.unit_known = bool(any(units.values()) or "rate" in source.columns or {"date", "clock"} & {*kinds.values()})
@@ -146,13 +153,30 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
         elif unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
             source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
         elif source.clocks & {names[role] for role in columns}:  # type: ignore[index]
-            unit = "hh:mm:ss"
+            onset, offset, unit = _of_day(source, onset, offset, recording)
     if fixed is not None:
         offset = ending(onset, np.full(len(onset), fixed))
     elif names.get("offset") == NEXT:
         beside = [n for n in table.names if n == names.get("annotator") or n.lower() in ("level", "tier", "channel")]
         offset = next_starts(onset, [*zip(recording, *(table.columns[n] for n in beside))])
     return onset, offset, unit
+
+
+def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tuple[Any, Any, str]:
+    """Clock times as they are, or from the time of day that the recordings' names tell; asked, if they may be."""
+    told = source.columns.get("origin", "")
+    known = {name: date_in(name) % 86400 for name in set(recording)} if told != NONE else {}
+    began = np.array([known.get(name, np.nan) for name in recording])
+    with np.errstate(invalid="ignore"):
+        after = bool(len(began)) and bool(((onset - began) % 86400 < 86400 / 2).all() and (onset >= began).mean() > 0.5)
+    if told == IN_NAME:
+        return (onset - began) % 86400, (offset - began) % 86400, "times of day from the recordings' names"
+    if after and began.max() > 0:
+        source.note(
+            f"{source.name}: times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, "
+            f"for names tell when recordings began: --columns origin={IN_NAME} if so, --columns origin={NONE} if not"
+        )
+    return onset, offset, "hh:mm:ss"
 
 
 def has_ends(roles: Roles) -> bool:
@@ -238,7 +262,7 @@ def _rate(table: ColumnTable, roles: Roles) -> Any:
 def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kinds: Any, *, mne: bool) -> Any:
     """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
     source, names = table.source, roles.names
-    origin_name = roles.get("origin")
+    origin_name = None if source.columns.get("origin") in (IN_NAME, NONE) else roles.get("origin")
     moment = dates(texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
     if origin_name is not None:
         origin = dates(texts(table.columns[origin_name]))
@@ -325,6 +349,11 @@ def suspected_unit(source: Source, onset: Any, offset: Any) -> str:
         return (
             "probably milliseconds (or sample numbers) taken for seconds: --columns rate=1000 (milliseconds), "
             "--columns rate=16000 (samples of 16 kHz); --columns rate=1 if they are seconds"
+        )
+    if whole and len(onset) > 2 and (onset[1:] == offset[:-1] + 1).all():
+        return (
+            "probably numbers of first and last frames taken for seconds: --columns rate=25 (frames of a second); "
+            "--columns rate=1 if they are seconds"
         )
     days = offset * 86400
     if offset.max() < 1 and np.median(offset - onset) < 2e-3 and np.all(np.abs(days - np.round(days, 1)) < 0.01):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -205,24 +206,38 @@ def sniff_lab(source: Source) -> bool:
     )  # fmt: skip
 
 
-def read_lab(source: Source) -> TextRows:
-    """The labels of one .lab file: seconds, or the units of 100 ns that HTK writes."""
-    wrong = "has {} words; a label is start, end and text"
-    found = Lines.split(source, 3, lambda text: text.split(maxsplit=2), wrong)
+def sniff_triples(source: Source) -> bool:
+    """Rows of two numbers, the second no smaller, and a text, separated by commas or semicolons."""
+    rows = [line.split(source.delimiter, 2) for line in source.head]
+    return source.delimiter != "\t" and bool(rows) and all(
+        len(row) == 3 and is_number(row[0]) and is_number(row[1]) and float(row[1]) >= float(row[0])
+        and not is_number(row[2]) for row in rows
+    )  # fmt: skip
+
+
+def read_spans(source: Source, *, spaced: bool) -> TextRows:
+    """Start, end and label of each line, perhaps a confidence: seconds, or the units of 100 ns that HTK writes."""
+    sign = None if spaced else source.delimiter
+    found = Lines.split(source, 3, lambda text: text.split(sign, 2), "has {} fields; a label is start, end and text")
     start, end = found.numbers(0, "start"), found.numbers(1, "end")
     times = [*found.columns[0], *found.columns[1]]
-    whole = bool(times) and all(text.isdigit() for text in times)
-    htk = whole and max(map(int, times)) >= 1_000_000
-    if whole and source.path.suffix.lower() in (".phn", ".wrd") and not {"rate"} & source.columns.keys():
+    whole = spaced and bool(times) and all(text.isdigit() for text in times)
+    if whole and source.path.suffix.lower() in (".phn", ".wrd") and "rate" not in source.columns:
         raise InvalidInput(f"{source.name}: its times are sample numbers: --columns rate=16000 (TIMIT's)")
     unit = "seconds"
-    if htk:
+    if whole and max(map(int, times)) >= 1_000_000:
         start, end, unit = np.round(start * 1e-7, 9), np.round(end * 1e-7, 9), "units of 100 ns"
         source.note(f"{source.name}: whole numbers this large are HTK's units of 100 ns")
-    label = [text.strip() for text in found.columns[2]]
-    rows = TextRows.of(source, found.places, source.stem(*_ENDING), start, end, label).checked()
-    k = len(set(rows.data["label"]))
-    return rows.say(f"recording = the file's name (1), label = the words ({k}), time in {unit}")
+    label = [text.strip().strip('"') for text in found.columns[2]]
+    parts = [text.rsplit(sign, 1) for text in label]
+    scored = bool(parts) and all(len(part) == 2 and "." in part[1] and is_number(part[1]) for part in parts)
+    label = [part[0].strip() for part in parts] if scored else label
+    rows = TextRows.of(source, found.places, source.stem(*_ENDING), start, end, label)
+    if scored:
+        rows.data["confidence"] = np.array([float(part[1]) for part in parts])
+    k = len(set(rows.checked().data["label"]))
+    told, which = ", confidence = the last field" if scored else "", "the words" if spaced else "the third field"
+    return rows.say(f"recording = the file's name (1), label = {which} ({k}), time in {unit}{told}")
 
 
 def write_lab(events: Events, path: Path) -> list[str]:
@@ -289,22 +304,14 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
 
 
-def sniff_triples(source: Source) -> bool:
-    """Rows of two numbers, the second no smaller, and a text, separated by commas or semicolons."""
-    rows = [line.split(source.delimiter, 2) for line in source.head]
-    return source.delimiter != "\t" and bool(rows) and all(
-        len(row) == 3 and is_number(row[0]) and is_number(row[1]) and float(row[1]) >= float(row[0])
-        and not is_number(row[2]) for row in rows
-    )  # fmt: skip
-
-
-def read_triples(source: Source) -> TextRows:
-    """The events of one file of start, end, label."""
-    found = Lines.split(source, 3, lambda text: text.split(source.delimiter, 2), "has {} fields; there are three")
-    times = found.numbers(0, "start"), found.numbers(1, "end")
-    label = [text.strip().strip('"') for text in found.columns[2]]
-    rows = TextRows.of(source, found.places, source.stem(), *times, label).checked()
-    return rows.say(f"recording = the file's name (1), label = the third field ({len(set(label))}), time in seconds")
+def first_is_label(source: Source, names: Sequence[str], *, told: bool) -> bool:
+    """Whether the words before two times are labels: so it was said; where they may be, it is asked."""
+    if source.columns.get("recording") == "@file" and not told:
+        return True
+    if names and not told and not any(re.search(r"[\d.]", name) for name in names):
+        words = f"the first word of a line ({quoted(names[0])}) is taken as the recording"
+        source.note(f"{source.name}: {words}: --columns recording=@file if it is the label")
+    return False
 
 
 _LISTED = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*(?:##\s*(.*))?$")
@@ -328,6 +335,8 @@ def read_listed(source: Source) -> TextRows:
     source.n_rows = n
     name = re.sub(r"[_-](val|validation|test|testing|train|training)$", "", source.path.stem)
     told = any(found.columns[3])
+    if first_is_label(source, found.columns[0], told=told):
+        found.columns[0], found.columns[3], told = [source.stem()] * len(found.places), found.columns[0], True
     onset = found.numbers(1, "start")
     onset[found.short([3 + bool(text) for text in found.columns[3]])] = np.inf
     label = found.columns[3] if told else [source.label or name] * len(found.places)
@@ -351,7 +360,7 @@ def sniff_rttm(source: Source) -> bool:
 
 def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
-    found = Lines(source, 5)
+    found = Lines(source, 6)
     others: set[int | str] = set()
     widths: list[int] = []
     lines = [(line, text.split()) for line, text in source.lines() if not text.lstrip().startswith(";;")]
@@ -364,7 +373,7 @@ def read_rttm(source: Source) -> TextRows:
             source.fail(line, "", f"a turn has 8 to 10 words, the first SPEAKER; {got}")
         else:
             score = "" if len(fields) < 9 or fields[8] == "<NA>" else fields[8]
-            found.add(line, fields[1], fields[3], fields[4], fields[7], score)
+            found.add(line, fields[1], fields[3], fields[4], fields[7], score, fields[2])
             widths.append(len(fields))
     onset = found.numbers(1, "onset")
     onset[found.short(widths)] = np.inf
@@ -372,6 +381,8 @@ def read_rttm(source: Source) -> TextRows:
     rows = TextRows.of(source, found.places, found.columns[0], onset, end, found.columns[3])
     if any(found.columns[4]):
         rows.data["confidence"] = found.numbers(4, "confidence")
+    if len(set(found.columns[5])) > 1:
+        rows.data["channel"] = found.columns[5]
     rows.merged = {"no turn": others} if others else {}
     n, k = len(set(found.columns[0])), len(set(found.columns[3]))
     return rows.checked().say(f"recording = the second word ({n}), label = the speaker ({k}), time in seconds")
@@ -474,10 +485,11 @@ READERS = (
 TRACKS = (
     Format("audacity", "Audacity label track (start, end, label), also with answers (dog? yes)", sniff, read, write,
            write_answers, endings=(".txt",)),
-    Format("lab", "label file (start end label, separated by spaces; HTK's units too)", sniff_lab, read_lab, write_lab,
-           endings=(".lab",)),
+    Format("lab", "label file (start end label, separated by spaces; HTK's units too)", sniff_lab,
+           partial(read_spans, spaced=True), write_lab, endings=(".lab",)),
     Format("thumos", "list of videos (name start end; the class is the file's name, or stands behind ##)", sniff_listed,
            read_listed),
     Format("nigens", "NIGENS text (start end; the class is the folder)", sniff_pairs, read_pairs, write_pairs),
-    Format("triples", "start, end, label without a line of names, by commas", sniff_triples, read_triples),
+    Format("triples", "start, end, label without a line of names, by commas", sniff_triples,
+           partial(read_spans, spaced=False)),
 )  # fmt: skip

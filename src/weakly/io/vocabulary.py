@@ -47,7 +47,7 @@ _IDS = """
     song_id song_name observation_id observation soundscape soundscape_id segment_id media media_id media_name episode
     episode_id trace trace_id trace_name stream item item_id asset_id source utterance_id conversation_id meeting_id
     recordid aufnahme aufnahme_id enregistrement grabacion grabación gravacao gravação opname subject_ids night
-    deployment deployment_id
+    deployment deployment_id itemid chunk chunk_id snippet snippet_id
 """
 _PEOPLE = """
     subject subject_id subjectid sub participant participant_id patient patient_id patientid session session_id
@@ -62,7 +62,7 @@ NAMES: dict[str, str] = {
         onset start start_time starttime begin begin_time begintime event_onset event_start onset_time time_start
         start_timestamp begin_timestamp t_start tstart tmin t_min t0 from from_time start_offset begin_offset
         start_sample begin_sample first xmin start_datetime begin_datetime start_date_time anfang beginn debut début
-        inicio início start_in time timestamp
+        inicio início start_in time timestamp arrival_time pick_time
     """,
     "offset": """
         offset end end_time endtime stop stop_time stoptime event_offset event_end offset_time time_end end_timestamp
@@ -97,7 +97,8 @@ NAMES: dict[str, str] = {
     "annotated": "annotated",
     "epoch": "epoch epoch_number epoch_no epoch_num epoch_index epoch_id epochs epoche époque",
     "present": """
-        present presence answer answers response is_present detected choice vote judgement judgment verdict annotation
+        present presence answer answers response is_present is_correct correct detected choice vote judgement judgment
+        verdict annotation
         antwort réponse respuesta
     """,
     "query": "query query_id",
@@ -112,6 +113,7 @@ ROLES = tuple(NAMES)
 _WORDS: dict[str, dict[str, int]] = {
     role: {name: rank for rank, name in enumerate(dict.fromkeys(names.split()))} for role, names in NAMES.items()
 }
+_KNOWN = {name for words in _WORDS.values() for name in words}
 TIER = {name: k for k in (3, 2, 1, 0) for name in _TIERS[k].split()}
 # Columns that are never the recording nor the label, whatever is in them.
 _ASIDE_NAMES = """
@@ -121,6 +123,13 @@ _ASIDE_NAMES = """
     comment_stop test_status behavior_type behavioral_category is_box weak
 """
 ASIDE = frozenset(_ASIDE_NAMES.split())
+_KNOWN |= ASIDE
+# Names that tell a role by how they end: seizure_start, call_end, validated_by; but a file's are the recording's own.
+_ENDS = {
+    "onset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(start|begin|onset)$"),
+    "offset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(end|stop)$"),
+    "annotator": re.compile(r"_by$"),
+}
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 BITS = {"presence", "detected", "vote", "verdict"}
 # Of these, a place or a day may tell recordings apart if nothing else does.
@@ -141,6 +150,8 @@ def normal(name: str) -> tuple[str, str]:
     base = re.sub(r"[^\w]+", "_", text[: bracket.start()] if bracket else text).strip("_").lower()
     base = re.sub(r"__+", "_", base)
     head, _, last = base.rpartition("_")
+    if head in ("frame", "sample") and last in ("start", "begin", "end", "stop"):
+        return last, head
     if head and last in UNITS and (not unit or UNITS[last] != UNITS[last]):
         base, unit = head.removesuffix("_in"), last
     return base, unit
@@ -159,6 +170,8 @@ def suited(names: Sequence[str], role: str) -> list[str]:
         rank = _WORDS[role].get(base)
         if rank is None and unit:  # "length_s" is a length, and "start_sample" was one word
             rank = _WORDS[role].get(f"{base}_{unit}")
+        if rank is None and role in _ENDS and _ENDS[role].search(base) and base not in _KNOWN:
+            rank = len(_WORDS[role])
         if rank is not None:
             samples = unit in UNITS and UNITS[unit] != UNITS[unit]
             ranked.append((samples or "datetime" in base, rank, place, name))
@@ -227,6 +240,7 @@ def answer_of(text: Any) -> float | None:
 _SAID = "yes no true false present absent not_present pos neg positive negative detected ja nein oui non sim não"
 _CORE = set(_SAID.split())
 _DIGITS = {"0", "1", "0.0", "1.0"}
+TICKS = {"x", "✓", "✔"}  # beside empty cells these are answers
 
 
 def is_answers(values: Sequence[Any]) -> bool:
@@ -242,6 +256,8 @@ def is_answers(values: Sequence[Any]) -> bool:
         return False  # nobody holds a set of a million numbers for this
     known = {re.sub(r"\s+", "_", value.strip().lower()) for value in set(values)} - {"", "nan", "na"}
     words = {word for word in known & WORDS.keys() if len(word) > 1 or word in "01?"}
+    if len(known) == 1 and known <= TICKS:
+        return not all(map(str.strip, values))
     if known and (known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= _DIGITS):
         return bool(known & (_DIGITS | {"y", "n"}))
     if known & _CORE and words == known:
@@ -277,7 +293,8 @@ def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
 
 #: Classes that may say that nothing was there, and those that may say what was looked at.
 _NOTHING = re.compile(
-    r"^(0|sil|silence|silent|noise|background|bckg|bkg|bg|nothing|none|empty|absent|non[ _-]?(seizure|event|speech)|"
+    r"^(0|_|#|h#|sp|sil|silence|silent|pause|noise|background|bckg|bkg|bg|nothing|none|nil|empty|absent|negative|neg|"
+    r"unlabell?ed|non[ _-]?(seizure|event|speech)|"
     r"no[ _-]?(event|call|label|bird|sound)s?)$",
     re.IGNORECASE,
 )
