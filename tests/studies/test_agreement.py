@@ -151,7 +151,7 @@ def test_alpha_where_one_annotator_found_nothing_is_krippendorffs_on_the_full_ta
     row = untold.by_label.iloc[0]
     assert row["alpha"] == row["alpha_if_all"] == pytest.approx(told["alpha"])
     assert row["alpha_if_marked"] > row["alpha"] + 0.1
-    assert untold.assumed == "everybody heard every recording"
+    assert untold.assumed == "everybody examined every recording"
     part = annotation_agreement(events, examined={f"r{k}": [(0.0, 5.0)] for k in range(3)}).by_label.iloc[0]
     cut = np.concatenate([full[:, 1000 * k : 1000 * k + 500] for k in range(3)], axis=1)
     assert part["units"] == 15
@@ -166,7 +166,7 @@ def test_annotators_who_divide_the_work_are_not_set_against_each_other():
     more = frame.assign(recording=frame["recording"] + "2").query("recording != 'z2'")
     events = wk.Events.from_frame(pd.concat([frame, more], ignore_index=True), recording_length=10.0)
     found = annotation_agreement(events)
-    assert found.assumed.startswith("only recordings with a mark")
+    assert found.assumed.startswith("only recordings with their mark")
     assert found.by_label["units"][0] == 10
 
 

@@ -429,6 +429,7 @@ def test_few_answers_are_drawn_to_the_others():
     assert row["presence_criterion_low"] <= 0.4 <= row["presence_criterion_high"]
 
 
+@pytest.mark.filterwarnings("ignore:these answers do not look like this model")  # they go by seconds
 def test_the_rule_that_made_the_labels_is_found():
     strong, _ = data_set(12, recordings=30)
     rows = []
@@ -451,6 +452,7 @@ def test_the_rule_that_made_the_labels_is_found():
         (wk.PresenceRule.fraction(0.25), None, "event_fraction"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:these answers do not look like this model")
 def test_the_sentence_follows_the_rule_that_decides(rule, words, scale):
     """Answers that follow seconds have a best share of the event too; it must not be told as what decided."""
     strong, _ = data_set(12, recordings=30)
@@ -612,7 +614,7 @@ def test_two_annotators_of_whom_one_found_nothing_have_the_alpha_of_the_full_tab
         row = silent.by_label.set_index("label").loc[label]
         assert row["alpha"] == row["alpha_if_all"] == pytest.approx(told[label])
         assert row["alpha_if_marked"] > told[label] + 0.1  # what leaving those recordings out would have said
-    assert silent.assumed == "everybody heard every recording"
+    assert silent.assumed == "everybody examined every recording"
     # ben's events as the truth, ann's as labels of whole clips: a third of the labels have no event under them
     truth = frame[frame["annotator"] == "ben"].drop(columns="annotator")
     said = frame[frame["annotator"] == "ann"][["recording", "label"]].assign(onset=0.0, offset=10.0, present=1)
@@ -705,3 +707,44 @@ def test_estimates_do_not_need_an_audit():
     assert estimate_criterion([0.2, 0.4, 0.6, 0.8] * 5, present=[0, 0, 1, 1] * 5).presence_criterion == pytest.approx(
         0.5
     )
+
+
+ODD = {"inaudible": "whole events", "sticky": "runs", "seconds": "event length"}
+
+
+@pytest.mark.parametrize("kind", ["share", "event", *ODD])
+def test_answers_that_do_not_look_like_the_model_say_so(kind, tmp_path):
+    """A small part of ``python benchmarks/audit_fit.py``."""
+    from benchmarks.audit_fit import world
+
+    strong, answers = world(kind, 3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = wk.audit(strong=strong, answers=answers)
+    doubts = [str(one.message) for one in caught if "do not look like this model" in str(one.message)]
+    card = found.write_card(tmp_path / "card.md").read_text().replace("\\", "")
+    headline = next(finding.text for finding in found.findings if "an event is called present once" in finding.text)
+    told = to_json(found.to_dict())
+    if kind not in ODD:
+        assert found.fit.p_value >= 0.05
+        assert not doubts
+        assert "these answers look like this model" in card
+        assert "do not look" not in headline
+        return
+    assert min(found.fit.p_values, key=found.fit.p_values.get) == ODD[kind]
+    assert found.fit.p_value < 0.05
+    assert len(doubts) == 1
+    assert all("do not look like this model" in text for text in (card, headline, told))
+    if kind == "inaudible":  # is a rate of its own, and no lapses
+        assert found.fit.inaudible_share == pytest.approx(0.3, abs=0.12)
+        assert found.fit.lapse_rate < 0.15 < found.estimates["x", ""].lapse_rate
+
+
+def test_a_statement_of_fit_names_what_is_odd():
+    from weakly.studies.audit.lack_of_fit import LackOfFit
+
+    assert LackOfFit(0.05, {"runs": 0.05}, 10).is_good
+    bad = LackOfFit(0.02, {"runs": 0.01, "person": 0.4}, 10)
+    assert not bad.is_good
+    assert "go along with the answer before" in bad.sentence
+    assert "people differ" not in bad.sentence

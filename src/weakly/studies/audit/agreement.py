@@ -160,7 +160,7 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
             row |= {f"alpha_if_{way}": _of_units(units[way], unit="seconds")["alpha"] for way in ways}
         labels.append(row)
         pairs += [{"label": name, **row} for row in _of_pairs(units[assumed])]
-    words = {"all": "everybody heard every recording", "marked": "only recordings with a mark of theirs were heard"}
+    words = {"all": "everybody examined every recording", "marked": "only recordings with their mark were examined"}
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
 
 

@@ -20,6 +20,7 @@ from ...posterior.criterion import CriterionEstimate
 from .agreement import Agreement, DawidSkene
 from .ceiling import Ceiling
 from .findings import elsewhere, label_card, ranked, save_card
+from .lack_of_fit import LackOfFit
 from .quality import Effort, Quality
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Audit(Result):
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
     labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
     annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
-    other parts. ``findings`` says it in words.
+    other parts; ``fit`` says whether the answers look like the law at all. ``findings`` says it in words.
     """
 
     settings: dict[str, Any]
@@ -67,6 +68,7 @@ class Audit(Result):
     effort: Effort | None
     strong: pd.DataFrame | None
     recipe: dict[str, CriterionEstimate]
+    fit: LackOfFit | None = None
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -192,6 +194,7 @@ class Audit(Result):
             "prevalence": None if self.aggregated is None else plain(self.aggregated.prevalence),
             "strong": plain(self.strong),
             "recipe": plain(self.recipe),
+            "fit": None if self.fit is None else {**plain(self.fit), "sentence": self.fit.sentence},
         }
 
     def _detection(self) -> dict[str, str] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ...base.errors import InvalidInput
+from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import Seed, check, choice
 from ...io.addresses import Paths
 from ...model.answers import Answers
@@ -21,6 +22,7 @@ from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_
 from .audit_result import Audit
 from .ceiling import ceiling
 from .curves import detection_curves, likely_rules
+from .lack_of_fit import lack_of_fit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
 from .quality import effort, quality, recipe, summary
 
@@ -28,17 +30,8 @@ _OWN = 100  # answers about events from which an annotator or a class is fitted 
 _FEW = 10  # annotators below which they are taken as they are, not as a sample of many
 _ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
 _COLUMNS = (
-    "label",
-    "annotator",
-    "method",
-    "scale",
-    *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")),
-    "n",
-    "aic",
-    "design_effect",
-    "identifiable",
-    "identified",
-    "reason",
+    *("label", "annotator", "method", "scale", *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high"))),
+    *("n", "aic", "design_effect", "identifiable", "identified", "reason"),
 )
 
 
@@ -128,12 +121,15 @@ def audit(
         "ceiling": None,
         "strong": None,
         "recipe": {},
+        "fit": None,
     }
     if truth is not None:
         _strong_parts(parts, truth, label, rng, alone=said is None)
     if truth is not None and said is not None:
         both = pair(truth, said, recording_length=recording_length, examined=looked)
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
+        if parts["fit"] is not None and not parts["fit"].is_good:
+            warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
     return Audit(
         **parts,
         annotation_agreement=_agreement_in_time(truth, label, looked),
@@ -208,6 +204,9 @@ def _paired_parts(
     parts["curves"] = detection_curves(observed)
     apart = len(parts["rules"]) > 0 and parts["rules"]["scale"].iloc[0] != "event"
     parts["criteria"], parts["estimates"] = _criteria(observed, refused=refused, both_scales=apart)
+    whole = parts["estimates"].get(("all", ""), parts["estimates"].get((scored[0], "")))
+    if whole is not None and whole.identifiable and whole.scale == "event":
+        parts["fit"] = lack_of_fit(both, observed, rng=0)
     parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)

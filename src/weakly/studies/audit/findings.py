@@ -60,27 +60,17 @@ def _quality(audit: Audit) -> list[Finding]:
     orphans = audit.settings.get("n_orphans", 0)
     if orphans:
         most = (total["n_phantom"] + orphans) / (said + orphans)
-        words = (
-            f"{counted(orphans, 'present label')} lie in recordings that the strong annotations do not name, and are "
-        )
-        words += (
-            f"left out. If those were examined and found empty, {percent(most)} of the present labels have no event "
-        )
-        words += (
-            f"under them, instead of {percent(total['n_phantom'] / max(said, 1))}: examined (--examined) tells which."
-        )
+        words = f"{counted(orphans, 'present label')} lie in recordings that the strong annotations do not name, "
+        words += f"and are left out. If those were examined and found empty, {percent(most)} of the present labels "
+        words += f"have no event under them, instead of {percent(total['n_phantom'] / max(said, 1))}: examined "
+        words += "(--examined) tells which."
         found.append(Finding(most, "examined", words))
     if said and np.isfinite(total["precision"]):
         wrong = 1 - total["precision"]
-        found.append(
-            Finding(
-                wrong,
-                "precision",
-                f"Of the time labelled present {percent(total['precision'])} is event time; events cover "
-                f"{percent(total['coverage'])} of a present segment on average. Of the segments that meet an event "
-                f"{percent(total['overlap_accuracy'])} of the time has the right label.",
-            )
-        )
+        words = f"Of the time labelled present {percent(total['precision'])} is event time; events cover "
+        words += f"{percent(total['coverage'])} of a present segment on average. Of the segments that meet an event "
+        words += f"{percent(total['overlap_accuracy'])} of the time has the right label."
+        found.append(Finding(wrong, "precision", words))
     if np.isfinite(total["event_recall"]):
         lost = 1 - total["event_recall"]
         share = total["asked_share"]
@@ -147,7 +137,10 @@ def _criterion(audit: Audit) -> list[Finding]:
         lead = "read as a share of the event, which fits worse, "
     for row in (whole if len(whole) else known.head(3)).to_dict("records"):
         who = "All classes together" if row["label"] == "all" else word(row["label"])
-        found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}."))
+        doubt = "" if audit.fit is None or audit.fit.is_good else f". But {audit.fit.sentence}"
+        found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}{doubt}."))
+    if audit.fit is not None and audit.fit.is_good:
+        found.append(Finding(0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."))
     if len(whole) and len(known) > 1:
         low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
         text = f"From class to class the mean criterion goes from {percent(low['presence_criterion'])} "
@@ -270,14 +263,9 @@ def _ceiling(audit: Audit) -> list[Finding]:
     if not segment or not np.isfinite(total[segment[0]]):
         return []
     scores = ", ".join(f"{_words(name)} {total[name]:.3f}" for name in (*segment, "event_f1", "accuracy"))
-    return [
-        Finding(
-            1 - float(total[segment[0]]),
-            "ceiling",
-            f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
-            "their errors scores 1. A score above the exact model's rewards the labels' errors, not better events.",
-        )
-    ]
+    text = f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
+    text += "their errors scores 1. A score above the exact model's rewards the labels' errors, not better events."
+    return [Finding(1 - float(total[segment[0]]), "ceiling", text)]
 
 
 def _words(metric: str) -> str:
@@ -309,12 +297,12 @@ def _agreement(audit: Audit) -> list[Finding]:
                 text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
                 text += f"unanimously absent, {row.split} split"
             else:
-                text += f"; {row.units:,.0f} s heard by several"
+                text += f"; {row.units:,.0f} s examined by several"
                 if result.assumed and row.alpha_if_all != row.alpha_if_marked:
                     text += (
-                        f"; assuming that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody heard every "
+                        f"; assuming that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody examined "
                     )
-                    text += f"recording, {_two(row.alpha_if_marked)} if only those in which they marked an event"
+                    text += f"all, {_two(row.alpha_if_marked)} if only recordings in which they marked an event"
             found.append(Finding(float(np.clip(0.9 * (1 - row.alpha), 0.05, 0.9)), "agreement", text + ")."))
     return found
 
@@ -358,16 +346,11 @@ def _strong(audit: Audit) -> list[Finding]:
         low, high = one.presence_criterion_ci
         if np.isfinite(one.presence_criterion):
             row = table[table["label"] == label].iloc[0]
-            found.append(
-                Finding(
-                    0.2,
-                    "recipe",
-                    f"{word(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
-                    f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
-                    f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
-                    f"annotators: {one.reason}. The events of a clip together cover {percent(row['coverage'])} of it.",
-                )
-            )
+            text = f"{word(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
+            text += f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
+            text += f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
+            text += f"annotators: {one.reason}. The events of a clip together cover {percent(row['coverage'])} of it."
+            found.append(Finding(0.2, "recipe", text))
     return found
 
 
@@ -397,6 +380,8 @@ def label_card(audit: Audit) -> dict[str, Any]:
             if row["identifiable"]
             else {"unknown": row["reason"]}
         )
+        if audit.fit is not None:
+            found["fit"] = {"p_value": audit.fit.p_value, **audit.fit.p_values, "verdict": audit.fit.sentence}
         instead = elsewhere(audit)
         if instead is not None:
             found["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
@@ -410,11 +395,8 @@ def label_card(audit: Audit) -> dict[str, Any]:
         if result is not None and len(result.by_label):
             alpha = result.by_label["alpha"].dropna()
             if len(alpha):
-                found[name] = {
-                    "alpha_median": float(alpha.median()),
-                    "alpha_lowest": float(alpha.min()),
-                    "n_classes": len(alpha),
-                }
+                ends = {"alpha_median": float(alpha.median()), "alpha_lowest": float(alpha.min())}
+                found[name] = {**ends, "n_classes": len(alpha)}
     if audit.ceiling is not None:
         scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
         found["ceiling"] = {str(row.metric): row.perfect for row in scores.itertuples()}
@@ -448,6 +430,7 @@ _TITLES = {
     "frames": "Errors of frames",
     "rule": "Clip rule that fits best",
     "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
+    "fit": "Do the answers look like this law? P-values",
     "votes": "How many votes are enough",
     "agreement": "Agreement of answers",
     "agreement_in_time": "Agreement in time",
