@@ -83,7 +83,7 @@ def test_json_is_the_dictionary_and_nothing_else(capsys):
 def test_files(tmp_path, capsys):
     assert run(*PAPER, "--out", tmp_path / "out", "--report", tmp_path / "plan.html") == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    pictures = {f"{name}.{end}" for name in ("timeline", "lengths", "frontier", "cost") for end in ("png", "svg")}
+    pictures = {f"{name}.{end}" for name in ("timeline", "lengths", "frontier") for end in ("png", "svg")}
     assert pictures | {"methods.csv", "frontier.csv", "plan.json"} == names
     assert "The command that made it" in (tmp_path / "plan.html").read_text()
     assert "wrote" in capsys.readouterr().err

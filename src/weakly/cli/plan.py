@@ -175,7 +175,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
         screen.print(text, soft_wrap=True)
     screen.print(Text("\n" + wrapped(made.assumed, width)), soft_wrap=True)
     screen.print()
-    rows = list(made.rows) if verbose else _few(made)
+    rows = list(made.rows) if verbose else made.few
     screen.print(_table(made, rows, width))
     if made.recommended.passes:
         screen.print(Text("\nThe passes:"))
@@ -204,17 +204,6 @@ def show(made: Any, *, verbose: bool = False) -> None:
             screen.print(Text(f"\n{heading}:"))
             for line in lines:
                 screen.print(Text(wrapped(f"  - {line}", width, indent="    ")), soft_wrap=True)
-
-
-def _few(made: Any) -> list[Any]:
-    """The rows that matter: the pick, the best of the other methods, the paper's optimum, labelling nothing."""
-    rows = [made.recommended]
-    for row in made.rows:
-        fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note
-        fresh = fresh or row in {choice.row for choice in made.choices}
-        if fresh and row.design not in {each.design for each in rows} and row.method not in ("oracle", "everything"):
-            rows.append(row)
-    return sorted(rows, key=lambda row: row.wrong_time)
 
 
 def _table(made: Any, rows: list[Any], width: int) -> Any:
@@ -251,7 +240,10 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     for word, head in heads.items():
         table.add_column(Text(head), justify="left" if word == "name" else "right", no_wrap=True, overflow="fold")
     for row, said in zip(rows, cells):
-        name = wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else ""), left, "  ")
+        own = next(
+            (f" (yours: {each.verdict})" for each in made.choices if each.role == "yours" and each.row == row), ""
+        )
+        name = wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else "") + own, left, "  ")
         style = "bold" if row.design == made.recommended.design else ""
         table.add_row(*(Text(cell, style=style) for cell in (name, *said)))
     return table

@@ -218,7 +218,10 @@ class Method(ABC):
     @property
     def command(self) -> str:
         """The options of ``weakly queries`` that make it."""
-        numbers = [(name, value) for name, value in self.parameters.items() if value is not None]
+        usual: dict[str, Any] = {one.name: one.default for one in fields(self)} if is_dataclass(self) else {}
+        numbers = [(name, value) for name, value in self.parameters.items() if value != usual.get(name)]
+        if (length := getattr(self, "segment_length", None)) is not None:
+            numbers = [("segment_length", length), *(each for each in numbers if each[0] != "segment_length")]
         told = " ".join(f"--{name.replace('_', '-')} {value:.12g}" for name, value in numbers)
         return f"--method {self.name} {told}".strip()
 

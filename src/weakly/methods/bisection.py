@@ -156,12 +156,6 @@ class Bisection(Method):
         """The leaves: those below an absent segment are absent, what :meth:`next` does not call settled is unknown."""
         return self._tree(recording).labels(self._settled(asked))
 
-    @property
-    def command(self) -> str:
-        """The options of ``weakly queries`` that make it."""
-        first = "" if self.start_length is None else f" --start-length {self.start_length:.12g}"
-        return f"--method bisection --segment-length {self.segment_length:.12g}{first}"
-
     def words(self) -> Words:
         """How people say it."""
         width = size(self.segment_length)

@@ -65,11 +65,6 @@ class ByHand(Method):
         """How people say it."""
         return Words("marking by hand", "Mark by hand where events begin and end", "by hand")
 
-    @property
-    def command(self) -> str:
-        """The options of ``weakly queries`` that make it."""
-        return "--method by_hand"
-
     def sums(self, problem: LabelingProblem) -> Sums:
         """Exact but for events that begin or end with their recording, whose outer edges nobody can miss."""
         whole = Fixed(problem.model.longest)
@@ -128,11 +123,6 @@ class Screening(ByHand):
         width = size(self.segment_length)
         name = f"screening by {width} segments, then by hand"
         return Words(name, f"Label {width} segments, then mark by hand in the present ones", "screening")
-
-    @property
-    def command(self) -> str:
-        """The options of ``weakly queries`` that make it."""
-        return f"--method screening --segment-length {self.segment_length:.12g}"
 
     def sums(self, problem: LabelingProblem) -> Sums:
         """What is screened out is lost; a run of present segments is taken to belong to one event."""

@@ -7,7 +7,7 @@ Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that mee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,15 +36,13 @@ class Choice:
 
     ``limit``: "" if nothing does; "budget" or "target" if it cannot be met; "found" if no way that is better than
     asking nobody finds 90 % of events; "nothing" or "everything" if that is the row, because no way of asking is
-    better: labels that are no better than none are never recommended to pay for. ``beaten``: the way of asking nobody
-    that leaves no more wrong time than the row, where another objective asks for it or nothing can be reached.
+    better: labels that are no better than none are never recommended to pay for.
     """
 
     row: MethodOutcome
     equal: tuple[MethodOutcome, ...]
     reachable: bool
     limit: str = ""
-    beaten: MethodOutcome | None = None
 
 
 def choose(
@@ -53,24 +51,14 @@ def choose(
 ) -> Choice:  # fmt: skip
     """The row to recommend among all that can be carried out; of those that are as good, the spare one last."""
     trivial = sorted((row for row in rows if row.design.is_trivial), key=lambda row: row.wrong_time)
-    made = _choose([row for row in rows if row.asks], trivial, objective, wanted, budget, noise, spare)
-    free = trivial[0] if trivial else None
-    return replace(made, beaten=free if made.row.asks and free is not None and not beats(made.row, free) else None)
-
-
-def _choose(
-    asking: list[MethodOutcome], trivial: list[MethodOutcome], objective: str, wanted: tuple[Condition, ...],
-    budget: float | None, noise: Noise | None, spare: MethodOutcome | None,
-) -> Choice:  # fmt: skip
+    asking = [row for row in rows if row.asks]
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:
         return Choice(min(asking, key=_price), (), False, "budget")
+    if not wanted and objective != "wrong_time":
+        return _foremost(affordable, objective)
     if not wanted:
-        return (
-            _decide(affordable, trivial, noise, spare)
-            if objective == "wrong_time"
-            else _foremost(affordable, objective)
-        )
+        return _decide(affordable, trivial, noise, spare)
     meeting = [row for row in affordable if all(each.met(row) for each in wanted)]
     worth = _better(meeting, trivial[:1])
     enough = [row for row in trivial if all(each.met(row) for each in wanted)]

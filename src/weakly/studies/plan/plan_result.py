@@ -145,6 +145,20 @@ class Plan(Result):
             )
         return made
 
+    @property
+    def few(self) -> list[MethodOutcome]:
+        """The rows that matter, by wrong time: the choices, the best of every method, the paper's optimum, nothing."""
+        rows, chosen = [self.recommended], {each.row.design for each in self.choices}
+        for row in self.rows:
+            fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note or row.design in chosen
+            if (
+                fresh
+                and row.design not in {each.design for each in rows}
+                and row.method not in ("oracle", "everything")
+            ):
+                rows.append(row)
+        return sorted(rows, key=lambda row: row.wrong_time)
+
     def _frontier(self) -> list[dict[str, Any]]:
         """Every way that was looked at, by cost, each told whether no cheaper one has as little wrong time."""
         unique = {row.design: row for row in (*self.pool, *self.rows) if row.attainable}
@@ -250,16 +264,12 @@ def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
 
 
 def _named(plan: Plan) -> dict[str, MethodOutcome]:
-    """The few rows that a picture names: the pick, the paper's optimum, the best of the other methods."""
-    both = "recommended, the paper's optimum: " if "Theorem 2" in plan.recommended.note else "recommended: "
-    made = {both + plan.recommended.name: plan.recommended}
-    for row in plan.rows:
-        if row.design == plan.recommended.design:
-            continue
-        if "Theorem 2" in row.note:
-            made[f"paper's optimum: {row.name}"] = row
-        elif row.asks and row.method not in {each.method for each in made.values()}:
-            made[row.name] = row
+    """The few rows that a picture names, the recommended one first."""
+    made = {}
+    for row in sorted((row for row in plan.few if row.asks), key=lambda row: row.design != plan.recommended.design):
+        names = ["recommended"] if row.design == plan.recommended.design else []
+        names += ["the paper's optimum"] if "Theorem 2" in row.note else []
+        made[": ".join(filter(None, [", ".join(names), row.name]))] = row
     return made
 
 
@@ -299,39 +309,12 @@ def _frontier(plan: Plan) -> Figure:
         ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in "25" else "")
     else:
         ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    shown = {name: row for name, row in named.items() if row.wrong_time <= top}
-    for k, row in enumerate(shown.values()):
-        ax.plot(row.cost, row.wrong_time, "o", color=_colour(row), markersize=10 if k == 0 else 7,
+    for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
+        mark = "*" if k == 0 else "D" if "optimum" in name else "o"
+        ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,
                 markeredgecolor="black")  # fmt: skip
-    _say(ax, {name: (row.cost, row.wrong_time) for name, row in shown.items()},
-         [(row.cost, row.wrong_time) for row in asked])  # fmt: skip
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=8)
     return ax.figure  # type: ignore[return-value]
-
-
-def _say(ax: Axes, names: dict[str, tuple[float, float]], dots: list[tuple[float, float]]) -> None:
-    """Each name near its place, where it hides the fewest dots and no other name; a thin line where it stands off."""
-    scale = 72.0 / ax.figure.dpi  # points
-    box = ax.get_window_extent()
-    (x0, y0), (x1, y1) = np.asarray(box) * scale
-    crowd = ax.transData.transform(np.array([*dots, *names.values()])) * scale
-    taken: list[tuple[float, float, float, float]] = []
-    for name, at in names.items():
-        x, y = ax.transData.transform(at) * scale
-        wide, tall = 4.4 * len(name), 9.0
-        best, least = (8.0, 5.0), np.inf
-        for rise in (6, -15, 18, -27, 30, -39, 42, -51, 56, 72):
-            for shift in (8.0, -wide - 8, -wide / 2):
-                a, b = x + shift, y + rise
-                hidden = ((crowd > (a - 3, b - 3)) & (crowd < (a + wide + 3, b + tall + 3))).all(axis=1).sum()
-                over = sum(a < r and a + wide > p and b < s and b + tall > q for p, q, r, s in taken)
-                out = a < x0 or a + wide > x1 or b < y0 or b + tall > y1
-                price = 3 * hidden + 30 * over + 100 * out + abs(rise) / 12
-                if price < least:
-                    best, least = (shift, float(rise)), price
-        taken.append((x + best[0], y + best[1], x + best[0] + wide, y + best[1] + tall))
-        line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.6} if abs(best[1] + 4) > 16 else None
-        _beside(ax, name, at, xytext=best, arrowprops=line)
 
 
 def _timeline(plan: Plan) -> Figure:

@@ -146,7 +146,7 @@ def details(
     if not chosen.is_practical:
         said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
-        said += _cheapest(plan, wanted, budget)
+        said.append(_cheapest(plan, wanted))
     said += _equal(plan)
     said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
@@ -239,8 +239,8 @@ def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
     return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
 
 
-def _cheapest(plan: Plan, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
-    """Among which ways it is the cheapest, and what a way with half the wrong time would cost."""
+def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
+    """Among which ways it is the cheapest."""
     row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
     cheaper, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], []
     trivial = sorted((each for each in plan.pool if each.design.is_trivial), key=lambda each: each.wrong_time)
@@ -251,17 +251,7 @@ def _cheapest(plan: Plan, wanted: tuple[Condition, ...], budget: float | None) -
     if cheaper:
         but.append(f"hear everything at most {MAX_REPLAYS} times")
     of = f", of those that {' and '.join(but)}" if but else ""
-    said = [f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."]
-    less = [
-        each for each in plan.rows if each in rows and each.is_practical and each.wrong_time <= 0.5 * row.wrong_time
-    ]
-    less = [each for each in less if each.event_recall >= min(FOUND, row.event_recall) - 1e-9]
-    less = [each for each in less if budget is None or each.cost <= budget]
-    if less and row.cost > 0:
-        best = min(less, key=lambda each: (each.cost, each.wrong_time))
-        more = percent(best.cost / row.cost - 1)
-        said.append(f"For {more} more cost, {best.name} would leave {seconds(best.wrong_time)} of wrong time.")
-    return said
+    return f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."
 
 
 def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: float | None) -> list[str]:
@@ -297,12 +287,13 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
             f"{unmet}Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less "
             f"wrong time than {_TRIVIAL[row.method]}."
         )
-    if choice.beaten is not None:
+    nobody = free(plan.pool)
+    if row.asks and not beats(row, nobody):
         said.append(
-            f"These labels are no better than none: {_TRIVIAL[choice.beaten.method]} leaves "
-            f"{seconds(choice.beaten.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
+            f"These labels are no better than none: {_TRIVIAL[nobody.method]} leaves "
+            f"{seconds(nobody.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
         )
-    if choice.beaten is not None or choice.limit == "found" or row.design.is_trivial:
+    if not beats(row, nobody) or choice.limit == "found":
         said.append(_remedy(plan, budget))
     elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
         said.append(f"This loses {percent(1 - row.event_recall)} of events.")
