@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from .files import atomic_write
 from .plot import style
 from .results import Finding, show, word
-from .symbols import SYMBOLS, definition, plain_name
+from .symbols import definition, headed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,13 +73,7 @@ def _joined(name: str, names: list[str]) -> bool:
 
 
 _CLASSES = {"all": "all\u00a0classes", "mean": "mean of classes"}
-_HEADS = {"label": "class", "wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
-
-
-def _head(name: str, scale: float) -> str:
-    """A word of results with the unit of the numbers under it."""
-    unit = "h" if scale != 1 else SYMBOLS[name].unit if name in SYMBOLS else ""
-    return _HEADS.get(name) or plain_name(name) + (f" ({unit})" if unit else "")
+_HEADS = {"wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
 
 
 def _places(name: str, values: list[float]) -> int | None:
@@ -100,11 +94,11 @@ class _Column:
         self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
         self.places = _places(name, [each / self.scale for each in numbers])
         self.words = bool(values) and isinstance(values[0], str)
-        self.head = head or _head(name, self.scale)
+        self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
 
     def number(self, value: Any) -> str:
         said = show(self.name, value)
-        if said in ("–", "yes", "no") or not isinstance(value, (int, float)):
+        if said in ("–", "yes", "no") or said.endswith("%") or not isinstance(value, (int, float)):
             kept = re.sub(r"(\d) (s|h|%)(?![a-z])", "\\1\u00a0\\2", said)  # a number and its unit on one line
             return _CLASSES.get(said, said) if self.name == "label" else kept
         value = value / self.scale

@@ -170,8 +170,8 @@ class Simulation(ScoreRows):
         sentences.append(f"The standard error of accuracy is {points(best['overlap_accuracy_se'].max())}.")
         if self.several:
             sentences.append(
-                "The length is chosen on one half of the recordings, and these numbers are of the other half; rows are "
-                "of all recordings."
+                "The length was chosen on one half of the recordings, and these numbers are from the other half. The "
+                "rows of the table use all recordings."
             )
         return sentences
 

@@ -248,14 +248,16 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
     sentences = []
     for row in best.head(_FEW).to_dict(orient="records"):
         width = seconds(row["segment_length"])
-        start = f"of {tried} lengths tried {width} is best" if tried > 1 else f"{width} segments"
-        who = f"{observer_name(row)}: " if len(best) > 1 else ""
-        text = (
-            f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, "
-            f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
-            + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
+        start = (
+            f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"the labels are of {width} segments{of}"
         )
-        sentences.append(text[0].upper() + text[1:])
+        clips = f", with {counted(round(row['n_queries']), 'clip')} to play" if queries else ""
+        text = (f"{observer_name(row)}: " if len(best) > 1 else "") + start
+        accuracy, found = percent(row["overlap_accuracy"]), percent(row["event_recall"])
+        sentences.append(
+            f"{text[0].upper()}{text[1:]}{clips}. This gives {accuracy} accuracy near events, {found} of events found "
+            f"and {seconds(row['wrong_time'])} of wrong time per recording."
+        )
     return [*sentences, f"These are {_FEW} of {len(best)} criteria or rules."] if len(best) > _FEW else sentences
 
 
@@ -279,7 +281,7 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
     lengths, who = own["segment_length"], own["label"]
     if lengths.nunique() > 1:
         share = ", ".join(f"{seconds(width)} for {_named(who[lengths == width])}" for width in sorted(set(lengths)))
-        if lengths.nunique() > 8:
+        if lengths.nunique() > 3:
             low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
             share = f"from {low} to {high}, in the middle {middle}"
         said.append(f"The best length differs by class: {share}.")
@@ -288,10 +290,9 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
         lost, least = int((at["event_recall"] < 0.5).sum()), at.loc[at["event_recall"].idxmin()]
         where = f"At {seconds(chosen['segment_length'])}"
         if lost:
-            said.append(
-                f"{where} {lost:,} of {n:,} classes lose more than half of their events, "
-                f"most of all {word(least['label'])} ({percent(least['event_recall'])} found)."
-            )
+            lose = "loses more than half of its events" if lost == 1 else "lose more than half of their events"
+            which = f"{word(least['label'])} ({percent(least['event_recall'])} found)"
+            said.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
             fewest = f"most of its events ({word(least['label'])} the fewest, {percent(least['event_recall'])})"
