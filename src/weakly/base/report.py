@@ -26,43 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-_CSS = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
-@media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
-  figure :is(svg, img) { background: #fff; border-radius: 6px; } }
-body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
-  overflow-wrap: anywhere; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
-.answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .6rem 0; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
-  overflow-wrap: break-word; }
-th { vertical-align: bottom; } td { white-space: nowrap; }
-th:first-child, td:first-child, .words { text-align: left; } td.words { white-space: normal; }
-td:first-child { min-width: 8rem; }
-.scroll { overflow-x: auto; }
-tr.chosen { font-weight: 600; background: var(--soft); }
-figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; }
-h3 { font-size: 1rem; margin: 0 0 .3rem; }
-.figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } figure { flex: var(--wide, 1) 1 24rem; min-width: 0; }
-.figures .wide { flex-basis: 100%; }
-figcaption { font-size: .9rem; opacity: .85; }
-code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
-.small { font-size: .85rem; opacity: .8; }
-@media print {
-  @page { size: A4; margin: 14mm; }
-  :root { color-scheme: light; --line: #bbb; --soft: #f4f6f8; --accent: #0072B2; }
-  body { max-width: none; margin: 0; padding: 0; font-size: 9.5pt; line-height: 1.35; }
-  h1 { font-size: 15pt; margin: 0; } h2 { font-size: 11pt; margin: .8rem 0 .3rem; }
-  h1, h2, figure + h2 { break-after: avoid; } p, ul { margin: .3rem 0; } .answer { font-size: 11pt; }
-  .scroll { overflow: visible; } table { font-size: 7.5pt; width: 100%; } thead { display: table-header-group; }
-  th, td { padding: 1pt 3pt; white-space: normal; } tr, li, figure, .answer { break-inside: avoid; }
-  .figures { gap: 0 4mm; } figure { flex-basis: 34%; margin: .3rem 0; }
-  .figures:not(:has(figure + figure)) { display: block; } h2 + .figures { break-before: avoid; }
-  figure :is(svg, img) { max-height: 66mm; width: auto; max-width: 100%; } .wide svg { max-height: 85mm; }
-  h3 { font-size: 10pt; margin: .3rem 0 .1rem; } figcaption, .small { font-size: 8pt; }
-}
-"""
+_CSS = Path(__file__).with_name("report.css")
 
 
 def _joined(name: str, names: list[str]) -> bool:
@@ -232,7 +196,7 @@ class Report:
         """The whole page."""
         head = (
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{_CSS}</style>"
+            f"<title>{escape(self.title)}</title><style>{_CSS.read_text(encoding='utf-8')}</style>"
         )
         return f'<!doctype html><html lang="en"><head>{head}</head><body>{self.body()}</body></html>\n'
 
@@ -332,7 +296,8 @@ class Result(ABC):
         return self.page().write(path, command=command)
 
     def _repr_html_(self) -> str:
-        return Report(type(self).__name__).answer(self.answer).table(self.brief(), most=20).body()
+        page = Report(type(self).__name__).answer(self.answer)
+        return page.figure(self.plot().figure, "").table(next(iter(self.shown().values())), most=20).body()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {word(self.answer, most=160)}>"
+        return f"<{type(self).__name__}: {word(self.answer.partition(chr(10))[0], most=160)}>"

@@ -367,9 +367,8 @@ if TYPE_CHECKING:
     from ..model.answers import Answers
     from ..model.events import Events
 
-#: The file, in DCASE strong format; it does not say how long the recordings are.
+#: The file, in DCASE strong format with the lengths of its recordings.
 PILOT = Path(__file__).parents[1] / "data" / "pilot.tsv"
-RECORDING_LENGTH = 60.0
 
 
 def pilot() -> Events:
@@ -380,7 +379,7 @@ def pilot() -> Events:
     """
     from ..io.reading import read
 
-    return read(PILOT, recording_length=RECORDING_LENGTH)
+    return read(PILOT)
 
 
 def clips(seed: int = 7) -> Answers:

@@ -44,6 +44,9 @@ def rows(tally: Tally, who: AnswerModels, **first: Any) -> pd.DataFrame:
     columns |= {name: getattr(tally, name) for name in _MORE}
     columns |= {f"{name}_se": metrics[f"{name}_se"] for name in METRICS}
     table |= {name: np.broadcast_to(value, (s, c)).ravel() for name, value in columns.items()}
+    for name in ("n_queries", "n_recordings", "n_events", "n_overlapping", "n_present"):  # some are expected numbers
+        counts = np.asarray(table[name])
+        table[name] = counts.astype(np.int64) if (counts == np.round(counts)).all() else counts
     return pd.DataFrame(table)
 
 
