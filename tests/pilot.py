@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from weakly.studies.simulate import PILOT, RECORDING_LENGTH
+from weakly.studies.simulate import PILOT
 
-_N_RECORDINGS = 40
+_N_RECORDINGS, RECORDING_LENGTH = 40, 60.0
 
 
 def rows(seed: int = 7) -> list[tuple[str, float, float, str]]:
@@ -49,10 +49,11 @@ def _songs(rng: np.random.Generator) -> list[tuple[float, float, str]]:
 
 
 def text(seed: int = 7) -> str:
-    """The example as a DCASE strong list."""
-    lines = ["filename\tonset\toffset\tevent_label"]
+    """The example as a DCASE strong list with a column for the lengths of its recordings."""
+    lines = ["filename\tonset\toffset\tevent_label\trecording_duration"]
     for name, onset, offset, label in rows(seed):
-        lines.append(f"{name}\t{onset:.3f}\t{offset:.3f}\t{label}" if label else f"{name}\t\t\t")
+        times = f"{onset:.3f}\t{offset:.3f}" if label else "\t"
+        lines.append(f"{name}\t{times}\t{label}\t{RECORDING_LENGTH:g}")
     return "\n".join(lines) + "\n"
 
 

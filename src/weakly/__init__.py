@@ -93,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *globals()]
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -37,7 +37,7 @@ def test_json_is_the_result(capsys):
 
 def test_the_table_shows_event_recall_and_both_maxima(capsys):
     said = run(capsys, *PLAIN)
-    for word in ("overlap_accuracy", "event_recall", "naive_overlap_accuracy", "Best segment length"):
+    for word in ("accuracy near events", "events found", "naive accuracy near events", "Best segment length"):
         assert word in said.out
     assert said.out.count("\n") > 40
 

@@ -16,11 +16,11 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.studies.simulate import PILOT, RECORDING_LENGTH, clips
+from weakly.studies.simulate import PILOT, clips
 
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
 LONG = "Vehicle horn, car horn, honking of a very long name (Inside, large room or hall)"
-SECONDS = ("--recording-length", f"{RECORDING_LENGTH:g}")
+SECONDS = ("--recording-length", "60")
 
 
 class Terminal(io.StringIO):
@@ -48,6 +48,8 @@ def folder(tmp_path_factory):
 def run(monkeypatch, folder, stream, columns, *arguments):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", str(columns))
+    if columns is None:
+        monkeypatch.delenv("COLUMNS")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.argv", ["weakly", *arguments])
     said = io.StringIO()
@@ -71,7 +73,7 @@ COMMANDS = {
     "plan, all of it": (["plan", "--event-length", "1", "--recording-length", "60", "--verbose"], r"^Good. By hand: "),
     "evaluate": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "1,3,10", "--presence-criterion", "0.1,0.5"],
-        r"^Criterion 0.1: of 3 lengths tried 1 s is best",
+        r"^Criterion 0.1: of 3 lengths tried, 1 s is best",
     ),
     "evaluate, rules": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "3", "--compare-rules"],
@@ -80,7 +82,7 @@ COMMANDS = {
     "simulate": (
         [*words("simulate --event-length 1 --events 3 --recording-length 60"),
          *words("--recordings 40 --segment-length 0.5,1,2 --seed 1")],
-        r"^Of 3 lengths tried \S+ s is best",
+        r"^Of 3 lengths tried, \S+ s is best",
     ),
     "audit": (["audit", "--strong", "pilot.tsv", "--weak", "clips.csv"], r"^- \S+.*%"),
     "check": (["check", "pilot.tsv"], r"^240 events in 40 recordings, 1 file: 1 finding"),
@@ -134,7 +136,10 @@ def test_on_a_terminal(monkeypatch, folder, name, columns):
 
 @pytest.mark.parametrize("name", ["plan", "evaluate", "audit", "infer", "check"])
 def test_in_a_pipe(monkeypatch, folder, name):
-    shown = run(monkeypatch, folder, io.StringIO(), 80, *COMMANDS[name][0])
+    narrow = run(monkeypatch, folder, io.StringIO(), 80, *COMMANDS[name][0])
+    assert max(map(len, narrow.splitlines())) <= 80  # COLUMNS is obeyed
+    shown = run(monkeypatch, folder, io.StringIO(), None, *COMMANDS[name][0])
+    assert "overlap_accuracy" not in shown + narrow
     assert "\x1b" not in shown
     assert "…" not in shown
     assert re.search(COMMANDS[name][1], shown.splitlines()[0])

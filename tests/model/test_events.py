@@ -139,7 +139,7 @@ def test_answers():
     heard = Answers.from_frame(table, recording_length={"a": 10, "c": 5})  # c was played, and nothing was said of it
     assert heard.recordings["length"].to_dict() == {"a": 10, "c": 5}
     assert len(answers.select("x")) == 1
-    assert repr(answers) == "<Answers: 2 answers, 2 labels, 1 recordings>"
+    assert repr(answers) == "<Answers: 2 answers, 2 labels, 2 recordings>"
     for change, words in (
         ({"present": 2}, "present must be 1, 0 or empty, got 2"),
         ({"onset": 3, "offset": 2}, "must end after it starts"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from .files import atomic_write
 from .plot import style
 from .results import Finding, show, word
-from .symbols import SYMBOLS, definition, plain_name
+from .symbols import definition, headed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,44 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-_CSS = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072B2; }
-@media (prefers-color-scheme: dark) { :root { --accent: #56B4E9; }
-  figure :is(svg, img) { background: #fff; border-radius: 6px; } }
-body { font: 16px/1.55 system-ui, "Liberation Sans", sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
-  overflow-wrap: anywhere; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
-.good { --accent: #009E73; } .fair { --accent: #E69F00; } .poor, .worse { --accent: #b42318; }
-.answer { font-size: 1.2rem; border-left: 4px solid var(--accent); padding: .4rem 1rem; background: var(--soft); }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .6rem 0; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
-  overflow-wrap: break-word; }
-th { vertical-align: bottom; } td { white-space: nowrap; }
-th:first-child, td:first-child, .words { text-align: left; } td.words { white-space: normal; }
-td:first-child { min-width: 8rem; }
-.scroll { overflow-x: auto; }
-tr.chosen { font-weight: 600; background: var(--soft); }
-figure { margin: 1.2rem 0; } figure :is(svg, img) { max-width: 100%; height: auto; }
-h3 { font-size: 1rem; margin: 0 0 .3rem; }
-.figures { display: flex; flex-wrap: wrap; gap: 0 1.5rem; } figure { flex: var(--wide, 1) 1 24rem; min-width: 0; }
-.figures .wide { flex-basis: 100%; }
-figcaption { font-size: .9rem; opacity: .85; }
-code { background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere; }
-.small { font-size: .85rem; opacity: .8; }
-@media print {
-  @page { size: A4; margin: 14mm; }
-  :root { color-scheme: light; --line: #bbb; --soft: #f4f6f8; --accent: #0072B2; }
-  body { max-width: none; margin: 0; padding: 0; font-size: 9.5pt; line-height: 1.35; }
-  h1 { font-size: 15pt; margin: 0; } h2 { font-size: 11pt; margin: .8rem 0 .3rem; }
-  h1, h2, figure + h2 { break-after: avoid; } p, ul { margin: .3rem 0; } .answer { font-size: 11pt; }
-  .scroll { overflow: visible; } table { font-size: 7.5pt; width: 100%; } thead { display: table-header-group; }
-  th, td { padding: 1pt 3pt; white-space: normal; } tr, li, figure, .answer { break-inside: avoid; }
-  .figures { gap: 0 4mm; } figure { flex-basis: 34%; margin: .3rem 0; }
-  .figures:not(:has(figure + figure)) { display: block; } h2 + .figures { break-before: avoid; }
-  figure :is(svg, img) { max-height: 66mm; width: auto; max-width: 100%; } .wide svg { max-height: 85mm; }
-  h3 { font-size: 10pt; margin: .3rem 0 .1rem; } figcaption, .small { font-size: 8pt; }
-}
-"""
+_CSS = Path(__file__).with_name("report.css")
 
 
 def _joined(name: str, names: list[str]) -> bool:
@@ -74,13 +37,7 @@ def _joined(name: str, names: list[str]) -> bool:
 
 
 _CLASSES = {"all": "all\u00a0classes", "mean": "mean of classes"}
-_HEADS = {"label": "class", "wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
-
-
-def _head(name: str, scale: float) -> str:
-    """A word of results with the unit of the numbers under it."""
-    unit = "h" if scale != 1 else SYMBOLS[name].unit if name in SYMBOLS else ""
-    return _HEADS.get(name) or plain_name(name) + (f" ({unit})" if unit else "")
+_HEADS = {"wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
 
 
 def _places(name: str, values: list[float]) -> int | None:
@@ -101,11 +58,11 @@ class _Column:
         self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
         self.places = _places(name, [each / self.scale for each in numbers])
         self.words = bool(values) and isinstance(values[0], str)
-        self.head = head or _head(name, self.scale)
+        self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
 
     def number(self, value: Any) -> str:
         said = show(self.name, value)
-        if said in ("–", "yes", "no") or not isinstance(value, (int, float)):
+        if said in ("–", "yes", "no") or said.endswith("%") or not isinstance(value, (int, float)):
             kept = re.sub(r"(\d) (s|h|%)(?![a-z])", "\\1\u00a0\\2", said)  # a number and its unit on one line
             return _CLASSES.get(said, said) if self.name == "label" else kept
         value = value / self.scale
@@ -239,7 +196,7 @@ class Report:
         """The whole page."""
         head = (
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{_CSS}</style>"
+            f"<title>{escape(self.title)}</title><style>{_CSS.read_text(encoding='utf-8')}</style>"
         )
         return f'<!doctype html><html lang="en"><head>{head}</head><body>{self.body()}</body></html>\n'
 
@@ -339,7 +296,8 @@ class Result(ABC):
         return self.page().write(path, command=command)
 
     def _repr_html_(self) -> str:
-        return Report(type(self).__name__).answer(self.answer).table(self.brief(), most=20).body()
+        page = Report(type(self).__name__).answer(self.answer)
+        return page.figure(self.plot().figure, "").table(next(iter(self.shown().values())), most=20).body()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {word(self.answer, most=160)}>"
+        return f"<{type(self).__name__}: {word(self.answer.partition(chr(10))[0], most=160)}>"

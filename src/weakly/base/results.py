@@ -70,18 +70,16 @@ def to_json(value: Any) -> str:
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
 
 
-_SHARES = (
-    *("accuracy", "precision", "recall", "bound", "share", "coverage"),
-    *("f1", "kappa", "perfect", "mimic", "agreement"),
-)
+_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage", "agreement")
+_SCORES = ("f1", "kappa", "perfect", "mimic")
 _COUNTS = ("n_", "rows", "count")
 
 
 def show(name: str, value: Any) -> str:
-    """The value as people read it: shares with three decimals, whole counts from 10 on, else three digits that tell.
+    """The value as people read it: shares in percent, whole counts from 10 on, else three significant digits.
 
-    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("cost", 0.80901)
-    ('0.988', '2,140', '4,894', '0.809')
+    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("f1", 0.80901)
+    ('99 %', '2,140', '4,894', '0.809')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -91,6 +89,8 @@ def show(name: str, value: Any) -> str:
         return word(value, most=300)
     number = float(value)
     if any(word in str(name) for word in _SHARES):
+        return percent(number)
+    if any(word in str(name) for word in _SCORES):
         return f"{number:.{_decimals(number, 3)}f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
     whole = number == round(number) and abs(number) < 1e15
     if whole or (str(name).startswith(_COUNTS) and abs(number) >= 10):  # a few are expected numbers: 0.3 events

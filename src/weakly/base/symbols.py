@@ -76,7 +76,7 @@ SYMBOLS = {
         Symbol("length_ratio", r"\delta", "", "(0, inf)", (0.05, 20), "segment length over event length"),
         Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording", "recording length"),
         Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording", "events per recording"),
-        Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers", "queries"),
+        Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers", "clips to play"),
         Symbol("query_cost_share", "r", "", "[0, 1]", (0, 1), "cost of one query, if one second heard costs 1 - r"),
         Symbol("flip_rate", r"\rho", "", "[0, 1]", (0, 0.3), "chance that a label is flipped"),
         Symbol("guess_rate", "g_0", "", "[0, 1]", (0, 0.3), "chance of a present where the rule says absent"),
@@ -104,8 +104,8 @@ def plain_name(word: str) -> str:
     >>> plain_name("overlap_accuracy"), plain_name("event_recall_common"), plain_name("name")
     ('accuracy near events', 'events found, common', 'name')
     """
-    if word in SYMBOLS:
-        return SYMBOLS[word].plain or word.replace("_", " ")
+    if word in SYMBOLS or word == "label":
+        return "class" if word == "label" else SYMBOLS[word].plain or word.replace("_", " ")
     known = next((name for name in SYMBOLS if word.startswith(f"{name}_")), None)
     if known is not None:
         return f"{plain_name(known)}, {word[len(known) + 1 :].replace('_', ' ')}"
@@ -113,6 +113,16 @@ def plain_name(word: str) -> str:
     if after is not None:
         return f"{word[: -len(after) - 1].replace('_', ' ')} {plain_name(after)}"
     return word.replace("_", " ")
+
+
+def headed(word: str) -> str:
+    """The same with its unit, over a column.
+
+    >>> headed("wrong_time"), headed("label"), headed("n_rows")
+    ('wrong time per recording (s)', 'class', 'rows')
+    """
+    unit = SYMBOLS[word].unit if word in SYMBOLS else ""
+    return plain_name(word).removeprefix("n ") + (f" ({unit})" if unit else "")
 
 
 def definition(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -322,10 +323,11 @@ def print_json(result: Any) -> None:
 
 
 def columns() -> int | None:
-    """How many signs a line of the terminal holds; None for a pipe or a file, whose lines have no end."""
+    """How many characters a line holds: of the terminal, or as COLUMNS says; None for another pipe or file."""
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return shutil.get_terminal_size().columns if known else None
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
@@ -358,21 +360,26 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
 def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | None = None) -> None:
     """The same for plain rows, for commands that have no need of a data frame.
 
-    On a terminal the heads are words below each other and nothing is broken or wider than a line: names are cut, and
-    columns that do not fit are named instead. In a pipe every row is a line and every head one word of the JSON.
+    On a terminal, or where COLUMNS is set, heads are words below each other and nothing is wider than a line: names are
+    cut, and columns that do not fit are named instead. In another pipe every row is a line, and so are the heads.
     """
     from numbers import Number
 
     from ..base.results import show
-    from ..base.symbols import plain_name
+    from ..base.symbols import headed
 
     width, names = columns(), [str(name) for name in names]
     cells = [[show(name, value) for name, value in zip(names, row)] for row in rows]
-    heads = [[name] for name in names]
-    used = list(range(len(names)))
+    spoken = [headed(name) for name in names]
+    heads = [[name] for name in spoken]
+    errors = {names.index(name[:-3]): k for k, name in enumerate(names) if name.endswith("_se") and name[:-3] in names}
+    for row in cells:  # an error stands behind its value
+        for value, error in errors.items():
+            row[value] += f" ± {row[error]}" if row[error] not in ("–", "0", "0 %") else ""
+    used = [k for k in range(len(names)) if k not in errors.values()]
     if width is not None:
         used = [k for k in used if not cells or any(row[k] not in ("", "–") for row in cells)]
-        heads = [_head(plain_name(name).removeprefix("n "), [row[k] for row in cells]) for k, name in enumerate(names)]
+        heads = [_head(name, [row[k] for row in cells]) for k, name in enumerate(spoken)]
     right = {k: all(row[k] is None or isinstance(row[k], Number) for row in rows) for k in used}
     sizes = {k: max(map(len, [*heads[k], *(row[k] for row in cells)])) for k in used}
     left = used if width is None else _fitting(sizes, right, width)
@@ -387,7 +394,7 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
         say(title)
     typer.echo("\n".join(lines))
     if len(left) < len(used):
-        missing = ", ".join(plain_name(names[k]).removeprefix("n ") for k in used if k not in left)
+        missing = ", ".join(spoken[k] for k in used if k not in left)
         say(f"More columns in --json or a wider terminal: {missing}.")
 
 

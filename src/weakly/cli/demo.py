@@ -50,7 +50,7 @@ def demo(*, outlet: Outlet) -> None:
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(PILOT, out / "pilot.tsv")
     result = plan(pilot(), presence_criterion=0.4, total_hours=20, cost=Cost(per_hour=20))
-    options = "--recording-length 60 --presence-criterion 0.4 --total-hours 20 --per-hour 20"
+    options = "--presence-criterion 0.4 --total-hours 20 --per-hour 20"
     typed = f"weakly plan {shlex.quote(str(out / 'pilot.tsv'))} {options}"
     deliver(result, Outlet(outlet.json, out, out / "plan.html"), name="plan", show=show, command=typed)
     if not outlet.json:

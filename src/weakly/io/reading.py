@@ -130,7 +130,7 @@ def read(
     ...     path = pathlib.Path(folder) / "a.tsv"
     ...     _ = path.write_text("filename\\tonset\\toffset\\tevent_label\\na.wav\\t1\\t2.5\\tDog\\nb.wav\\t\\t\\t\\n")
     ...     read(path)
-    <Events: 1 events, 1 labels, 2 recordings>
+    <Events: 1 event, 1 label, 2 recordings>
     """
     where, on_error = options.get("where"), options.get("on_error", "raise")
     looked = examined[6:] if isinstance(examined, str) and examined.startswith("label=") else None

@@ -76,7 +76,7 @@ def register(*formats: Format, last: bool = False) -> None:
     ...     path = pathlib.Path(folder) / "a.txt"
     ...     _ = path.write_text("EVENTa.wav|1|2|dog\\n")
     ...     read(path)
-    <Events: 1 events, 1 labels, 1 recordings>
+    <Events: 1 event, 1 label, 1 recording>
     >>> del FORMATS["mine"]
     """
     new = {item.name: item for item in formats}

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from html import escape
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,42 @@ class RowTable:
 
     def __len__(self) -> int:
         return len(self._frame)
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        recordings = counted(len(self.recordings), "recording")
+        return f"<{kind}: {counted(len(self), kind.lower()[:-1])}, {counted(len(self.labels), 'label')}, {recordings}>"
+
+    def _repr_html_(self) -> str:
+        from ..base.report import Report
+
+        drawn = Report("").figure(self.plot().figure, "The first recordings over time.").body()
+        return f"<p>{escape(repr(self))}</p>{drawn}{self.to_frame().head().to_html()}"
+
+    def plot(self, ax: Axes | None = None, *, most: int = 12) -> Axes:
+        """The first recordings over time: events in the colours of their classes, answers present (orange) or absent.
+
+        >>> rows = pd.DataFrame({"recording": "a", "onset": [0.0, 3.0], "offset": [3.0, 6.0], "present": [1, 0]})
+        >>> Answers.from_frame(rows.assign(label="owl")).plot().get_yticklabels()[0].get_text()
+        'a, owl'
+        """
+        from matplotlib.patches import Patch
+
+        from ..base import plot
+
+        frame = self._frame.dropna(subset=["onset", "offset"])
+        answers = "present" in frame
+        colours = dict(zip(self.labels, cycle(plot.COLOURS)))
+        rows = {}
+        for key, part in islice(frame.groupby(["recording", *(["label"] if answers else [])], sort=False), most):
+            tints = np.where(part["present"] == 1, plot.PRESENT, plot.ABSENT) if answers else part["label"].map(colours)
+            rows[", ".join(map(str, key))] = part[["onset", "offset"]].to_numpy(np.float64), list(tints)
+        ax = plot.timeline(rows, recording_length=float(frame["offset"].max()) if rows else 1.0, ax=ax)
+        named = {"present": plot.PRESENT, "absent": plot.ABSENT} if answers else dict(islice(colours.items(), 7))
+        if rows:
+            ax.legend(handles=[Patch(color=colour, label=name) for name, colour in named.items()], ncols=7,
+                      loc="lower right", bbox_to_anchor=(1.0, 1.0))  # fmt: skip
+        return ax
 
     @property
     def labels(self) -> list[str]:
@@ -237,10 +279,6 @@ class Answers(RowTable):
             frame = frame.assign(_order=order).sort_values("_order", kind="stable").drop_duplicates(keys)
             frame = frame.sort_index().drop(columns="_order").reset_index(drop=True)
         return Answers(frame, listing, source=replace(self.source, notes=notes))
-
-    def __repr__(self) -> str:
-        recordings = self._frame["recording"].nunique()
-        return f"<Answers: {len(self)} answers, {len(self.labels)} labels, {recordings} recordings>"
 
 
 def _listing(frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()) -> pd.DataFrame:

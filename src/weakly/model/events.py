@@ -201,9 +201,6 @@ class Events(RowTable, Adopted):
             )
         return cls(table, listing)
 
-    def __repr__(self) -> str:
-        return f"<Events: {len(self)} events, {len(self.labels)} labels, {len(self.recordings)} recordings>"
-
     def select(
         self,
         label: str | Sequence[str] | None = None,
@@ -221,7 +218,7 @@ class Events(RowTable, Adopted):
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"recording": "a", "onset": [0, 2], "offset": [1, 3], "label": ["robin", "wren"]})
         >>> Events.from_frame(rows).select("bird", merge={"bird": ["robin", "wren"]})
-        <Events: 2 events, 1 labels, 1 recordings>
+        <Events: 2 events, 1 label, 1 recording>
         """
         frame, listing, notes = self._chosen(label, annotator, where, merge)
         examined = self.examined

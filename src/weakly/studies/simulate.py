@@ -170,8 +170,8 @@ class Simulation(ScoreRows):
         sentences.append(f"The standard error of accuracy is {points(best['overlap_accuracy_se'].max())}.")
         if self.several:
             sentences.append(
-                "The length is chosen on one half of the recordings, and these numbers are of the other half; rows are "
-                "of all recordings."
+                "The length was chosen on one half of the recordings, and these numbers are from the other half. The "
+                "rows of the table use all recordings."
             )
         return sentences
 
@@ -367,9 +367,8 @@ if TYPE_CHECKING:
     from ..model.answers import Answers
     from ..model.events import Events
 
-#: The file, in DCASE strong format; it does not say how long the recordings are.
+#: The file, in DCASE strong format with the lengths of its recordings.
 PILOT = Path(__file__).parents[1] / "data" / "pilot.tsv"
-RECORDING_LENGTH = 60.0
 
 
 def pilot() -> Events:
@@ -380,7 +379,7 @@ def pilot() -> Events:
     """
     from ..io.reading import read
 
-    return read(PILOT, recording_length=RECORDING_LENGTH)
+    return read(PILOT)
 
 
 def clips(seed: int = 7) -> Answers:

@@ -214,9 +214,9 @@ class RuleComparison(Result):
             recall = each.table.loc[each.table["label"] == "all", "event_recall"]
             sentences.append(
                 f"By the rules of the tools {each.settings['segment_length'][0]:g} s clips have "
-                f"{percent(recall.min())} to {percent(recall.max())} of events found; "
-                f"{counted(len(each.flipped), 'clip label')} depend on the rule, "
-                f"{counted(len(each.vanished), 'event')} vanish under some rule."
+                f"{percent(recall.min())} to {percent(recall.max())} of events found. The rule decides "
+                f"{counted(len(each.flipped), 'clip label')} and whether {counted(len(each.vanished), 'event')} "
+                f"{'is' if len(each.vanished) == 1 else 'are'} found at all."
             )
         return sentences
 

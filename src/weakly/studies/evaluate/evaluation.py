@@ -44,6 +44,9 @@ def rows(tally: Tally, who: AnswerModels, **first: Any) -> pd.DataFrame:
     columns |= {name: getattr(tally, name) for name in _MORE}
     columns |= {f"{name}_se": metrics[f"{name}_se"] for name in METRICS}
     table |= {name: np.broadcast_to(value, (s, c)).ravel() for name, value in columns.items()}
+    for name in ("n_queries", "n_recordings", "n_events", "n_overlapping", "n_present"):  # some are expected numbers
+        counts = np.asarray(table[name])
+        table[name] = counts.astype(np.int64) if (counts == np.round(counts)).all() else counts
     return pd.DataFrame(table)
 
 
@@ -248,17 +251,21 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
     sentences = []
     for row in best.head(_FEW).to_dict(orient="records"):
         width = seconds(row["segment_length"])
-        start = f"of {tried} lengths tried {width} is best" if tried > 1 else f"{width} segments"
-        who = f"{observer_name(row)}: " if len(best) > 1 else ""
-        text = (
-            f"{who}{start}{of}: {percent(row['overlap_accuracy'])} accuracy near events, "
-            f"{percent(row['event_recall'])} of events found, {seconds(row['wrong_time'])} of wrong time per recording"
-            + (f", {counted(round(row['n_queries']), 'query')}." if queries else ".")
+        start = (
+            f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"the labels are of {width} segments{of}"
+        )
+        clips = f", with {counted(round(row['n_queries']), 'clip')} to play" if queries else ""
+        text = (f"{observer_name(row)}: " if len(best) > 1 else "") + start
+        accuracy, found = percent(row["overlap_accuracy"]), percent(row["event_recall"])
+        sentences.append(
+            f"{text[0].upper()}{text[1:]}{clips}. This gives {accuracy} accuracy near events, {found} of events found "
+            f"and {seconds(row['wrong_time'])} of wrong time per recording."
         )
         if row["event_recall"] == 0 and (share := row.get("presence_criterion") or 0) > 0:
-            text += f" No segment holds {percent(share)} of an event. People answer after a second or so: "
-            text += f"--rule '{UNKNOWN[1]}'."
-        sentences.append(text[0].upper() + text[1:])
+            sentences.append(
+                f"No segment holds {percent(share)} of an event. People answer after a second or so: "
+                f"--rule '{UNKNOWN[1]}'."
+            )
     return [*sentences, f"These are {_FEW} of {len(best)} criteria or rules."] if len(best) > _FEW else sentences
 
 
@@ -282,7 +289,7 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
     lengths, who = own["segment_length"], own["label"]
     if lengths.nunique() > 1:
         share = ", ".join(f"{seconds(width)} for {_named(who[lengths == width])}" for width in sorted(set(lengths)))
-        if lengths.nunique() > 8:
+        if lengths.nunique() > 3:
             low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
             share = f"from {low} to {high}, in the middle {middle}"
         said.append(f"The best length differs by class: {share}.")
@@ -291,10 +298,9 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
         lost, least = int((at["event_recall"] < 0.5).sum()), at.loc[at["event_recall"].idxmin()]
         where = f"At {seconds(chosen['segment_length'])}"
         if lost:
-            said.append(
-                f"{where} {lost:,} of {n:,} classes lose more than half of their events, "
-                f"most of all {word(least['label'])} ({percent(least['event_recall'])} found)."
-            )
+            lose = "loses more than half of its events" if lost == 1 else "lose more than half of their events"
+            which = f"{word(least['label'])} ({percent(least['event_recall'])} found)"
+            said.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
             fewest = f"most of its events ({word(least['label'])} the fewest, {percent(least['event_recall'])})"
