@@ -223,6 +223,12 @@ class TestTheAnswer:
         assert lines[0].startswith("Good. By hand")
         assert [each.role for each in made.choices] == ["by_hand", "plain", "yours", "yours", "yours"]
 
+    def test_a_command_that_is_too_long_is_taken_from_the_plan(self):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, cost=wk.Cost(per_hour=1, per_hour_marking=60))
+        best = made.answer.splitlines()[-1]
+        assert best.startswith("Best: windows, ")
+        assert best.endswith("; with --out plan/: weakly queries recordings/ --plan plan/ --choice best --out tasks/")
+
     def test_a_share_of_long_events_shows_both(self):
         """Half of a minute is obeyed, and what a second would change stands in the first lines."""
         made = wk.plan(60.0, presence_criterion=0.5, recording_length=600, segment_length=10)

@@ -82,9 +82,11 @@ def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]
     role = _ROLES[choice.role] + (f" ({choice.verdict})" if choice.role == "yours" else "")
     known = () if row.method == "by_hand" else (words.name, words.kind)[: 2 - row.design.is_plain]
     names = [*(f" {name}," for name in known), ""]
-    for name, aside in (*product(names, asides), *product(names, ("",))):
-        said = f"{head}{role}:{name} {told}{aside}: {choice.command}"
-        if len(said) <= _WIDTH:
+    ends = [f"{aside}: {choice.command}" for aside in (*asides, "")]
+    if row.design.by_name:
+        ends.append(f"; with --out plan/: weakly queries recordings/ --plan plan/ --choice {choice.role} --out tasks/")
+    for name, end in (*product(names, ends[: len(asides)]), *product(names, ends[len(asides) :])):
+        if len(said := f"{head}{role}:{name} {told}{end}") <= _WIDTH:
             return said
     return f"{head}{role}:{names[-2:][0]} {told}; its command: --json"
 
