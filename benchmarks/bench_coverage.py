@@ -55,6 +55,10 @@ class World:
 WORLDS = {
     "first": World(0.4, 60.0, 2.5, 1.0, 0.5, 2.0, 0.3),
     "second": World(0.6, 30.0, 2.5, 0.7, 0.8, 1.0, 0.2),
+    "plain": World(0.5, 60.0, 2.5, 1.0, 0.4, 1e6, 0.0),
+    "bouts": World(0.5, 60.0, 2.5, 1.0, 0.4, 0.3, 0.0),  # many in few recordings
+    "differing": World(0.5, 60.0, 2.5, 1.0, 0.4, 2.0, 0.8),
+    "heavy-tailed": World(0.5, 60.0, 2.5, 0.6, 1.3, 2.0, 0.0),
 }
 
 

@@ -29,6 +29,21 @@ def test_one_row_gives_numbers_and_many_give_arrays():
         _ = one.acuracy
 
 
+def test_a_share_that_no_segment_holds_is_said_with_the_rule_that_would():
+    """Epochs of 10 s and seizures of a minute: half of one is in no epoch, a second of it is."""
+    seizures, how = [[(100.0, 160.0)]], {"recording_length": 600, "segment_length": 10}
+    lost = wk.evaluate(seizures, presence_criterion=0.5, **how)
+    assert "0 % of events found" in lost.answer
+    assert "No segment holds 50 % of an event" in lost.answer
+    assert "--rule 'seconds:1|fraction:0.5'" in lost.answer
+    found = wk.evaluate(seizures, rule="seconds:1|fraction:0.5", **how)
+    assert found.event_recall == 1
+    assert "No segment holds" not in found.answer
+    assert "No segment holds" not in wk.evaluate(seizures, presence_criterion=0.1, **how).answer
+    simulated = wk.simulate(60.0, n_events=1, n_recordings=20, presence_criterion=0.5, rng=1, **how)
+    assert "No segment holds 50 % of an event" in simulated.answer
+
+
 def test_accuracy_never_comes_without_event_recall():
     columns = list(wk.evaluate([EV3], recording_length=10, **HOW).to_frame())
     wanted = ["overlap_accuracy", "overlap_accuracy_per_recording", "recording_accuracy", "precision", "recall"]

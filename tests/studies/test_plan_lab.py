@@ -1,7 +1,6 @@
 """The plan for a lab: hours of work, marking by hand, a verdict, three lines, and commands that run."""
 
 import json
-import re
 import shlex
 from html import escape
 
@@ -10,15 +9,17 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan_tasks import choices_agree
 from scipy import stats
 from typer.testing import CliRunner
 
 import weakly as wk
 from weakly.cli import app
-from weakly.methods import ByHand, Fixed, Screening
+from weakly.methods import ByHand, Fixed, MethodOutcome, Nothing, Screening
 from weakly.methods.simulated import SimulatedAnnotator
 from weakly.model.intervals import fixed_segments
 from weakly.model.lengths import Lengths
+from weakly.studies.plan.decision import choose
 
 OWLS = {"recording_length": 60, "total_hours": 200, "cost": wk.Cost(per_hour=20)}
 
@@ -158,8 +159,8 @@ class TestTheAnswer:
         assert lines[0].startswith("Good. By hand: 248 hours (4,970 EUR), 0.48 s of 11 s wrong, 97 % found: weakly")
         assert [each.role for each in owls.choices] == ["by_hand", "plain", "yours"]
         assert lines[1].startswith("Yours (poor): 10 s segments")
-        assert lines[2].startswith("Plain: 500 hours")
-        assert re.search(r"less work .*from 6 events on", lines[2])
+        assert lines[2].startswith("Plain: 2 s segments, 500 hours")
+        assert "(pays from 6 events on)" in lines[2]
         assert all(len(line) <= 160 for line in lines)
         assert "a second or half of an event" in owls.assumed
         assert "one event per recording" in owls.assumed
@@ -167,6 +168,7 @@ class TestTheAnswer:
 
     def test_the_report_says_the_same(self, owls, tmp_path):
         page = owls.report(tmp_path / "plan.html").read_text()
+        assert '<p class="answer good">' in page
         for line in (*owls.answer.splitlines(), owls.assumed):
             assert escape(line) in page
         assert "seconds:0.5|fraction:0.3" in page
@@ -212,6 +214,42 @@ class TestTheAnswer:
         paid = wk.plan(d, cost=wk.Cost(per_hour=wage), **how)
         assert [each.row.design for each in paid.choices] == [each.row.design for each in made.choices]
         assert paid.recommended.cost == pytest.approx(wage * made.recommended.cost)
+
+    def test_what_was_asked_about_comes_before_the_others(self):
+        """At most three lines, however many lengths somebody asks about; all are choices."""
+        made = wk.plan("2-20", segment_length=[3, 5, 10], **OWLS)
+        lines = made.answer.splitlines()
+        assert [line.partition(":")[0] for line in lines[1:]] == ["Yours (good)", "Yours (fair)"]
+        assert lines[0].startswith("Good. By hand")
+        assert [each.role for each in made.choices] == ["by_hand", "plain", "yours", "yours", "yours"]
+
+    def test_a_command_that_is_too_long_is_taken_from_the_plan(self):
+        made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, cost=wk.Cost(per_hour=1, per_hour_marking=60))
+        best = made.answer.splitlines()[-1]
+        assert best.startswith("Best: windows, ")
+        assert best.endswith("; with --out plan/: weakly queries recordings/ --plan plan/ --choice best --out tasks/")
+
+    def test_a_share_of_long_events_shows_both(self):
+        """Half of a minute is obeyed, and what a second would change stands in the first lines."""
+        made = wk.plan(60.0, presence_criterion=0.5, recording_length=600, segment_length=10)
+        yours, other = made.answer.splitlines()[1:]
+        assert "Yours (worse than nothing): 10 s segments" in yours
+        assert "0 % found" in yours
+        assert other.startswith("If a second of an event is enough: ")
+        assert other.endswith("(--rule 'seconds:1|fraction:0.5')")
+        assert made.other_rule["wrong_time"] < 4
+        assert wk.plan(3.0, presence_criterion=0.5, recording_length=600).other_rule is None
+
+    def test_the_plain_length_weighs_work(self):
+        """Seconds that are slight beside the events do not pay for twice the hours; more do."""
+        rows = [MethodOutcome(Fixed(q), 0.9, 1.0, 0.9, 0.9, 0.9, wrong, 9, 9, cost)
+                for q, wrong, cost in ((1.4, 2.5, 57.0), (3.8, 6.9, 22.0), (5.0, 10.0, 17.0))]  # fmt: skip
+        nothing = MethodOutcome(Nothing(), 0.5, 0.0, 0.5, 0.5, 0.9, 224.0, 0, 0, 0.0)
+        asked = {"objective": "wrong_time", "wanted": (), "budget": None}
+        assert choose([*rows, nothing], **asked).row.segment_length == 3.8
+        made = wk.plan("30-120", recording_length=3600, methods="fixed")
+        assert made.task.grid[0] < 1.0  # a rule in seconds: far shorter than the events
+        assert made.segment_length in made.task.grid
 
     def test_your_own_length_and_tools(self):
         made = wk.plan(
@@ -267,7 +305,26 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("seed", [2, 5, 7, 9])
+def test_every_number_of_every_choice_is_what_doing_it_gives(seed):
+    """The way, the annotator with slips, the work: ``python plan_tasks.py choices`` does hundreds of tasks."""
+    count, off = choices_agree(seed)
+    assert count > 0
+    assert not off
+
+
 class TestFromPlanToWork:
+    def test_work_as_a_campaign_measured_it(self, tmp_path):
+        rows = [f"a.wav,{k},{k + d},call,1,{d / 2 + 1.5}" for k, d in enumerate([1, 2, 3, 4] * 5)]
+        (tmp_path / "answers.csv").write_text("recording,onset,offset,label,present,seconds\n" + "\n".join(rows))
+        work = ["plan", "--event-length", "1", "--recording-length", "30", "--work", str(tmp_path)]
+        done = CliRunner().invoke(app, [*work, "--json"])
+        assert done.exit_code == 0, done.output
+        cost = json.loads(done.stdout)["settings"]["cost"]
+        assert (cost["seconds_per_answer"], cost["speed"]) == pytest.approx((1.5, 2.0))
+        twice = CliRunner().invoke(app, [*work, "--speed", "8"])
+        assert isinstance(twice.exception, wk.InvalidInput) or twice.exit_code == 2
+
     def test_the_commands_run_as_printed_and_make_those_segments(self, folder, monkeypatch):
         monkeypatch.chdir(folder)
         made = json.loads((folder / "plan" / "plan.json").read_text())

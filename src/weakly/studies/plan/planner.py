@@ -296,10 +296,10 @@ def _candidates(
 
 def _elsewhere(task: LabelingProblem, ways: Ways, asked: dict[str, Any]) -> dict[str, Any] | None:
     """What plain segments would do if people answered as this task has it; None where nothing can be worked out."""
-    pool, best = _candidates(task, ways, asked["wanted"], asked["budget"])
-    plainly = [row for row in pool if row.design.is_plain or row.design.is_trivial]
-    pool = plainly if any(row.asks for row in plainly) else pool
-    return choose(pool, spare=best, **asked).row.to_dict() if any(row.asks for row in pool) else None
+    few, plainly = task.few, tuple(way for way in ways if way.is_plain)
+    pool = _pool(few, plainly or ways)
+    pool += on_the_edge(few, pool, wanted=asked["wanted"], budget=asked["budget"])
+    return choose(pool, **asked).row.design.expected(task).to_dict() if any(row.asks for row in pool) else None
 
 
 def _common(task: LabelingProblem, picked: MethodOutcome, pool: list[MethodOutcome]) -> MethodOutcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...base.results import Condition, digits, hours, percent, seconds
@@ -81,11 +82,12 @@ def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]
     role = _ROLES[choice.role] + (f" ({choice.verdict})" if choice.role == "yours" else "")
     known = () if row.method == "by_hand" else (words.name, words.kind)[: 2 - row.design.is_plain]
     names = [*(f" {name}," for name in known), ""]
-    for aside in (*asides, ""):
-        for name in names:
-            said = f"{head}{role}:{name} {told}{aside}: {choice.command}"
-            if len(said) <= _WIDTH:
-                return said
+    ends = [f"{aside}: {choice.command}" for aside in (*asides, "")]
+    if row.design.by_name:
+        ends.append(f"; with --out plan/: weakly queries recordings/ --plan plan/ --choice {choice.role} --out tasks/")
+    for name, end in (*product(names, ends[: len(asides)]), *product(names, ends[len(asides) :])):
+        if len(said := f"{head}{role}:{name} {told}{end}") <= _WIDTH:
+            return said
     return f"{head}{role}:{names[-2:][0]} {told}; its command: --json"
 
 
@@ -103,7 +105,7 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
     slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
     work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
     even = f"from {digits(max(work, 0.0) / cost.seconds_per_event)} events on)"
-    return f" (less work than by hand {even}", f" (less work {even}"
+    return f" (less work than by hand {even}", f" (less work {even}", f" (pays {even}"
 
 
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
