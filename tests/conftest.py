@@ -13,7 +13,10 @@ import hypothesis
 import matplotlib
 import pytest
 
+from weakly.base import compiled
+
 matplotlib.use("Agg")
+compiled.PATIENCE = (0.5, 0.2)  # a process that runs thousands of tests has its kernels compiled soon
 
 hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.load_profile("weakly")
