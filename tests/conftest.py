@@ -80,6 +80,15 @@ def bucket(monkeypatch):
             dataset._opened.cache_clear()
 
 
+#: Files with tests of half a minute.
+LONG = ("test_compiled.py", "test_docs.py")
+
+
+def pytest_collection_modifyitems(items):
+    """What takes long comes first, so that no worker is left alone with it."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """In CI a missing extra, browser or server is a failure; only absent real data may be skipped."""
