@@ -7,6 +7,9 @@ EVERYTHING := $(VENV)/.everything
 # pip tries versions one by one where the lowest ones are asked for; uv knows at once.
 LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/lowest.txt
 
+# One more than there are cores: tests of browsers and servers wait more than they work.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
 
@@ -38,7 +41,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m weakly demo --out demo --force
 
 test: $(EVERYTHING)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # At most a minute, to be run all the time.
 quick: $(EVERYTHING)

@@ -13,7 +13,10 @@ import hypothesis
 import matplotlib
 import pytest
 
+from weakly.base import compiled
+
 matplotlib.use("Agg")
+compiled.PATIENCE = (0.5, 0.2)  # a process that runs thousands of tests has its kernels compiled soon
 
 hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.load_profile("weakly")
@@ -75,6 +78,15 @@ def bucket(monkeypatch):
             running.stop()
             addresses.system.cache_clear()
             dataset._opened.cache_clear()
+
+
+#: Files with tests of half a minute.
+LONG = ("test_compiled.py", "test_docs.py")
+
+
+def pytest_collection_modifyitems(items):
+    """What takes long comes first, so that no worker is left alone with it."""
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import weakly
@@ -25,6 +26,11 @@ EDGES = {
 APPS = {"label", "web", "paper"}
 
 
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
 def modules():
     """Every module of the package as parts, with its file."""
     for path in sorted(HOUSE.rglob("*.py")):
@@ -34,7 +40,7 @@ def modules():
 def imports(parts, path):
     """What a module imports of the package, at any depth of nesting, as parts."""
     package = parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1]
             yield from ((*base, *node.module.split(".")),) if node.module else ((*base, n.name) for n in node.names)
@@ -76,7 +82,7 @@ def test_every_room_opens_with_a_page():
     missing = [
         path.parent.relative_to(HOUSE).as_posix()
         for path in HOUSE.rglob("__init__.py")
-        if not ast.get_docstring(ast.parse(path.read_text()))
+        if not ast.get_docstring(tree(path))
     ]
     assert not missing
 
@@ -90,7 +96,7 @@ def test_no_two_classes_have_one_name():
     names = Counter(
         node.name
         for _, path in modules()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert not [name for name, count in names.items() if count > 1]

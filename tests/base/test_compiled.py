@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,13 @@ MAKES = {"empty", "empty_like", "zeros", "zeros_like", "ones", "full", "copy", "
 CALLS = {"sorted", "prange", "map", "filter", "sort", "argsort", "searchsorted", "sum", "mean", "any", "all"}
 
 
+@cache
 def kernels():
     """Every function of the package that is compiled, with its file."""
+    return list(_kernels())
+
+
+def _kernels():
     for path in sorted(HOUSE.rglob("*.py")):
         text = path.read_text()
         typed = {"overload"} if re.search(r"from typing import .*\boverload\b", text) else set()  # not numba's
@@ -61,7 +67,7 @@ def refused(node):
 
 
 def test_no_kernel_calls_what_numba_builds_as_a_closure():
-    found = list(kernels())
+    found = kernels()
     assert len(found) > 20, "the walk no longer finds the kernels"
     wrong = [f"{file} {node.name}: {why}" for file, node, _ in found for why in refused(node)]
     assert not wrong, "sort before the kernel, or with weakly.base.compiled.sort_together: " + "; ".join(wrong)
@@ -70,31 +76,31 @@ def test_no_kernel_calls_what_numba_builds_as_a_closure():
 
 
 LEAVES = """
-import gc, json
+import gc, json, pickle
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from weakly.base.compiled import Kernel
 from weakly.methods.base import AnswerHistory, Recording
 from weakly.methods.information import Information
 from weakly.model.intervals import Features
 heard = Features(0.1 * np.arange(200.0), np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32))
 Information().next(Recording("a", 20.0, features=heard), AnswerHistory(np.array([[0.0, 2.0], [3.0, 9.0]]), np.ones(2)))
 print(json.dumps([
-    (one.py_func.__name__, str(found.signature.return_type))
-    for one in gc.get_objects() if isinstance(one, Dispatcher) and one.targetoptions.get("_nrt") is False
-    for found in one.overloads.values()
+    (one.__name__, str(pickle.loads(kept.read_bytes()[32:])[3].return_type))
+    for one in gc.get_objects() if isinstance(one, Kernel) and one.options
+    for kept in one._files.kept()
 ]))
 """
 
 
-def test_no_leaf_makes_or_returns_an_array(tmp_path):
-    """Nobody counts its references, so nobody would free it; or somebody twice."""
+def test_no_leaf_makes_or_returns_an_array():
+    """Nobody counts its references, so nobody would free it; or somebody twice. What is kept of it tells its type."""
     leaves = {node.name: node for _, node, marks in kernels() if "leaf" in marks}
     for name, node in leaves.items():
         called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
         assert not {getattr(part, "attr", "") for part in called} & MAKES, name
         assert not any(isinstance(part, ast.List | ast.ListComp) for part in ast.walk(node)), name
-    run = subprocess.run([sys.executable, "-c", LEAVES], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-                         capture_output=True, text=True, timeout=600, check=True)  # fmt: skip
+    run = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
     back = json.loads(run.stdout)
     assert {name for name, _ in back} == set(leaves), "each is compiled, and looked at"
     assert not [(name, kind) for name, kind in back if "array" in kind or "list" in kind]
@@ -163,17 +169,20 @@ print(json.dumps(names))
 
 
 @pytest.fixture(scope="module")
-def all_doors():
-    """What all doors answer with the cache that every test fills, and the functions that their machine code holds."""
-    return ask(*NAMES, code=COMPILED)
-
-
-def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(all_doors, tmp_path):
-    """Two processes fill a cache at once, in different orders; others take what these and other tests compiled, alone
-    and in another order; then the cache is damaged."""
-    cache = tmp_path / "cache"
+def filled(tmp_path_factory):
+    """A cache that two processes filled at once, in different orders; what doors answered, and which functions the
+    machine code holds."""
+    cache = tmp_path_factory.mktemp("cache")
     with ThreadPoolExecutor(2) as pool:
-        asked = list(pool.map(lambda names: ask(*names, cache=cache), [("grid", "rule"), ("rule", "grid")]))
+        orders = [("grid", "rule"), ("rule", "grid")]
+        (one, names), (two, others) = pool.map(lambda order: ask(*order, cache=cache, code=COMPILED), orders)
+    return cache, [one, two], names + others
+
+
+def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(filled):
+    """Others take what these processes and other tests compiled, alone and in another order; then it is damaged."""
+    cache, asked, _ = filled
+    every = ask(*NAMES)
     asked += [ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3])]
     assert len(list(cache.rglob("*.nbc"))) > 20
     damaged = [*cache.rglob("*scoring._on_grid-*.nbc"), *sorted(cache.rglob("*engine.grid.*.nbc"))[:2]]
@@ -185,13 +194,13 @@ def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(all_doors, tmp
     asked.append(ask("grid", "rule", cache=cache))
     assert damaged[0].read_bytes() != broken[0], "compiled and kept again"
     for found in asked:
-        assert found == {name: all_doors[0][name] for name in found}
+        assert found == {name: every[name] for name in found}
     assert len(asked[3]) == len(NAMES)
 
 
-def test_machine_code_holds_no_function_that_is_not_ours(all_doors):
+def test_machine_code_holds_no_function_that_is_not_ours(filled):
     """What a cached kernel defines is linked by name with what others define: every name must tell one function."""
-    names = all_doors[1]
+    names = filled[2]
     assert len(names) > 50
     foreign = {(who, name) for who, name in names if "6weakly" not in name and not name.startswith("NRT_")}
     assert not foreign
@@ -329,7 +338,7 @@ def test_a_small_plan_and_a_small_evaluation_load_no_numba_and_no_scipy_stats(tm
     code = """
 import sys
 import weakly as wk
-wk.plan(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1).answer
+wk.plan("1", presence_criterion=0.5, recording_length=100.0, n_events=1).answer  # as the command line has it
 wk.evaluate([[(1.0, 2.0), (4.0, 5.5)]] * 20, recording_length=20.0, segment_length=[1.0, 3.0], presence_criterion=0.5)
 print({"numba", "scipy.stats", "matplotlib"} & set(sys.modules))
 """

@@ -121,9 +121,9 @@ class _Files:
         digest = hashlib.sha256(f"{self._depends()} {key} {fields}".encode()).hexdigest()
         return self._folder / f"{self._name}-{self._depends()[:12]}.{digest[:24]}.nbc"
 
-    def any(self) -> bool:
-        """Whether machine code of any signature is kept."""
-        return next(self._folder.glob(f"{self._name}-{self._depends()[:12]}.*.nbc"), None) is not None
+    def kept(self) -> Iterator[Path]:
+        """The machine code that is kept, one file per signature."""
+        return self._folder.glob(f"{self._name}-{self._depends()[:12]}.*.nbc")
 
     def load(self, key: Any) -> Any:
         try:
@@ -245,7 +245,7 @@ class Kernel:
     def _patience(self) -> float:
         if not _same_in_python(self):
             return 0.0
-        is_kept = self._files is not None and self._files.any()
+        is_kept = self._files is not None and next(self._files.kept(), None) is not None
         return 0.0 if is_kept and "numba" in sys.modules else PATIENCE[is_kept]
 
     @cached_property

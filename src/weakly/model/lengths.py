@@ -426,20 +426,18 @@ _ABOUT = re.compile(rf"(?:(?:about|~){_NUMBER}s?|{_NUMBER}(?:±|\+-|\+/-){_NUMBE
 
 def _said(text: str) -> tuple[Any, str] | None:
     """A range, or a mean and its spread, as people say them: the frozen law and its name."""
-    from scipy import stats
-
     if match := _RANGE.fullmatch(text):
         low, high = (float(each) for each in match.groups() if each is not None)
         if not low < high:
             raise InvalidInput(f"event_length must be a range from a shorter to a longer length, got {text!r}")
-        return stats.uniform(low, high - low), f"uniform from {low:g} to {high:g} s"
+        return _family("uniform")(low, high - low), f"uniform from {low:g} to {high:g} s"
     if match := _ABOUT.fullmatch(text):
         mean, *spread = (float(each) for each in match.groups() if each is not None)
         std = spread[0] if spread else mean / 3
         if not (mean > 0 and std > 0):
             raise InvalidInput(f"event_length must have a mean and a spread > 0, got {text!r}")
         shape = math.sqrt(math.log1p((std / mean) ** 2))
-        law = stats.lognorm(shape, scale=mean * math.exp(-(shape**2) / 2))
+        law = _family("lognorm")(shape, scale=mean * math.exp(-(shape**2) / 2))
         return law, f"lognormal with mean {mean:g} s and standard deviation {std:.3g} s"
     return None
 
