@@ -78,11 +78,11 @@ def test_long_clips_give_the_event_time_back(world):
     assert row["event_seconds_ci"][0] < true[1] < row["event_seconds_ci"][1]
     assert row["event_seconds"] == pytest.approx(true[1], rel=0.25)
     assert "10 s clips say" in found.sentences()[0]
-    # even here such clips cannot exclude pairs of calls; told that there are none, the interval is narrow
-    assert not found.parts["owl"].identified
+    # told that calls do not bunch, the interval is narrower
     plain = wk.infer(said, event_length=LAW, presence_criterion=0.5, bouts=False, rng=0)
     low, high = plain.overall.iloc[0]["n_events_ci"]
     assert low < true[0] < high < 1.4 * low
+    assert high - low < np.ptp(row["n_events_ci"])
     assert plain.parts["owl"].identified
     assert plain.estimates.set_index("quantity").loc["event_rate", "value"] == pytest.approx(0.1, rel=0.15)
 
@@ -91,14 +91,19 @@ def test_two_lengths_identify_the_law_and_one_does_not():
     rng = np.random.default_rng(101)
     made = recordings(rng, rate=0.1, length=60.0, n=40)
     both = wk.infer(
-        answers(rng, made, widths=(0.5, 5.0), length=60.0), presence_criterion=0.5, step=0.1, rng=0, draws=50
+        answers(rng, made, widths=(0.5, 5.0), length=60.0),
+        presence_criterion=0.5,
+        step=0.1,
+        rng=0,
+        draws=50,
+        bouts=False,
     )
     table = both.estimates.set_index("quantity")
     assert table.loc["mean_length", "ci"][0] < 1.0 < table.loc["mean_length", "ci"][1]
     assert table.loc["mean_length", "value"] == pytest.approx(1.0, rel=0.4)
     assert bool(table.loc["mean_length", "identified"])
     with pytest.warns(AssumptionWarning, match="hang on a guess"):
-        one = wk.infer(answers(rng, made, widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
+        one = wk.infer(answers(rng, made[:12], widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
     table = one.estimates.set_index("quantity")
     assert not bool(table.loc["mean_length", "identified"])
     assert not bool(table.loc["event_rate", "identified"])
@@ -107,9 +112,9 @@ def test_two_lengths_identify_the_law_and_one_does_not():
 
 def test_an_unknown_criterion_widens_the_intervals(world):
     rng, made = world
-    said = answers(rng, made, widths=(3.0,), length=60.0)
-    known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
-    unknown = wk.infer(said, event_length=LAW, rng=0, draws=50)
+    said = answers(rng, made[:16], widths=(3.0,), length=60.0)
+    known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50, step=0.25)
+    unknown = wk.infer(said, event_length=LAW, rng=0, draws=50, step=0.25)
     a, b = known.overall.iloc[0]["n_events_ci"], unknown.overall.iloc[0]["n_events_ci"]
     assert b[1] - b[0] > 1.2 * (a[1] - a[0])
     assert not unknown.criterion_known
@@ -177,7 +182,7 @@ def test_ends_of_posterior_events_hold_the_true_ones(world):
     _, made = world
     said = answers(np.random.default_rng(8), made, widths=(0.5,), length=60.0, criterion=0.2, noise=0.03)
     who = wk.Annotator(presence_criterion=0.2, guess_rate=0.03, lapse_rate=0.03)
-    found = wk.infer(said, event_length=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
+    found = wk.infer(said, event_length=LAW, annotator=who, recording_length=60.0, rng=0, draws=10, bouts=False)
     inside, widths = [], []
     frame = found.events(rng=1).to_frame()
     for row in frame.itertuples():
@@ -245,7 +250,7 @@ def test_clips_to_pool_over(world):
 def test_training_rates_match_the_truth(world, tmp_path):
     rng, made = world
     said = answers(rng, made, widths=(2.0,), length=60.0)
-    kit = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10).training()
+    kit = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10, bouts=False).training()
     active = idle = missed = added = 0.0
     for row in said.itertuples():
         events = made[int(row.recording[1:])]
@@ -476,16 +481,17 @@ def test_recordings_that_differ_in_their_rate():
     rng = np.random.default_rng(21)
     made = recordings(rng, rate=0.01, length=30.0, n=90) + recordings(rng, rate=0.4, length=30.0, n=30)
     said = answers(rng, made, widths=(3.0,), length=30.0)
-    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, step=0.25)
     true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
     row, part = found.overall.iloc[0], found.parts["owl"]
-    assert row["n_events"] == pytest.approx(true[0], rel=0.12)
-    assert row["event_seconds"] == pytest.approx(true[1], rel=0.12)
+    assert row["n_events_ci"][0] <= true[0] <= row["n_events_ci"][1] < 1.6 * row["n_events_ci"][0]
+    assert row["event_seconds_ci"][0] <= true[1] <= row["event_seconds_ci"][1]
     assert part.bayes_factor > 20
+    assert ("owl", "recordings") in found.fit.alarms
     assert any("come in bouts" in text for text in found.sentences())
     busy = found.summary.set_index("recording")["event_rate"]
     assert busy[[f"r{k}" for k in range(90, 120)]].mean() > 10 * busy[[f"r{k}" for k in range(90)]].mean()
-    assert part.family_interval("n_events", 0)[1] < row["n_events_ci"][0] or row["n_events_ci"][1] > true[0]
+    assert part.family_interval("n_events", 0)[1] < 0.8 * true[0]
 
 
 def test_the_gradient_of_the_search_is_that_of_its_objective():
@@ -633,7 +639,7 @@ def test_nested_queries_tell_the_criterion():
     made = recordings(rng, rate=0.1, length=30.0, n=40, law=stats.uniform(1.0, 0.2))
     tables = [answers(rng, made, widths=(w,), length=30.0, criterion=0.8) for w in (5.0, 2.5, 1.25)]
     said = pd.concat(tables, ignore_index=True)
-    found = wk.infer(said, event_length=[1.0, 1.1, 1.2], rng=0, draws=10)
+    found = wk.infer(said, event_length=[1.0, 1.1, 1.2], rng=0, draws=10, bouts=False)
     low, high = found.criterion_ci
     assert low <= 0.8 <= high
     assert found.presence_criterion == pytest.approx(0.8, abs=0.1)

@@ -176,7 +176,7 @@ class Prepared:
             return renewal.chain(self.grid.n)
         # relative to the likelier of both, step by step, so that neither leaves the range of floating point
         s = self.evidence
-        return renewal.chain(self.grid.n, (np.exp(-np.maximum(s, 0.0)), np.exp(np.minimum(s, 0.0))))
+        return renewal.chain(self.grid.n)._replace(idle=np.exp(-np.maximum(s, 0.0)), loud=np.exp(np.minimum(s, 0.0)))
 
     @property
     def _level(self) -> float:

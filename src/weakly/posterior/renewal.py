@@ -129,8 +129,17 @@ class Renewal:
         # of (1 - a) / a = m_L = (1 / rho - mu - r m_S) / (1 - r)
         return rho * (1 - share) / (1 - rho * (self.mean_steps + share * short - 1 + share))
 
-    def chain(self, n: int, evidence: tuple[Array, Array] = (_NONE, _NONE)) -> Chain:
-        """The weights of the timelines of a recording of n steps; ``evidence`` for no event and for one, per step."""
+    @cached_property
+    def _chains(self) -> dict[int, Chain]:
+        return {}
+
+    def chain(self, n: int) -> Chain:
+        """The weights of the timelines of a recording of n steps, without evidence of a detector."""
+        if n not in self._chains:
+            self._chains[n] = self._chain(n)
+        return self._chains[n]
+
+    def _chain(self, n: int) -> Chain:
         p, chance = self.steps, self.chance
         longest = min(len(p), n)
         tail = np.cumsum(p[::-1])[::-1]  # S_1 .. S_L
@@ -155,7 +164,7 @@ class Renewal:
                                       np.full(stages - 1, share * (1 - leave) / leave), [0.0]))  # fmt: skip
             weights = weights * self.event_rate * self.step
         begin = weights if self.cut else begin
-        return Chain(n, begin, go, after, inner, ends, whole, self.shifts, *evidence)
+        return Chain(n, begin, go, after, inner, ends, whole, self.shifts, _NONE, _NONE)
 
 
 @dataclass(frozen=True)
