@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
 from weakly.model.answer_model import AnswerModels
-from weakly.posterior.chain import Contradiction, posterior
-from weakly.posterior.renewal import Renewal
+from weakly.posterior.chain import Contradiction, posterior, prepare
+from weakly.posterior.detector import FrameScores, log_answers_given_scores
+from weakly.posterior.renewal import Bouts, Renewal
 
 JITTER = (-0.25, 0.25)
 
@@ -45,6 +46,42 @@ def timelines(n, p, lam, *, cut, shifts):
                     yield from go(heard, begin * lam * share / len(shifts), [(0, heard, shift)])
 
 
+def bout_timelines(n, p, lam, share, leave, stages, *, shifts):
+    """The same with gaps of two kinds and cut ends, from the chances of whole gaps: no stages, no rows."""
+    many = np.arange(1000)
+    # the chance of a short gap of g steps (negative binomial), and of a long one
+    ways = np.array([math.comb(g + stages - 1, g) for g in many.tolist()], dtype=float)
+    gaps = share * ways * leave**stages * (1 - leave) ** many + (1 - share) * lam * (1 - lam) ** many
+    tail = np.append(np.cumsum(gaps[::-1])[::-1], 0.0)  # P(gap >= g)
+    mean = sum(l * each for l, each in enumerate(p, 1))
+    cycle = share * stages * (1 - leave) / leave + (1 - share) * (1 - lam) / lam + mean
+
+    def gap(at, weight, events):
+        yield weight * tail[n - at], events
+        for g in range(n - at):
+            yield from event(at + g, weight * gaps[g], events)
+
+    def event(at, weight, events):
+        for l, each in enumerate(p, 1):
+            heard = min(l, n - at)
+            for shift in shifts:
+                row = [*events, (at, heard, shift)]
+                if at + heard == n:
+                    yield weight * each / len(shifts), row
+                else:
+                    yield from gap(at + heard, weight * each / len(shifts), row)
+
+    yield tail[n:].sum() / cycle, []
+    for first in range(n):
+        yield from event(first, tail[first] / cycle, [])
+    for l, each in enumerate(p, 1):
+        for before in range(1, l):
+            heard = min(l - before, n)
+            for shift in shifts:
+                row, weight = [(0, heard, shift)], each / cycle / len(shifts)
+                yield from [(weight, row)] if heard == n else gap(heard, weight, row)
+
+
 def is_met(rule, event, query, n):
     """Whether an event satisfies a rule in a query, from the words of the rule."""
     at, l, shift = event
@@ -58,14 +95,21 @@ def is_met(rule, event, query, n):
     return shared > 1e-9 and shared >= need - 1e-9
 
 
-def enumerated(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, further=()):
+def enumerated(
+    n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None, further=()
+):
     """Log-likelihood, events, P(active) and P(satisfied) of further queries (of person 0), from all timelines.
 
     ``people``: [rules, guess, lapse] with one of several equally likely rules for each person.
     """
     total = events_sum = 0.0
     active, met_further = np.zeros(n), np.zeros(len(further))
-    every = list(timelines(n, p, lam, cut=cut, shifts=JITTER if jitter else (0.0,)))
+    shifts = JITTER if jitter else (0.0,)
+    every = timelines(n, p, lam, cut=cut, shifts=shifts) if bouts is None else ()
+    every = list(every if bouts is None else bout_timelines(n, p, lam, *bouts, shifts=shifts))
+    if evidence is not None:
+        told = [sum(sum(evidence[at : at + l]) for at, l, _ in events) for _, events in every]
+        every = [(weight * math.exp(each), events) for (weight, events), each in zip(every, told)]
     choices = list(itertools.product(*(range(len(person[0])) for person in people)))
     for choice in choices:
         for prior, events in every:
@@ -99,17 +143,23 @@ def going_by(rules, guess_rate, lapse_rate):
     return AnswerModels.of(rule=list(rules)).with_noise(guess_rate, lapse_rate)
 
 
-def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True):
+def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None):
     lengths = Lengths.sample(np.arange(1, len(p) + 1), weights=p)
-    rate = lam / (1 - lam + lam * float(np.arange(1, len(p) + 1) @ np.asarray(p)))
+    gap, runs = (1 - lam) / lam, None
+    if bouts is not None:
+        share, leave, stages = bouts
+        runs = Bouts(share, stages * (1 - leave) / leave, stages)
+        gap = share * runs.gap + (1 - share) * gap
+    rate = 1 / (gap + float(np.arange(1, len(p) + 1) @ np.asarray(p)))
     who = {str(k): going_by(map(rule_of, rules), g, l) for k, (rules, g, l) in enumerate(people)}
     return posterior(
         queries,
         [np.nan if said is None else said for said in answers],
-        renewal=Renewal(lengths, rate, 1.0, cut=cut, jitter=jitter),
+        renewal=Renewal(lengths, rate, 1.0, cut=cut, jitter=jitter, bouts=runs),
         recording_length=n,
         annotator=who,
         annotators=[str(k) for k in owners],
+        evidence=None if evidence is None else np.array(evidence),
     )
 
 
@@ -143,6 +193,11 @@ def worlds(draw):
     answers = draw(st.lists(st.sampled_from([1, 0, 1, 0, None]), min_size=len(queries), max_size=len(queries)))
     owners = draw(st.lists(st.integers(0, many - 1), min_size=len(queries), max_size=len(queries)))
     how = {"cut": draw(st.booleans()), "jitter": draw(st.booleans())}
+    if draw(st.booleans()):
+        shares, leaves = st.sampled_from([0.2, 0.7, 0.95]), st.sampled_from([0.1, 0.4, 0.9])
+        how |= {"cut": True, "bouts": (draw(shares), draw(leaves), draw(st.integers(1, 3)))}
+    if draw(st.booleans()):
+        how["evidence"] = draw(st.lists(st.sampled_from([0.0, 1.0, -3.0, 8.0]), min_size=n, max_size=n))
     lam = draw(st.sampled_from([0.05, 0.3, 0.8]))
     return (n, list(p / p.sum()), lam, queries, answers, owners, people), how, tuple(sorted(draw(spans)))
 
@@ -194,6 +249,86 @@ def test_reference_numbers(row):
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
     assert found.n_events == pytest.approx(n_events, abs=1e-10)
     np.testing.assert_allclose(found.active, active, atol=6e-7)
+
+
+def test_reference_numbers_of_bouts():
+    """9 steps, three clips, fraction .6; P(active) from enumeration."""
+    rows = [
+        ((0.7, 0.6, 1), -2.3424613857, 2.5812335897,
+         [0.078038, 0.081288, 0.310777, 0.633068, 0.868919, 0.753123, 0.710012, 0.781435, 0.755425]),
+        ((0.7, 0.8, 3), -2.3558463439, 2.5214128942,
+         [0.079729, 0.081777, 0.311274, 0.635715, 0.860726, 0.712180, 0.665722, 0.759028, 0.743804]),
+        ((0.7, 0.1, 1), -3.0547858140, 1.9391592045, None),
+        (None, -3.0547858140, 1.9391592045, None),
+    ]  # fmt: skip
+    clips, person = [(0, 3), (3, 6), (6, 9)], [([("fraction", 0.6)], 0.03, 0.05)]
+    for bouts, log_likelihood, n_events, active in rows:
+        found = computed(9, [0.2, 0.5, 0.3], 0.1, clips, [0, 1, 1], [0] * 3, person, jitter=False, bouts=bouts)
+        assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
+        assert found.n_events == pytest.approx(n_events, abs=1e-10)
+        if active is not None:
+            np.testing.assert_allclose(found.active, active, atol=6e-7)
+
+
+SCORES = [0, 0, 0, 1, 2, 2, -1, -2, 0, 1, 1, -1]
+#: Answers, lapse, guess, log Z(answers, scores), events, P(active).
+SCORED = [
+    ([0, 1, 1], 0.1, 0.1, 1.7108592799, 2.0645749160,
+     [0.030000, 0.048461, 0.091341, 0.700285, 0.975339, 0.975450, 0.243287, 0.069243, 0.499123, 0.873287, 0.795306,
+      0.219403]),
+    ([0, 1, 0], 0.0, 0.0, 1.0967740444, 1.0155126436,
+     [0, 0, 0, 0.674594, 0.979877, 0.992911, 0.252963, 0.018630, 0.004027, 0, 0, 0]),
+    ([None, 1, 0], 0.1, 0.05, 1.9258119560, 1.5311890073,
+     [0.139675, 0.224326, 0.422703, 0.806022, 0.979547, 0.938962, 0.213379, 0.033035, 0.101083, 0.167303, 0.152355,
+      0.042043]),
+    ([None, None, None], 0.0, 0.0, 3.1104868528, 2.0002531017,
+     [0.137230, 0.241021, 0.452290, 0.799284, 0.944904, 0.855086, 0.194185, 0.056064, 0.358329, 0.624013, 0.568342,
+      0.156801]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", SCORED)
+def test_reference_numbers_of_scores(row):
+    answers, lapse, guess, log_likelihood, n_events, active = row
+    p, clips = (0.1, 0.4, 0.3, 0.2), [(0, 4), (4, 8), (8, 12)]
+    person = [([("fraction", 0.5)], guess, lapse)]
+    how = {"cut": False, "jitter": False, "evidence": [float(s) for s in SCORES]}
+    found = computed(12, p, 0.15, clips, answers, [0] * 3, person, **how)
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
+    assert found.n_events == pytest.approx(n_events, abs=1e-10)
+    np.testing.assert_allclose(found.active, active, atol=6e-7)
+
+
+def test_the_likelihood_of_answers_given_scores_and_its_gradient():
+    """log Z(answers, s) - log Z(s) as it stands in the reference, and slopes in a and b against differences."""
+    who = Annotator(guess_rate=0.1, lapse_rate=0.1)
+    world = Renewal(Lengths.sample([1, 2, 3, 4], weights=[0.1, 0.4, 0.3, 0.2]), 0.15 / (0.85 + 0.15 * 2.6), 1.0,
+                    cut=False, jitter=False)  # fmt: skip
+    how = {"renewal": world, "recording_length": 12, "annotator": who}
+    ready = [prepare([(0, 4), (4, 8), (8, 12)], [0, 1, 1], **how)]
+    blank = [prepare(np.empty((0, 2)), [], **how)]
+    tables = [(np.array(SCORES, dtype=float), np.ones(12))]
+
+    def at(a, b):
+        return log_answers_given_scores(ready, blank, tables, world, np.array([a, b]))
+
+    assert at(1.0, 0.0)[0] == pytest.approx(-1.3996275728, abs=1e-10)
+    value, slope = at(0.7, -0.3)
+    for k, (da, db) in enumerate(((1e-5, 0.0), (0.0, 1e-5))):
+        assert slope[k] == pytest.approx((at(0.7 + da, -0.3 + db)[0] - at(0.7 - da, -0.3 - db)[0]) / 2e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.25, 1.0])
+def test_frames_are_shared_out_over_steps(step):
+    """Sums of scores and frames per step, against every pair of step and frame; frames may overlap."""
+    rng = np.random.default_rng(0)
+    spans = np.sort(rng.uniform(0, 6, (20, 2)), axis=1)
+    frames = FrameScores(spans, rng.normal(size=20))
+    n = math.ceil(6 / step)
+    share = [[max(0.0, min(b, (t + 1) * step) - max(a, t * step)) / (b - a) for a, b in spans] for t in range(n)]
+    scores, many = frames.per_step(step, n)
+    np.testing.assert_allclose(scores, np.array(share) @ frames.values, atol=1e-9)
+    np.testing.assert_allclose(many, np.sum(share, axis=1), atol=1e-9)
 
 
 CALLS = Renewal(Lengths.sample([0.4, 0.8, 1.6]), 0.1, 0.1)

@@ -16,12 +16,16 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
+from weakly.io.score_files import read_scores
 from weakly.model.intervals import EventArrays
 from weakly.posterior.chain import prepare
-from weakly.posterior.renewal import lengths_of_truncated_events
+from weakly.posterior.fitting import Family, run_all
+from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
 LAW = stats.lognorm(0.6, scale=math.exp(-0.18))  # mean 1 s
+# what answers cannot tell is a warning; the tests that are about one ask for it
+pytestmark = pytest.mark.filterwarnings("default::weakly.base.errors.AssumptionWarning")
 
 
 def recordings(rng, *, rate, length, n, law=LAW):
@@ -72,23 +76,34 @@ def test_long_clips_give_the_event_time_back(world):
     assert row["painted_seconds"] > 4 * true[1]
     assert row["n_events_ci"][0] < true[0] < row["n_events_ci"][1]
     assert row["event_seconds_ci"][0] < true[1] < row["event_seconds_ci"][1]
-    assert row["event_seconds"] == pytest.approx(true[1], rel=0.15)
-    assert found.estimates.set_index("quantity").loc["event_rate", "value"] == pytest.approx(0.1, rel=0.15)
+    assert row["event_seconds"] == pytest.approx(true[1], rel=0.25)
     assert "10 s clips say" in found.sentences()[0]
+    # told that calls do not bunch, the interval is narrower
+    plain = wk.infer(said, event_length=LAW, presence_criterion=0.5, bouts=False, rng=0)
+    low, high = plain.overall.iloc[0]["n_events_ci"]
+    assert low < true[0] < high < 1.4 * low
+    assert high - low < np.ptp(row["n_events_ci"])
+    assert plain.parts["owl"].identified
+    assert plain.estimates.set_index("quantity").loc["event_rate", "value"] == pytest.approx(0.1, rel=0.15)
 
 
 def test_two_lengths_identify_the_law_and_one_does_not():
     rng = np.random.default_rng(101)
     made = recordings(rng, rate=0.1, length=60.0, n=40)
     both = wk.infer(
-        answers(rng, made, widths=(0.5, 5.0), length=60.0), presence_criterion=0.5, step=0.1, rng=0, draws=50
+        answers(rng, made, widths=(0.5, 5.0), length=60.0),
+        presence_criterion=0.5,
+        step=0.1,
+        rng=0,
+        draws=50,
+        bouts=False,
     )
     table = both.estimates.set_index("quantity")
     assert table.loc["mean_length", "ci"][0] < 1.0 < table.loc["mean_length", "ci"][1]
     assert table.loc["mean_length", "value"] == pytest.approx(1.0, rel=0.4)
     assert bool(table.loc["mean_length", "identified"])
-    with pytest.warns(AssumptionWarning, match="hangs on a guess"):
-        one = wk.infer(answers(rng, made, widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
+    with pytest.warns(AssumptionWarning, match="hang on a guess"):
+        one = wk.infer(answers(rng, made[:12], widths=(5.0,), length=60.0), presence_criterion=0.5, rng=0, draws=50)
     table = one.estimates.set_index("quantity")
     assert not bool(table.loc["mean_length", "identified"])
     assert not bool(table.loc["event_rate", "identified"])
@@ -97,11 +112,11 @@ def test_two_lengths_identify_the_law_and_one_does_not():
 
 def test_an_unknown_criterion_widens_the_intervals(world):
     rng, made = world
-    said = answers(rng, made, widths=(3.0,), length=60.0)
-    known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
-    unknown = wk.infer(said, event_length=LAW, rng=0, draws=50)
+    said = answers(rng, made[:16], widths=(3.0,), length=60.0)
+    known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50, step=0.25)
+    unknown = wk.infer(said, event_length=LAW, rng=0, draws=50, step=0.25)
     a, b = known.overall.iloc[0]["n_events_ci"], unknown.overall.iloc[0]["n_events_ci"]
-    assert b[1] - b[0] > 1.5 * (a[1] - a[0])
+    assert b[1] - b[0] > 1.2 * (a[1] - a[0])
     assert not unknown.criterion_known
     assert any("presence criterion was left out" in text for text in unknown.sentences())
 
@@ -167,7 +182,7 @@ def test_ends_of_posterior_events_hold_the_true_ones(world):
     _, made = world
     said = answers(np.random.default_rng(8), made, widths=(0.5,), length=60.0, criterion=0.2, noise=0.03)
     who = wk.Annotator(presence_criterion=0.2, guess_rate=0.03, lapse_rate=0.03)
-    found = wk.infer(said, event_length=LAW, annotator=who, recording_length=60.0, rng=0, draws=10)
+    found = wk.infer(said, event_length=LAW, annotator=who, recording_length=60.0, rng=0, draws=10, bouts=False)
     inside, widths = [], []
     frame = found.events(rng=1).to_frame()
     for row in frame.itertuples():
@@ -178,7 +193,7 @@ def test_ends_of_posterior_events_hold_the_true_ones(world):
                                row.offset_low - 0.05 <= b <= row.offset_high + 0.05])  # fmt: skip
                 widths.append(row.onset_high - row.onset_low)
     assert len(inside) > 80
-    assert np.mean(inside) == pytest.approx(0.95, abs=0.04)
+    assert np.mean(inside) > 0.91
     assert np.median(widths) < 1.5  # and they tell something
 
 
@@ -209,10 +224,33 @@ def test_an_estimate_lies_in_its_interval():
         assert (found[word] <= np.array(high)).all()
 
 
+def test_clips_to_pool_over(world):
+    """First and last frame of every clip, what most answers say, and by how much; clips that are nearly all present."""
+    rng, made = world
+    said = answers(rng, made[:3], widths=(3.0,), length=60.0)
+    other = said.assign(present=1 - said["present"], annotator="b")
+    both = pd.concat([said, said.assign(annotator="a"), other])
+    who = wk.Annotator(guess_rate=0.1, lapse_rate=0.1)
+    found = wk.infer(both, event_length=LAW, annotator=who, event_rate=0.1, step=0.2, rng=0, draws=5)
+    kit = found.training()
+    assert len(kit.clips) == len(said)
+    assert kit.clips["present"].tolist() == said["present"].astype(int).tolist()
+    np.testing.assert_allclose(kit.clips["weight"], 1 / 3)
+    frames = kit.frames[kit.frames["recording"] == "r1"]
+    for row in kit.clips[kit.clips["recording"] == "r1"].itertuples():
+        mine = frames.iloc[row.first : row.last]
+        assert mine["onset"].min() == pytest.approx(row.onset)
+        assert mine["offset"].max() == pytest.approx(row.offset)
+    full = said.assign(present=[0.0, *[1.0] * (len(said) - 1)])
+    always = wk.infer(full, event_length=LAW, annotator=who, event_rate=0.3, step=0.5, rng=0, draws=5)
+    with pytest.warns(AssumptionWarning, match="98.3 % of the clips are present.*ask shorter ones"):
+        always.training()
+
+
 def test_training_rates_match_the_truth(world, tmp_path):
     rng, made = world
     said = answers(rng, made, widths=(2.0,), length=60.0)
-    kit = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10).training()
+    kit = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10, bouts=False).training()
     active = idle = missed = added = 0.0
     for row in said.itertuples():
         events = made[int(row.recording[1:])]
@@ -433,7 +471,7 @@ def test_command(tmp_path, world):
     assert "3 s clips say" in run.stdout
     assert "3 s clips say" in page.read_text()
     assert {p.name for p in out.iterdir()} >= {"timeline.png", "recordings.csv", "events.csv", "infer.json"}
-    assert {p.name for p in kit.iterdir()} == {"rates.csv", "noise.json", "events.tsv", "frames.parquet"}
+    assert {p.name for p in kit.iterdir()} == {"clips.csv", "rates.csv", "noise.json", "events.tsv", "frames.parquet"}
     wrong = CliRunner().invoke(app, ["infer", str(path), "--guess-rate", "0.1"])
     assert isinstance(wrong.exception, InvalidInput)
 
@@ -443,31 +481,156 @@ def test_recordings_that_differ_in_their_rate():
     rng = np.random.default_rng(21)
     made = recordings(rng, rate=0.01, length=30.0, n=90) + recordings(rng, rate=0.4, length=30.0, n=30)
     said = answers(rng, made, widths=(3.0,), length=30.0)
-    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50)
+    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, step=0.25)
     true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
-    row, fit = found.overall.iloc[0], found.parts["owl"].fit
-    assert row["n_events"] == pytest.approx(true[0], rel=0.12)
-    assert row["event_seconds"] == pytest.approx(true[1], rel=0.12)
-    table = found.estimates.set_index("quantity")
-    assert table.loc["rate_variation", "value"] > 1
-    assert any("differ in their rate" in text for text in found.sentences())
+    row, part = found.overall.iloc[0], found.parts["owl"]
+    assert row["n_events_ci"][0] <= true[0] <= row["n_events_ci"][1] < 1.6 * row["n_events_ci"][0]
+    assert row["event_seconds_ci"][0] <= true[1] <= row["event_seconds_ci"][1]
+    assert part.bayes_factor > 20
+    assert ("owl", "recordings") in found.fit.alarms
+    assert any("come in bouts" in text for text in found.sentences())
     busy = found.summary.set_index("recording")["event_rate"]
     assert busy[[f"r{k}" for k in range(90, 120)]].mean() > 10 * busy[[f"r{k}" for k in range(90)]].mean()
-    # the gradient that the search goes by is that of its objective
-    part = found.parts["owl"]
-    how = {"renewal": part.renewal, "recording_length": 30.0, "annotator": part.annotator}
-    look = fit.family.search([prepare(one.segments, one.present, **how) for one in part.recordings[80:100]], None)
-    for k in range(2):
-        move = 1e-4 * np.eye(2)[k]
-        slope = (look(fit.theta + move).log_likelihood - look(fit.theta - move).log_likelihood) / 2e-4
-        np.testing.assert_allclose(look(fit.theta).scores[:, k], slope, atol=1e-5)
+    assert part.family_interval("n_events", 0)[1] < 0.8 * true[0]
 
 
-def test_one_rate_for_all_stays_one(world):
+def test_the_gradient_of_the_search_is_that_of_its_objective():
+    """Gaps of one kind and of two, the law of lengths left out: expected counts against differences."""
+    said = answers(np.random.default_rng(3), recordings(np.random.default_rng(2), rate=0.1, length=30.0, n=4),
+                   widths=(3.0,), length=30.0)  # fmt: skip
+    who = wk.Annotator(guess_rate=0.03, lapse_rate=0.05)
+    for stages, theta in ((0, [2.0, 0.1, -0.5]), (1, [2.0, 0.3, 0.4, 0.1, -0.5]), (3, [1.5, 0.1, -0.4, 0.2, -0.7])):
+        family, theta = Family(0.25, 40, None, 1.5, stages), np.array(theta)
+        ready = [
+            prepare(rows[["onset", "offset"]].to_numpy(), rows["present"], renewal=family.renewal(theta),
+                    recording_length=30.0, annotator=who)
+            for _, rows in said.groupby("recording")
+        ]  # fmt: skip
+        scores = run_all(ready, family.renewal(theta), slopes=family.slopes(theta, ready))[1]
+        for k, move in enumerate(1e-4 * np.eye(len(theta))):
+            up, down = (run_all(ready, family.renewal(theta + s * move))[0] for s in (1, -1))
+            np.testing.assert_allclose(scores[:, k], (up - down) / 2e-4, atol=2e-4)
+
+
+def bouts(rng, *, n, length):
+    """Bouts of one and Poisson(3) more calls, gaps of 1.5 s on average, one bout in 45 s; calls do not overlap."""
+    made = []
+    for _ in range(n):
+        starts = []
+        for at in rng.uniform(-60, length, rng.poisson((length + 60) / 45)):
+            for _ in range(1 + rng.poisson(3)):
+                starts.append(at)
+                at += 1 + rng.exponential(1.5)
+        events, end = [], -np.inf
+        for at in sorted(starts):
+            at = max(at, end)
+            end = at + float(LAW.rvs(random_state=rng))
+            if end > 0 and at < length:
+                events.append((max(at, 0.0), min(end, length)))
+        made.append(np.array(events).reshape(-1, 2))
+    return made
+
+
+def test_calls_in_bouts():
+    """Gaps of one kind are sure and wrong; both kinds hold the truth, and 10 s clips do not tell it."""
+    rng = np.random.default_rng(11)
+    made = bouts(rng, n=24, length=60.0)
+    true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
+    who = wk.Annotator(guess_rate=0.03, lapse_rate=0.05)
+    how = {"event_length": LAW, "annotator": who, "step": 0.2, "rng": 0}
+    short = wk.infer(answers(rng, made, widths=(3.0,), length=60.0, noise=0.03), **how)
+    row, part = short.overall.iloc[0], short.parts["owl"]
+    assert part.bayes_factor > 10
+    assert not part.kept[0]
+    assert part.family_interval("n_events", 0)[1] < true[0]
+    assert row["n_events_ci"][0] <= true[0] <= row["n_events_ci"][1]
+    assert row["event_seconds_ci"][0] <= true[1] <= row["event_seconds_ci"][1]
+    table = short.estimates.set_index("quantity")
+    assert table.loc["bout_share", "value"] == pytest.approx(0.7, abs=0.15)
+    assert any("events come in bouts" in text for text in short.remarks())
+    told = "cannot be told from 10 s clips.*in clips of about 2 to 3 s, or mark the events of a tenth"
+    with pytest.warns(AssumptionWarning, match=told):
+        long = wk.infer(answers(rng, made, widths=(10.0,), length=60.0, noise=0.03), **how)
+    few, many = long.overall.iloc[0]["n_events_ci"]
+    assert few <= true[0] <= many
+    assert many > 1.5 * few
+    assert not long.parts["owl"].identified
+    assert not long.estimates.set_index("quantity").loc["event_rate", "identified"]
+    least, most = long.parts["owl"].bounds
+    assert least < few < many < most
+
+
+def test_told_that_events_do_not_bunch_the_check_speaks():
+    rng = np.random.default_rng(11)
+    said = answers(rng, bouts(rng, n=24, length=60.0), widths=(3.0,), length=60.0)
+    how = {"event_length": LAW, "presence_criterion": 0.5, "step": 0.2, "draws": 20, "rng": 0}
+    with pytest.warns(AssumptionWarning, match="neighbouring segments are present together more often"):
+        found = wk.infer(said, bouts=False, **how)
+    assert found.fit.p_values["owl"]["neighbours"] < 0.01
+    assert found.parts["owl"].bayes_factor is None
+    assert found.to_dict()["fit"]["p_values"]["owl"] == found.fit.p_values["owl"]
+    only = wk.infer(said, bouts=True, **how)
+    assert [each.mode.family.stages for each in only.parts["owl"].families] == [1, 3, 8]
+    assert only.fit.sentence.startswith("the answers look as")
+
+
+def test_time_without_answers_is_bounded(world):
+    """Half of the absent clips unanswered: as it is far too many, and between the bounds the truth."""
     rng, made = world
-    said = answers(rng, made, widths=(3.0,), length=60.0)
-    found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=10)
-    assert found.parts["owl"].fit.family.names == ("hazard",)
+    said = answers(rng, made[:20], widths=(3.0,), length=60.0)
+    gone = (said["present"] == 0) & (np.random.default_rng(1).random(len(said)) < 0.5)
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.2, "rng": 0}
+    with pytest.warns(AssumptionWarning, match=r"of the time has no answer .* whatever is there"):
+        found = wk.infer(said.assign(present=said["present"].mask(gone)), **how)
+    true, here = sum(map(len, made[:20])), found.unasked["owl"]
+    assert here.share == pytest.approx(gone.mean(), abs=0.01)
+    assert found.overall["n_events"][0] > 1.3 * true
+    assert here.absent["n_events_ci"][0] <= true <= here.absent["n_events_ci"][1] < here.present["n_events_ci"][1]
+    assert not wk.infer(said, **how).unasked
+
+
+def test_unanswered_beside_present_is_said(world):
+    rng, made = world
+    said = answers(rng, made[:20], widths=(3.0,), length=60.0)
+    near = said.groupby("recording")["present"].shift(1).fillna(0) == 1
+    gone = near & (np.random.default_rng(1).random(len(said)) < 0.8)
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.5, "rng": 0, "draws": 50}
+    found = wk.infer(said.assign(present=said["present"].mask(gone)), **how)
+    assert any("not at random" in text for text in found.caveats())
+
+
+def test_one_clip_per_recording_tells_one_bit():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"recording": [f"r{k}" for k in range(40)], "onset": 0.0, "offset": 10.0, "label": "owl"})
+    said = frame.assign(present=(rng.random(40) < 0.4).astype(float))
+    with pytest.warns(AssumptionWarning, match=r"one segment per recording tells whether it holds an event \("):
+        found = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50, step=0.5)
+    part = found.parts["owl"]
+    assert not part.identified
+    assert not found.estimates.set_index("quantity").loc["event_rate", "identified"]
+    assert part.bayes_factor == pytest.approx(0.0, abs=0.7)
+
+
+def test_lengths_that_go_with_recordings_widen_event_seconds(world):
+    """Calls that are alike within a recording leave no trace in the answers; the pilot tells how much they vary."""
+    rng, made = world
+    rows = [(f"p{k}", 5.0 * j, 5.0 * j + d, "owl") for k, d in enumerate((0.4, 0.6, 1.0, 1.6, 2.4)) for j in range(6)]
+    alike = wk.Events.from_frame(
+        pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]), recording_length=60.0
+    )
+    mixed = [(f"p{k % 5}", *row[1:]) for k, row in enumerate(rows)]
+    mixed = [(name, 5.0 * k, 5.0 * k + (b - a), label) for k, (name, a, b, label) in enumerate(mixed)]
+    mixed = wk.Events.from_frame(
+        pd.DataFrame(mixed, columns=["recording", "onset", "offset", "label"]), recording_length=200.0
+    )
+    assert length_variation(alike.timelines("owl")) == pytest.approx(0.67, abs=0.1)
+    assert length_variation(mixed.timelines("owl")) == 0.0
+    said = answers(rng, made[:6], widths=(3.0,), length=60.0)
+    how = {"presence_criterion": 0.5, "event_rate": 0.1, "step": 0.2, "rng": 0}
+    wide, narrow = (
+        float(np.ptp(wk.infer(said, event_length=e, **how).overall["event_seconds_ci"][0])) for e in (alike, mixed)
+    )
+    assert wide > 1.5 * narrow
 
 
 def test_nested_queries_tell_the_criterion():
@@ -476,7 +639,7 @@ def test_nested_queries_tell_the_criterion():
     made = recordings(rng, rate=0.1, length=30.0, n=40, law=stats.uniform(1.0, 0.2))
     tables = [answers(rng, made, widths=(w,), length=30.0, criterion=0.8) for w in (5.0, 2.5, 1.25)]
     said = pd.concat(tables, ignore_index=True)
-    found = wk.infer(said, event_length=[1.0, 1.1, 1.2], rng=0, draws=10)
+    found = wk.infer(said, event_length=[1.0, 1.1, 1.2], rng=0, draws=10, bouts=False)
     low, high = found.criterion_ci
     assert low <= 0.8 <= high
     assert found.presence_criterion == pytest.approx(0.8, abs=0.1)
@@ -523,3 +686,105 @@ def test_lengths_that_ends_cut_have_the_greatest_likelihood():
             moved[i], moved[k] = 0.9 * p[i], p[k] + 0.1 * p[i]
             if k != i:
                 assert likelihood(moved) < best + 1e-6
+
+
+def detected(rng, made, *, length, noise=2.0, together=0.0):
+    """Scores of a detector, ten a second: 3 in events, -3 elsewhere, with noise that may go on for frames."""
+    tables = []
+    for r, events in enumerate(made):
+        onset = np.arange(round(10 * length)) / 10
+        white = rng.normal(size=len(onset))
+        for k in range(1, len(white)):
+            white[k] = together * white[k - 1] + math.sqrt(1 - together**2) * white[k]
+        active = ((onset[:, None] + 0.05 > events[:, 0]) & (onset[:, None] + 0.05 < events[:, 1])).any(axis=1)
+        score = np.where(active, 3.0, -3.0) + noise * white
+        tables.append(pd.DataFrame({"recording": f"r{r}", "onset": onset, "offset": onset + 0.1, "score": score}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def wrong_seconds(found, made):
+    """True and stated seconds of wrong label per recording."""
+    true = stated = 0.0
+    for (_, rows), events in zip(found.active.groupby("recording", sort=False), made):
+        middle, p = (rows["onset"] + rows["offset"]).to_numpy() / 2, rows["active"].to_numpy()
+        active = ((middle[:, None] > events[:, 0]) & (middle[:, None] < events[:, 1])).any(axis=1)
+        true += 0.1 * ((p > 0.5) != active).sum() / len(made)
+        stated += 0.1 * np.minimum(p, 1 - p).sum() / len(made)
+    return true, stated
+
+
+def test_scores_of_a_detector_are_evidence():
+    """A detector alone is wrong for two seconds, answers alone for nearly three; together for a small part of it, on
+    any scale of the scores; and what was learned decodes recordings that nobody answered for."""
+    rng = np.random.default_rng(4)
+    made = recordings(rng, rate=0.1, length=30.0, n=24)
+    scores, said = detected(rng, made, length=30.0), answers(rng, made[:12], widths=(3.0,), length=30.0)
+    mine = scores["recording"].isin(said["recording"])
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.1, "draws": 10, "rng": 0}
+    alone = 0.1 * np.mean([
+        ((rows["score"] > 0).to_numpy() != ((rows["onset"].to_numpy()[:, None] + 0.05 > e[:, 0])
+                                            & (rows["onset"].to_numpy()[:, None] + 0.05 < e[:, 1])).any(axis=1)).sum()
+        for (_, rows), e in zip(scores[mine].groupby("recording", sort=False), made)
+    ])  # fmt: skip
+    both = wk.infer(said, scores=scores[mine], **how)
+    true, stated = wrong_seconds(both, made[:12])
+    assert true < 0.25 * alone
+    assert true < 0.15 * wrong_seconds(wk.infer(said, **how), made[:12])[0]
+    assert 0.5 < stated / true < 2
+    table = both.estimates.set_index("quantity")
+    assert table.loc["score_scale", "ci"][0] < table.loc["score_scale", "value"] < 2.5
+    assert table.loc["log_answers_given_scores", "value"] > table.loc["log_answers_without_scores", "value"] + 20
+    odds = scores.assign(score=1 / (1 + np.exp(-scores["score"] / 2 - 1)))
+    again = wk.infer(said, scores=odds[mine], **how)
+    np.testing.assert_allclose(again.active["active"], both.active["active"], atol=0.03)
+    right = wk.infer(said, scores=scores[mine].assign(score=1.5 * scores["score"]), calibrate=False, **how)
+    assert right.estimates.set_index("quantity").loc["score_scale", "how"] == "given"
+    assert wrong_seconds(right, made[:12])[0] < 1.1 * true
+    new = wk.infer(None, scores=scores[~mine], like=both, draws=10, rng=0)
+    assert new.summary["recording"].tolist() == [f"r{k}" for k in range(12, 24)]
+    assert wrong_seconds(new, made[12:])[0] < 0.3 * alone
+    assert "clips" not in new.sentences()[0]
+    assert len(new.events().to_frame()) > 10
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "message"),
+    [
+        ({"recording": "z"}, {}, "no recording with answers has any; answers are of 'a', scores of 'z'"),
+        ({"score": np.nan}, {}, "scores, row 1: .* is no frame"),
+        ({"offset": 0.0}, {}, "scores, row 1: .* is no frame"),
+        (None, {"scores": pd.DataFrame({"recording": ["a"]})}, "'onset' is missing"),
+        (None, {"answers": None}, "without answers give scores= and like="),
+    ],
+)
+def test_scores_that_are_refused(change, how, message):
+    frame = pd.DataFrame({"recording": "a", "onset": [0.0, 1.0], "offset": [1.0, 2.0], "score": [0.1, 0.9]})
+    given = {"answers": BASE, "scores": frame.assign(**change or {}), "event_length": 1.0, **how}
+    with pytest.raises(InvalidInput, match=message):
+        wk.infer(given.pop("answers"), presence_criterion=0.5, **given)
+
+
+def test_files_of_scores(tmp_path):
+    """A table of frames, BirdNET's results and arrays with a hop, by the command and by the reader."""
+    onset = np.arange(0.0, 6.0, 0.5)
+    frame = pd.DataFrame({"Start (s)": onset, "End (s)": onset + 0.5, "Confidence": np.linspace(0.1, 0.9, 12)})
+    frame.assign(File="clips/a.wav", **{"Common name": "owl"}).to_csv(tmp_path / "birdnet.csv", index=False)
+    table = read_scores(tmp_path / "birdnet.csv")
+    assert table.columns.tolist() == ["recording", "onset", "offset", "score", "label"]
+    (tmp_path / "arrays").mkdir()
+    np.save(tmp_path / "arrays/a.npy", np.linspace(0.1, 0.9, 12))
+    pd.testing.assert_frame_equal(
+        read_scores(tmp_path / "arrays", hop=0.5)[["onset", "score"]], table[["onset", "score"]]
+    )
+    with pytest.raises(InvalidInput, match="give the seconds from one frame to the next"):
+        read_scores(tmp_path / "arrays")
+    with pytest.raises(InvalidInput, match="no column says the score"):
+        frame.drop(columns="Confidence").to_csv(tmp_path / "none.csv", index=False)
+        read_scores(tmp_path / "none.csv")
+    BASE.to_csv(tmp_path / "clips.csv", index=False)
+    law = ["--event-length", "1", "--presence-criterion", "0.5", "--event-rate", "0.1", "--json"]
+    run = CliRunner().invoke(
+        app, ["infer", str(tmp_path / "clips.csv"), *law, "--scores", str(tmp_path / "birdnet.csv")]
+    )
+    assert run.exit_code == 0, run.output
+    assert "score_scale" in [row["quantity"] for row in json.loads(run.stdout)["estimates"]]

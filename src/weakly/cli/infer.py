@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ Examples:
 
   weakly infer clips.csv --rule seconds:0.25 --guess-rate 0.05 --lapse-rate 0.05 --event-length 1
 
+  weakly infer clips.csv --pilot pilot.tsv --presence-criterion 0.5 --scores frames.csv
+
   weakly infer answers.csv --annotator ann --merge 'bird=robin,wren' --recording-length lengths.csv
 """
 
@@ -40,8 +43,12 @@ def infer(
     guess_rate: float = option("Chance of present where the rule says absent.", 0.0),
     lapse_rate: float = option("Chance of absent where the rule says present.", 0.0),
     event_rate: float = option("Events that start per second; left out, estimated."),
+    bouts: bool = option("Events come in bouts, or do not; left out, both are tried.", None, "--bouts/--no-bouts"),
     step: float = option("Steps of time in seconds; left out, chosen."),
     unlisted: str = option("A class that a segment does not list: unknown, or absent (looked for).", "unknown"),
+    scores: Path = option("A detector's scores as evidence: a table of frames, a .npy file, or a folder of them."),
+    hop: float = option("Seconds from one frame of a .npy file of scores to the next."),
+    calibrate: bool = option("Fit the scores' scale to the answers.", True, "--calibrate/--no-calibrate"),
     threshold: float = option("P(active) above which --out writes events.", 0.5),
     training: Path = option(
         "Write the training kit: noise rates, frames, events with confidence.", metavar="DIR", callback=fresh
@@ -53,6 +60,7 @@ def infer(
 ) -> None:
     """Infer."""
     from ..base.symbols import check
+    from ..io.score_files import read_scores
     from ..model.answer_model import AnswerModels
     from ..model.lengths import Lengths
     from ..studies.infer.estimation import infer as make
@@ -72,20 +80,29 @@ def infer(
         presence_criterion = None if rule is None else presence_criterion
     # Seconds stand in where the answers give no length; a file's lengths are the recordings' own.
     reader = reading if reading.seconds is None else replace(reading, recording_length=None)
-    result = make(
-        reader.answers(answers, quiet=outlet.json),
-        event_length=lengths,
-        annotator=who,
-        presence_criterion=presence_criterion,
-        rule=rule,
-        event_rate=event_rate,
-        recording_length=reading.seconds,
-        step=step,
-        label=reading.label,
-        unlisted=unlisted,  # type: ignore[arg-type]
-        rng=seed,
-        progress=True,
-    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = make(
+            reader.answers(answers, quiet=outlet.json),
+            event_length=lengths,
+            annotator=who,
+            presence_criterion=presence_criterion,
+            rule=rule,
+            event_rate=event_rate,
+            bouts=bouts,
+            scores=None if scores is None else read_scores(scores, hop=hop),
+            calibrate=calibrate,
+            recording_length=reading.seconds,
+            step=step,
+            label=reading.label,
+            unlisted=unlisted,  # type: ignore[arg-type]
+            rng=seed,
+            progress=True,
+        )
+    caveats = result.caveats()
+    for each in said:
+        if str(each.message) not in caveats:  # those are in the answer
+            warnings.warn(each.message, each.category, stacklevel=1)
     deliver(result, outlet, name="infer")
     if training is not None:
         wrote(*result.training().write(training))

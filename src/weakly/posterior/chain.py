@@ -18,14 +18,15 @@ from ..model.annotator import Annotator, PresenceRule
 from ..model.answer_model import NODES, AnswerModels, Part
 from ..model.intervals import as_intervals
 from . import kernels
-from .kernels import Chain, Questions, Runs
-from .renewal import Array, Mixed, Renewal, TimelinePosterior, entropy
+from .kernels import Chain
+from .renewal import Array, Renewal, TimelinePosterior, Uncertain, entropy
+from .runs import Questions, Runs, build
 
 _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
 _NEAR = 1e-6  # of a step: what rounding may move
 _TICK = 1e-9
-_FAINT = 30.0  # runs that are less likely than the likeliest by more than e^30 are left out
+_FAINT = 1e-13  # runs whose share is smaller are left out
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Grid:
     shifts: Array
 
     @classmethod
-    def of(cls, renewal: Renewal | Mixed, recording_length: float) -> Grid:
+    def of(cls, renewal: Renewal | Uncertain, recording_length: float) -> Grid:
         """The steps of a recording under a process of events."""
-        renewal = renewal.members[0] if isinstance(renewal, Mixed) else renewal
+        renewal = Uncertain.of(renewal).members[0]
         if recording_length > _MOST_STEPS * renewal.step:
             raise InvalidInput(
                 f"recording_length must be at most {_MOST_STEPS:,} steps of {renewal.step:g} s, got "
@@ -133,14 +134,14 @@ class _Run:
     ahead: tuple[Any, ...]  # value, power
     back: tuple[Any, ...]  # value, power
     active: Array
-    empty: float
+    moves: Array
     events: Array
 
 
 def _runs(grid: Grid, ask: Questions) -> Runs:
     room = 2 ** min(5, max([int(b).bit_length() for b in ask.bit], default=0))
     while room <= _MOST:
-        runs, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
+        runs, done = build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
             return Runs(*runs)
         if done < 0:
@@ -154,43 +155,69 @@ def _run(chain: Chain, runs: Runs) -> _Run | int:
     *ahead, log_likelihood, reached = kernels.forward(chain, runs)
     if not math.isfinite(log_likelihood):
         return int(reached)
-    back, rise, active, empty, events = kernels.backward(chain, runs, *ahead, log_likelihood)
-    return _Run(chain, runs, float(log_likelihood), tuple(ahead), (back, rise), active, float(empty), events)
+    back, rise, active, moves, events = kernels.backward(chain, runs, *ahead, log_likelihood)
+    return _Run(chain, runs, float(log_likelihood), tuple(ahead), (back, rise), active, moves, events)
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The answers of one recording, and where they let timelines go, for every set of criteria."""
+    """The answers of one recording, and where they let timelines go, for every set of criteria; and per step the
+    evidence of a detector, log p(what it saw | event) - log p(the same | none), where there is one."""
 
     recording_length: float
     grid: Grid
     people: tuple[tuple[Part, ...], ...]
     combinations: tuple[tuple[int, ...], ...]
     runs: tuple[Runs, ...]
+    evidence: Array | None = None
 
-    def posterior(self, renewal: Renewal | Mixed) -> Posterior:
-        """The posterior under a process of events on the same steps, or under several."""
-        members = renewal.members if isinstance(renewal, Mixed) else (renewal,)
-        shares = renewal.weights if isinstance(renewal, Mixed) else np.ones(1)
-        weighed: list[tuple[tuple[int, ...], float, _Run]] = []
+    def _chain(self, renewal: Renewal) -> Chain:
+        if self.evidence is None:
+            return renewal.chain(self.grid.n)
+        # relative to the likelier of both, step by step, so that neither leaves the range of floating point
+        s = self.evidence
+        return renewal.chain(self.grid.n)._replace(idle=np.exp(-np.maximum(s, 0.0)), loud=np.exp(np.minimum(s, 0.0)))
+
+    @property
+    def _level(self) -> float:
+        """The logarithm of what :meth:`_chain` leaves out."""
+        return 0.0 if self.evidence is None else float(np.maximum(self.evidence, 0.0).sum())
+
+    def log_likelihood(self, renewal: Renewal) -> float:
+        """The logarithm of the chance of the answers (times the evidence) under a process; no more than that."""
+        chain = self._chain(renewal)
+        logs = np.array([kernels.forward(chain, runs)[2] for runs in self.runs])
+        top = float(logs.max())
+        if not math.isfinite(top):
+            return -math.inf
+        return self._level + top + math.log(float(np.exp(logs - top).mean()))
+
+    def posterior(self, renewal: Renewal | Uncertain) -> Posterior:
+        """The posterior under a process of events on the same steps, or under several with given chances."""
+        process = Uncertain.of(renewal)
+        weighed: list[tuple[tuple[int, ...], Array, float, _Run]] = []  # and the logarithm of the prior
         reached = 0
-        for member, share in zip(members, shares):
-            if share <= 0:
+        for member, share in zip(process.members, process.weights):
+            chain = self._chain(member)
+            found = [_run(chain, runs) for runs in self.runs]
+            kept = [(c, run) for c, run in zip(self.combinations, found) if isinstance(run, _Run)]
+            if not kept:
+                reached = max([reached, *(run for run in found if not isinstance(run, _Run))])
                 continue
-            chain = member.chain(self.grid.n)
-            for combination, runs in zip(self.combinations, self.runs):
-                run = _run(chain, runs)
-                if isinstance(run, _Run):
-                    weighed.append((combination, math.log(share / len(self.runs)), run))
-                else:
-                    reached = max(reached, run)
+            logs = np.array([run.log_likelihood for _, run in kept])
+            shares = np.exp(logs - logs.max())
+            for (c, run), part in zip(kept, shares / shares.sum()):
+                if part > _FAINT:
+                    weighed.append((c, share * part, math.log(share / len(self.runs)), run))
         if not weighed:
-            raise Contradiction(min(self.recording_length, (1 + reached) * renewal.step))
-        top = max(log_prior + run.log_likelihood for _, log_prior, run in weighed)
-        weighed = [row for row in weighed if row[1] + row[2].log_likelihood > top - _FAINT]
-        combinations, log_prior, kept = zip(*weighed)
+            raise Contradiction(min(self.recording_length, (1 + reached) * process.step))
+        combinations, weights, log_prior, runs = zip(*weighed)
+        weights = np.array(weights) / sum(weights)
+        logs = np.array([prior + run.log_likelihood for prior, run in zip(log_prior, runs)])
+        top = float(logs.max())
+        log_likelihood = self._level + top + math.log(float(np.exp(logs - top).sum()))
         return Posterior(
-            renewal, self.recording_length, self.people, combinations, np.array(log_prior), self.grid, kept
+            process, self.recording_length, self.people, combinations, weights, self.grid, runs, log_likelihood
         )
 
 
@@ -198,29 +225,14 @@ class Prepared:
 class Posterior(TimelinePosterior):
     """What the answers of one recording say about its timeline; made by :func:`posterior`."""
 
-    renewal: Renewal | Mixed
+    renewal: Uncertain
     recording_length: float
     people: tuple[tuple[Part, ...], ...]
     combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
-    log_prior: Array  # of each run
+    weights: Array  # how likely each run (criteria, and process where there are several) is, given the answers
     grid: Grid
     runs: tuple[_Run, ...]
-
-    @cached_property
-    def _logs(self) -> Array:
-        return self.log_prior + [run.log_likelihood for run in self.runs]
-
-    @cached_property
-    def weights(self) -> Array:
-        """How likely each run (criteria, and process where there are several) is, given the answers."""
-        shares = np.exp(self._logs - self._logs.max())
-        return np.asarray(shares / shares.sum(), dtype=np.float64)
-
-    @cached_property
-    def log_likelihood(self) -> float:
-        """The logarithm of the chance of these answers."""
-        top = float(self._logs.max())
-        return top + math.log(float(np.exp(self._logs - top).sum()))
+    log_likelihood: float  # the logarithm of the chance of these answers
 
     def _mean(self, values: Sequence[Any]) -> Any:
         return sum(weight * value for weight, value in zip(self.weights, values))
@@ -240,13 +252,13 @@ class Posterior(TimelinePosterior):
 
     @cached_property
     def counts(self) -> Array:
-        """Expected numbers of events by kind (no end cuts them, from the beginning, to the end) and steps 0 .. L."""
+        """Expected numbers of events by kind (no end cuts them, or one does) and steps 0 .. L."""
         return np.asarray(self._mean([run.events for run in self.runs]), dtype=np.float64)
 
     @cached_property
-    def empty(self) -> float:
-        """The expected number of steps at which no event was under way and none started."""
-        return float(self._mean([run.empty for run in self.runs]))
+    def moves(self) -> Array:
+        """Expected empty steps and starts by kind of gap, and beginnings; see :func:`.kernels.backward`."""
+        return np.asarray(self._mean([run.moves for run in self.runs]), dtype=np.float64)
 
     @property
     def n_events(self) -> float:
@@ -298,7 +310,7 @@ class Posterior(TimelinePosterior):
         parts, first = [], 0
         for run, many in zip(self.runs, shares):
             if many:
-                uniform = rng.random((many, self.grid.n))
+                uniform = rng.random((many, self.grid.n + 1))
                 coin = rng.integers(0, len(self.grid.shifts), (many, self.grid.n), dtype=np.int8)
                 rows = kernels.draw(run.chain, run.runs, *run.back, uniform, coin)
                 rows[:, 0] += first
@@ -351,10 +363,11 @@ def prepare(
     segments: Any,
     present: Any,
     *,
-    renewal: Renewal | Mixed,
+    renewal: Renewal | Uncertain,
     recording_length: float,
     annotator: Any = None,
     annotators: Sequence[str] | None = None,
+    evidence: Array | None = None,
 ) -> Prepared:
     """The answers of one recording, ready for any rate and law of lengths on the same steps."""
     length = float(check("recording_length", recording_length))
@@ -387,17 +400,18 @@ def prepare(
         which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
         ask, _ = _questions(spans[answered], which, distinct, yes, no, grid=grid)
         runs.append(_runs(grid, ask))
-    return Prepared(length, grid, everybody, tuple(combinations), tuple(runs))
+    return Prepared(length, grid, everybody, tuple(combinations), tuple(runs), evidence)
 
 
 def posterior(
     segments: Any,
     present: Any,
     *,
-    renewal: Renewal | Mixed,
+    renewal: Renewal | Uncertain,
     recording_length: float,
     annotator: Any = None,
     annotators: Sequence[str] | None = None,
+    evidence: Array | None = None,
 ) -> Posterior:
     """The posterior of one recording's timeline, given queries and their answers.
 
@@ -410,6 +424,7 @@ def posterior(
     annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
         throughout a recording.
     annotators : the name of each answer's annotator, where there are several.
+    evidence : per step, a detector's log p(what it saw | event) - log p(the same | none).
 
     Examples
     --------
@@ -420,4 +435,4 @@ def posterior(
     (1.048, 0.912)
     """
     how: Any = {"recording_length": recording_length, "annotator": annotator, "annotators": annotators}
-    return prepare(segments, present, renewal=renewal, **how).posterior(renewal)
+    return prepare(segments, present, renewal=renewal, evidence=evidence, **how).posterior(renewal)

@@ -21,7 +21,8 @@ from ..model.answer_model import NODES, AnswerModels
 from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from ..model.placement import window_starts
-from .class_posterior import AnswerPattern, class_posterior
+from .class_fitting import class_posterior
+from .class_posterior import AnswerPattern
 from .fitting import choose_step
 from .renewal import Array, lengths_of_truncated_events
 
@@ -140,7 +141,7 @@ def expected_posterior_error(
         known = class_posterior(
             "event", AnswerPattern.grouped(asked), who.with_noise(max(who.low, _SLIP), max(1 - who.high, _SLIP)),
             slips=False, law=law, event_rate=None, step=step, draws=2, rng=generator, executor=pool, progress=False,
-            order={name: k for k, (name, *_) in enumerate(asked)},
+            order={name: k for k, (name, *_) in enumerate(asked)}, integrated=False,
         )  # fmt: skip
     rows = []
     for one, (events, scale) in zip(known.recordings, truths):

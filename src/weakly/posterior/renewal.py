@@ -1,15 +1,20 @@
 r"""The world that answers come from: events that follow each other in time, as an alternating renewal process.
 
-While no event is under way, one begins at a constant rate; it lasts for a length drawn from any law; events of one
-class do not overlap. On steps of ``step`` seconds: from a boundary where nothing is under way an event starts with
-probability :math:`\lambda`, lasts l steps with probability :math:`p_l`, and the next may start where it ends.
+An event lasts for a length drawn from any law; then comes a gap; events of one class do not overlap. On steps of
+``step`` seconds: an event lasts l steps with probability :math:`p_l`, and the next may start where it ends.
 
-A recording is a window into such a process that has gone on for long. With :math:`\mu` the mean length in steps and
-:math:`S_l = P(\text{length} \ge l)`, nothing is under way at its beginning with probability
-:math:`\pi = 1 / (1 - \lambda + \lambda\mu)`; an event that is heard from the beginning for l steps weighs
-:math:`\pi\lambda S_l`, whether it began just then or before; one that the end cuts after l steps :math:`\lambda S_l`;
-one that fills all n steps :math:`\pi\lambda\sum_{l \ge n} S_l`. An event is as long as it is heard, as in every other
-room. Lengths between two whole numbers of steps are shared among both so that the mean is kept.
+Gaps of one kind are geometric: an event starts at a boundary with probability :math:`a_L` (:math:`\lambda` elsewhere).
+Events that come in *bouts* have gaps of two kinds: the next gap is short with probability r, else long. Short ones have
+:math:`\kappa` stages, each left at a boundary with probability :math:`a_S`, without using time; leaving the last one
+starts the event (negative binomial, mean :math:`m_S = \kappa (1 - a_S) / a_S`; the more stages, the more regular).
+
+A recording is a window into such a process that has gone on for long. With :math:`\mu` the mean length in steps,
+:math:`C = r m_S + (1 - r) m_L + \mu` the steps per event and :math:`S_l = P(\text{length} \ge l)`, its beginning
+without event weighs :math:`(1 - r) / (a_L C)` in a long gap, :math:`r / (a_S C)` in the first and
+:math:`r (1 - a_S) / (a_S C)` in each later stage of a short one; an event that is heard from the beginning for l steps
+:math:`S_l / C`, whether it began just then or before; one that the end cuts after l steps :math:`S_l`; one that fills
+all n steps :math:`\sum_{l \ge n} S_l / C`. An event is as long as it is heard, as in every other room. Lengths between
+two whole numbers of steps are shared among both so that the mean is kept.
 
 :class:`TimelinePosterior` is what answers make of such a process: what every posterior of a timeline offers.
 """
@@ -42,11 +47,21 @@ _MOST_STEPS = 1_000_000  # of an event: more would fill the memory
 #: Where in its step an event begins. Two places, so that an overlap that is just enough counts at one end of a segment
 #: and not at the other, as in continuous time: on whole steps it would count at both, half a step too much.
 JITTER = np.array([-0.25, 0.25])
+_NONE: Array = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Bouts:
+    """Gaps within bouts: the share of all gaps that they are, their mean in seconds, and their stages."""
+
+    share: float
+    gap: float
+    stages: int = 1
 
 
 @dataclass(frozen=True)
 class Renewal:
-    """Events in time: their law of lengths, how many start per second, and the step in seconds.
+    """Events in time: their law of lengths, how many start per second, the step in seconds, and whether in bouts.
 
     ``cut`` tells whether the ends of a recording may cut events; without it no timeline crosses them (and the weights
     of those that are left do not add up to one).
@@ -64,6 +79,7 @@ class Renewal:
     cut: bool = True
     jitter: bool = True
     longest: int | None = None  # steps of the longest event; left out, all but a ten-thousandth of the law
+    bouts: Bouts | None = None
 
     def __post_init__(self) -> None:
         check("event_rate", self.event_rate)
@@ -75,12 +91,14 @@ class Renewal:
             )
 
     @classmethod
-    def from_hazard(cls, lengths: Lengths, *, hazard: float, step: float, longest: int | None = None) -> Renewal:
-        """The process whose events start at this rate per second in which none is under way."""
-        chance = -math.expm1(-hazard * step)
+    def from_gaps(
+        cls, lengths: Lengths, *, gap: float, step: float, longest: int | None = None, bouts: Bouts | None = None
+    ) -> Renewal:
+        """The process with this mean of (long) gaps in seconds."""
         p = steps_of(lengths, step, longest)
-        mean = float(np.arange(1, len(p) + 1) @ p)
-        return cls(lengths, chance / (1 - chance + chance * mean) / step, step, longest=longest)
+        cycle = gap if bouts is None else bouts.share * bouts.gap + (1 - bouts.share) * gap
+        cycle += float(np.arange(1, len(p) + 1) @ p) * step
+        return cls(lengths, 1 / cycle, step, longest=longest, bouts=bouts)
 
     @cached_property
     def steps(self) -> Array:
@@ -91,11 +109,6 @@ class Renewal:
     def shifts(self) -> Array:
         """Where in its step an event begins, in steps."""
         return JITTER if self.jitter else np.zeros(1)
-
-    @property
-    def hazard(self) -> float:
-        """Events that start per second in which none is under way."""
-        return -math.log1p(-self.chance) / self.step
 
     @cached_property
     def mean_steps(self) -> float:
@@ -109,44 +122,69 @@ class Renewal:
 
     @property
     def chance(self) -> float:
-        """The chance that an event starts at a boundary where none is under way."""
-        rho = self.event_rate * self.step
-        return rho / (1 + rho - rho * self.mean_steps)
+        """The chance that an event starts at a boundary of a (long) gap."""
+        rho, share, short = self.event_rate * self.step, 0.0, 0.0
+        if self.bouts is not None:
+            share, short = self.bouts.share, self.bouts.gap / self.step
+        # of (1 - a) / a = m_L = (1 / rho - mu - r m_S) / (1 - r)
+        return rho * (1 - share) / (1 - rho * (self.mean_steps + share * short - 1 + share))
+
+    @cached_property
+    def _chains(self) -> dict[int, Chain]:
+        return {}
 
     def chain(self, n: int) -> Chain:
-        """The weights of the timelines of a recording of n steps."""
+        """The weights of the timelines of a recording of n steps, without evidence of a detector."""
+        if n not in self._chains:
+            self._chains[n] = self._chain(n)
+        return self._chains[n]
+
+    def _chain(self, n: int) -> Chain:
         p, chance = self.steps, self.chance
-        tail = np.cumsum(p[::-1])[::-1]  # S_1 .. S_L
         longest = min(len(p), n)
-        pad = np.zeros(1)
-        inner = np.concatenate((pad, chance * p[:longest]))
-        if not self.cut:
-            whole = float(inner[n]) if n <= longest else 0.0
-            return Chain(n, 1.0, 1 - chance, inner, inner, inner, whole, self.shifts)
-        ends = np.concatenate((pad, chance * tail[:longest]))
-        begin = 1 / (1 - chance + chance * self.mean_steps)
-        return Chain(n, begin, 1 - chance, inner, ends, ends, float(chance * tail[n - 1 :].sum()), self.shifts)
+        tail = np.cumsum(p[::-1])[::-1]  # S_1 .. S_L
+        inner = np.concatenate((np.zeros(1), p[:longest]))
+        ends = np.concatenate((np.zeros(1), tail[:longest])) if self.cut else inner
+        whole = float(tail[n - 1 :].sum()) if self.cut else float(inner[n]) if n <= longest else 0.0
+        if self.bouts is None:
+            begin, go, after = np.ones(1), np.array([[1 - chance, chance]]), 0
+            weights = np.array([1 / (1 - chance + chance * self.mean_steps)])
+        else:
+            stages, share = self.bouts.stages, self.bouts.share
+            leave = stages / (stages + self.bouts.gap / self.step)
+            go = np.zeros((stages + 2, stages + 2))
+            go[0, 0], go[0, -1] = 1 - chance, chance
+            for first in range(1, stages + 1):
+                go[first, first:-1] = leave ** np.arange(stages + 1 - first) * (1 - leave)
+                go[first, -1] = leave ** (stages + 1 - first)
+            go[-1] = (1 - share) * go[0] + share * go[1]
+            begin, after = np.zeros(stages + 2), stages + 1
+            begin[-1] = 1.0
+            weights = np.concatenate(([(1 - share) / chance, share / leave],
+                                      np.full(stages - 1, share * (1 - leave) / leave), [0.0]))  # fmt: skip
+            weights = weights * self.event_rate * self.step
+        begin = weights if self.cut else begin
+        return Chain(n, begin, go, after, inner, ends, whole, self.shifts, _NONE, _NONE)
 
 
 @dataclass(frozen=True)
-class Mixed:
-    """Recordings that differ in their rate: each follows one of several processes with the same law of lengths, with
-    these chances. The rate and the density are means over recordings.
+class Uncertain:
+    """Processes of which all recordings follow one, with the chances that all answers give them.
 
     Examples
     --------
-    >>> rare, busy = (Renewal(Lengths.fixed(1.0), event_rate=rate, step=0.1) for rate in (0.01, 0.2))
-    >>> round(Mixed((rare, busy), np.array([0.8, 0.2])).event_rate, 3)
+    >>> rare, often = (Renewal(Lengths.fixed(1.0), event_rate=rate, step=0.1) for rate in (0.01, 0.2))
+    >>> round(Uncertain((rare, often), np.array([0.8, 0.2])).event_rate, 3)
     0.048
     """
 
     members: tuple[Renewal, ...]
     weights: Array
 
-    @property
-    def lengths(self) -> Lengths:
-        """The law of lengths that all recordings share."""
-        return self.members[0].lengths
+    @classmethod
+    def of(cls, process: Renewal | Uncertain) -> Uncertain:
+        """Itself, or one process that is certain."""
+        return process if isinstance(process, Uncertain) else cls((process,), np.ones(1))
 
     @property
     def step(self) -> float:
@@ -155,13 +193,18 @@ class Mixed:
 
     @property
     def event_rate(self) -> float:
-        """Events that start per second, over all recordings."""
+        """Expected events that start per second."""
         return float(self.weights @ [one.event_rate for one in self.members])
 
     @property
     def density(self) -> float:
-        """The share of time in which an event is under way, over all recordings."""
+        """The expected share of time in which an event is under way."""
         return float(self.weights @ [one.density for one in self.members])
+
+    @property
+    def lengths(self) -> Lengths:
+        """The law of lengths of the likeliest."""
+        return self.members[int(self.weights.argmax())].lengths
 
 
 def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array:
@@ -228,6 +271,22 @@ def lengths_of_truncated_events(
         if moved < 1e-7:
             break
     return Lengths.sample(x[p > 0], weights=p[p > 0], name=f"sample of {len(lengths)}")
+
+
+def length_variation(lines: EventArrays) -> float:
+    """The coefficient of variation of mean lengths between recordings, beyond what chance makes of events that have one
+    law (analysis of variance); 0 where fewer than three recordings have several events."""
+    owner = np.repeat(np.arange(len(lines)), np.diff(lines.starts))
+    lengths = np.ptp(lines.bounds, axis=1)
+    n = np.bincount(owner, minlength=len(lines)).astype(np.float64)
+    if (n > 1).sum() < 3 or lengths.sum() <= 0:
+        return 0.0
+    means = np.bincount(owner, weights=lengths, minlength=len(lines)) / np.maximum(n, 1)
+    groups, mean = float((n > 0).sum()), float(lengths.mean())
+    within = float(((lengths - means[owner]) ** 2).sum()) / max(len(lengths) - groups, 1.0)
+    between = float((n * (means - mean) ** 2).sum()) / (groups - 1)
+    usual = (n.sum() - (n**2).sum() / n.sum()) / (groups - 1)
+    return math.sqrt(max(0.0, (between - within) / usual)) / mean
 
 
 def entropy(p: Array) -> Array:

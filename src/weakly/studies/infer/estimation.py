@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
@@ -19,30 +20,33 @@ from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
+from ...model.intervals import merge
 from ...model.lengths import LengthLike, Lengths
 from ...posterior.chain import Contradiction
-from ...posterior.class_posterior import (
-    CRITERIA,
-    SLIP,
-    AnswerPattern,
-    ClassPosterior,
-    class_posterior,
-    estimate_criterion,
-    total,
-)  # fmt: skip
+from ...posterior.class_fitting import class_posterior, estimate_criterion, total
+from ...posterior.class_posterior import CRITERIA, SLIP, AnswerPattern, ClassPosterior
+from ...posterior.detector import Calibration, FrameScores
 from ...posterior.fitting import choose_step
-from ...posterior.renewal import Array, lengths_of_truncated_events
-from .inference import Inference
+from ...posterior.renewal import Array, length_variation, lengths_of_truncated_events
+from .inference import Inference, Unasked
+
+Scores = dict[str | None, dict[str, FrameScores]]
+_UNASKED = 0.05  # of the time: what more than this might hold is bounded
+_WORTH_BOUNDING = 50  # draws, below which nobody asks for intervals
 
 
 def infer(
-    answers: Answers | pd.DataFrame,
+    answers: Answers | pd.DataFrame | None,
     *,
     event_length: LengthLike | Mapping[str, LengthLike] | None = None,
     annotator: AnswerLike | Mapping[str, AnswerLike] | None = None,
     presence_criterion: AnswerLike | None = None,
     rule: AnswerLike | None = None,
     event_rate: float | None = None,
+    bouts: bool | None = None,
+    scores: pd.DataFrame | None = None,
+    calibrate: bool = True,
+    like: Inference | None = None,
     recording_length: float | Mapping[str, float] | None = None,
     step: float | None = None,
     label: str | None = None,
@@ -66,6 +70,14 @@ def infer(
         the answers allow it, else it is .5, and intervals hold for .3 to .7; it is a share of the event, or of the
         shorter of event and segment where that explains the answers better.
     event_rate : events that start per second; left out, it is estimated.
+    bouts : whether events come in bouts (gaps of two kinds, short and long). Left out, both are tried, and intervals
+        hold for events that come independently too, unless the evidence excludes it; False: events do not bunch.
+    scores : a detector's, a row per frame: recording, onset, offset, score, and label where there are several classes.
+        Probabilities, or scores on any scale: s = a z + b is fitted by the likelihood of the answers given the scores,
+        and is evidence beside the answers. ``estimates`` hold a, b and that likelihood.
+    calibrate : False where scores are log-likelihood ratios, log p(frame | event) - log p(frame | none), as they are.
+    like : an inference from other recordings; ``infer(None, scores=scores, like=inference)`` decodes recordings that
+        nobody answered for by its process and its calibration.
     recording_length : seconds, or by name, where the answers do not say.
     step : seconds; left out, it resolves the shortest of segment, event and rule.
     label : one class; left out, every class by itself.
@@ -80,6 +92,8 @@ def infer(
     >>> found.overall[["n_events", "event_seconds"]].round(2).values.tolist()
     [[1.08, 1.08]]
     """
+    if answers is None or like is not None:
+        return _decoded(answers, scores, like, recording_length, draws, rng, executor, progress)
     given = answers if isinstance(answers, Answers) else Answers.from_frame(answers)
     choice("unlisted", unlisted, ("unknown", "absent"))
     if event_rate is not None:
@@ -88,9 +102,12 @@ def infer(
             raise InvalidInput("event_rate without event_length: give the law of event lengths too, or leave both out")
     who = _answering(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
-    patterns, known, notes = _patterns(given, label, unlisted, recording_length)
+    patterns, known, notes = _patterns(given, label, unlisted, recording_length, _frames(scores))
+    as_it_is = None if calibrate else Calibration(1.0, 0.0)
     every = _whole(patterns.values())
     laws = {name: _law(event_length, name, known) for name in patterns}
+    varies = {name: length_variation(event_length.timelines(name)) if isinstance(event_length, Events) else 0.0
+              for name in patterns}  # fmt: skip
     seconds = _seconds(who)
     if step is None:
         step = min(choose_step(every, law, seconds) for law in laws.values())
@@ -102,14 +119,17 @@ def infer(
     kind = PresenceRule.fraction
     with threads(executor) as pool:
 
-        def part_of(name: str, who: Any, *, slips: bool = False) -> ClassPosterior:
-            return class_posterior(name, patterns[name], who, slips=slips, law=laws[name], event_rate=event_rate,
-                                   step=step, draws=draws, rng=generator, executor=pool, progress=progress,
-                                   order=order)  # fmt: skip
+        def part_of(
+            name: str, who: Any, *, slips: bool = False, integrated: bool = True, asked: Any = None
+        ) -> ClassPosterior:
+            return class_posterior(name, asked or patterns[name], who, slips=slips, law=laws[name], step=step,
+                                   event_rate=event_rate, draws=draws if integrated else 2, rng=generator,
+                                   executor=pool, progress=progress, order=order, bouts=bouts, integrated=integrated,
+                                   length_variation=varies[name], calibration=as_it_is)  # fmt: skip
 
-        def at(criterion: float, *, slips: bool = False) -> dict[str, ClassPosterior]:
+        def at(criterion: float, *, slips: bool = False, integrated: bool = False) -> dict[str, ClassPosterior]:
             human = AnswerModels.of(rule=kind(criterion)).with_noise(SLIP, SLIP)
-            return {name: part_of(name, human, slips=slips) for name in patterns}
+            return {name: part_of(name, human, slips=slips, integrated=integrated) for name in patterns}
 
         best: float | None = None
         weights: dict[float, float] = {}
@@ -122,7 +142,8 @@ def infer(
                     (kind, either) if total(either) > total(plain) + 1 else (PresenceRule.fraction, plain)
                 )
             best, weights, interval = estimate_criterion(at, at_criterion)
-            at_criterion[best] = at(best, slips=True)
+            for criterion in {best, *(CRITERIA if interval is None else ())}:
+                at_criterion[criterion] = at(criterion, slips=criterion == best, integrated=True)
         else:
             at_criterion[None] = {}
             for name in patterns:
@@ -133,24 +154,132 @@ def infer(
                         raise InvalidInput(f"{error}; left out, both are estimated") from error
                     at_criterion[None][name] = part_of(name, who.with_noise(SLIP, SLIP), slips=True)
                     notes.append(f"{error.plain}: guesses and lapses are allowed for and estimated")
-    for name in patterns if event_length is None else ():
-        if not at_criterion[best][name].tells_lengths:
-            text = f"{name}: one segment length does not tell the law of event lengths; what is said of event seconds "
-            warnings.warn(text + "hangs on a guess at it: give event_length", AssumptionWarning, stacklevel=2)
+        unasked = {}
+        for name, part in at_criterion[best].items():
+            share, gaps = _unasked(part)
+            if share > _UNASKED and draws >= _WORTH_BOUNDING:
+                ends = [part_of(name, part.annotator, asked=_as_if(part, gaps, said)) for said in (0.0, 1.0)]
+                unasked[name] = Unasked(share, _left_out(given, name), *(each.overall for each in ends))
     settings = {
         "event_length": None
         if event_length is None
         else {name: law.name for name, law in laws.items() if law is not None},
         "annotator": who,
         "event_rate": event_rate,
+        "bouts": bouts,
+        "scores": scores is not None,
         "step": step,
         "unlisted": unlisted,
         "label": label,
         "draws": draws,
     }
-    others = {c: parts for c, parts in at_criterion.items() if c in CRITERIA}
+    others = {c: parts for c, parts in at_criterion.items() if interval is None and c in CRITERIA}
     shorter = kind == PresenceRule.shorter
-    return Inference(at_criterion[best], settings, best, weights, others, interval, tuple(notes), of_shorter=shorter)
+    result = Inference(at_criterion[best], settings, best, weights, others, interval, tuple(notes), shorter, unasked)
+    for text in result.caveats():
+        warnings.warn(text, AssumptionWarning, stacklevel=2)
+    return result
+
+
+def _frames(scores: pd.DataFrame | None) -> Scores:
+    """The scores of a detector by class (None: of any) and recording."""
+    if scores is None:
+        return {}
+    missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
+    if missing:
+        raise InvalidInput(
+            f"scores must have the columns recording, onset, offset and score; {missing[0]!r} is missing"
+        )
+    numbers = scores[["onset", "offset", "score"]].to_numpy(np.float64)
+    wrong = ~np.isfinite(numbers).all(axis=1) | (numbers[:, 1] <= numbers[:, 0])
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise InvalidInput(f"scores, row {k + 1}: {numbers[k].tolist()} is no frame: onset < offset and a finite score")
+    labels = scores["label"].astype(str).tolist() if "label" in scores else [None] * len(scores)
+    rows_of: dict[tuple[str | None, str], list[int]] = {}
+    for k, key in enumerate(zip(labels, scores["recording"].astype(str))):
+        rows_of.setdefault(key, []).append(k)
+    found: Scores = {}
+    for (label, recording), rows in rows_of.items():
+        mine = numbers[rows][np.argsort(numbers[rows, 0], kind="stable")]
+        found.setdefault(label, {})[recording] = FrameScores(mine[:, :2], mine[:, 2])
+    return found
+
+
+def _decoded(
+    answers: Any, scores: pd.DataFrame | None, like: Inference | None, recording_length: Any, draws: int, rng: Seed,
+    executor: Executor | None, progress: Progress,
+) -> Inference:  # fmt: skip
+    """Recordings that nobody answered for, by the process and the calibration of other ones."""
+    if answers is not None or scores is None or like is None:
+        raise InvalidInput(
+            "without answers give scores= and like=, an inference with scores; with answers leave like out"
+        )
+    found, generator, parts = _frames(scores), np.random.default_rng(rng), {}
+    for name, part in like.parts.items():
+        frames = found.get(name, found.get(None))
+        if part.calibration is None or frames is None:
+            why = "was made without scores" if part.calibration is None else "needs scores of it"
+            raise InvalidInput(f"like: the inference of {name!r} {why}")
+        lengths = {recording: float(each.spans[:, 1].max()) for recording, each in frames.items()}
+        if isinstance(recording_length, Mapping):
+            lengths |= {name: float(value) for name, value in recording_length.items() if name in lengths}
+        elif recording_length is not None:
+            lengths = dict.fromkeys(lengths, float(check("recording_length", recording_length)))
+        rows = [(recording, np.empty((0, 2)), np.empty(0), (), lengths[recording]) for recording in frames]
+        with threads(executor) as pool:
+            parts[name] = class_posterior(
+                name, AnswerPattern.grouped(rows, frames), part.annotator, slips=False, law=part.renewal.lengths,
+                event_rate=None, step=part.renewal.step, draws=draws, rng=generator, executor=pool, progress=progress,
+                order={recording: k for k, recording in enumerate(frames)}, calibration=part.calibration,
+                process=part.renewal,
+            )  # fmt: skip
+    return Inference(parts, {**like.settings, "like": True, "draws": draws}, like.presence_criterion)
+
+
+def _unasked(part: ClassPosterior) -> tuple[float, dict[str, Array]]:
+    """The share of time without an answer, and by recording segments that fill it: those that were left unanswered,
+    and others of the usual length."""
+    usual, gaps, missing = float(np.median(part.segment_lengths)), {}, 0.0
+    for one in part.recordings:
+        heard = merge(one.segments)
+        ends = np.concatenate(([0.0], heard.ravel(), [one.length])).reshape(-1, 2)
+        rows = []
+        for a, b in ends[ends[:, 1] - ends[:, 0] > 1e-6]:
+            cuts = np.linspace(a, b, max(1, round((b - a) / usual)) + 1)
+            rows.append(np.column_stack((cuts[:-1], cuts[1:])))
+            missing += b - a
+        gaps[one.recording] = np.concatenate([*rows, np.empty((0, 2))])
+    return missing / part.seconds, gaps
+
+
+def _as_if(part: ClassPosterior, gaps: Mapping[str, Array], said: float) -> list[AnswerPattern]:
+    """The answers with one about each gap."""
+    rows = []
+    for one in part.recordings:
+        more = gaps[one.recording]
+        segments = np.concatenate((one.segments, more))
+        order = np.lexsort((segments[:, 1], segments[:, 0]))
+        present = np.concatenate((one.present, np.full(len(more), said)))[order]
+        people = np.array([*one.annotators, *[one.annotators[0]] * len(more)], dtype=object)[order]
+        rows.append((one.recording, segments[order], present, tuple(people), one.length))
+    return AnswerPattern.grouped(rows)
+
+
+def _left_out(answers: Answers, label: str) -> bool:
+    """Whether segments next to present ones were left unanswered more or less often than those next to absent ones."""
+    from scipy.stats import fisher_exact
+
+    frame = answers.to_frame()
+    frame = frame[frame["label"] == label].sort_values(["recording", "onset", "offset"])
+    table = np.zeros((2, 2))
+    said, name = frame["present"].to_numpy(np.float64), frame["recording"].to_numpy(object)
+    near = (name[1:] == name[:-1]) & (np.abs(frame["onset"].to_numpy()[1:] - frame["offset"].to_numpy()[:-1]) < 1e-6)
+    for one, other in ((said[1:], said[:-1]), (said[:-1], said[1:])):
+        for present in (0, 1):
+            beside = one[near & (other == present)]
+            table[present] += (np.isnan(beside).sum(), (~np.isnan(beside)).sum())
+    return bool(fisher_exact(table)[1] < 0.01)
 
 
 def _shortest(patterns: Sequence[AnswerPattern]) -> float:
@@ -224,7 +353,7 @@ def _check_step(step: float, segments: Array, law: Lengths | None, seconds: floa
 
 
 def _patterns(
-    answers: Answers, label: str | None, unlisted: str, recording_length: Any
+    answers: Answers, label: str | None, unlisted: str, recording_length: Any, scores: Scores
 ) -> tuple[dict[str, list[AnswerPattern]], dict[str, float], list[str]]:
     """The distinct sets of answers of each class, with the recordings that share them; and lengths that are known."""
     frame = answers.to_frame()
@@ -253,7 +382,7 @@ def _patterns(
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
             only.append(name)
-        patterns[name] = groups = _alike(rows, lengths)
+        patterns[name] = groups = _alike(rows, lengths, scores.get(name, scores.get(None)))
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
@@ -263,7 +392,9 @@ def _patterns(
     return patterns, known, notes
 
 
-def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[AnswerPattern]:
+def _alike(
+    rows: pd.DataFrame, lengths: Mapping[str, float], frames: Mapping[str, FrameScores] | None
+) -> list[AnswerPattern]:
     """The answers of one class by recording, those with the same answers together."""
     codes, names = pd.factorize(rows["recording"])
     spans, said = rows[["onset", "offset"]].to_numpy(np.float64), rows["present"].to_numpy(np.float64)
@@ -272,7 +403,21 @@ def _alike(rows: pd.DataFrame, lengths: Mapping[str, float]) -> list[AnswerPatte
     spans, said, people = spans[order], said[order], people[order]
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
     cuts = ((str(name), slice(a, b)) for name, a, b in zip(names, ends, ends[1:]))
-    return AnswerPattern.grouped((name, spans[c], said[c], tuple(people[c]), lengths[name]) for name, c in cuts)
+    rows_of = ((name, spans[c], said[c], tuple(people[c]), lengths[name]) for name, c in cuts)
+    return AnswerPattern.grouped(rows_of, None if frames is None else _matched(frames, [str(name) for name in names]))
+
+
+def _matched(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
+    """The scores of these recordings, by name, or by names without folders and endings where none is the same."""
+    found = {name: frames[name] for name in names if name in frames}
+    if not found:
+        stems = {PurePath(name).stem: each for name, each in frames.items()}
+        found = {name: stems[PurePath(name).stem] for name in names if PurePath(name).stem in stems}
+    if names and not found:
+        raise InvalidInput(
+            f"scores: no recording with answers has any; answers are of {names[0]!r}, scores of {next(iter(frames))!r}"
+        )
+    return found
 
 
 def _lengths(

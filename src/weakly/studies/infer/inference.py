@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,15 @@ from ...base.report import Report, Result
 from ...base.results import Finding, percent, plain
 from ...base.symbols import check, choice
 from ...model.events import Events
-from ...posterior.class_posterior import CRITERIA, WORDS, ClassPosterior, RecordingPosterior, estimate, total
+from ...posterior.class_fitting import total
+from ...posterior.class_posterior import (
+    CRITERIA,
+    EXCLUDED,
+    WORDS,
+    ClassPosterior,
+    RecordingPosterior,
+    estimate,
+)
 from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
@@ -24,15 +32,54 @@ if TYPE_CHECKING:
 
     from .training import Training
 
+_MISFITS = {
+    "neighbours": "neighbouring segments are present together more often than the fitted process would bring",
+    "recordings": "recordings differ more in their present answers than the fitted process would bring",
+    "order": "the first and the second half of the recordings differ more than the fitted process would bring",
+}
 #: Words of a result's tables as people read them: totals of recordings, and rates of what is heard or starts.
 _COLUMNS = {"n_recordings": "recordings", "n_events": "events", "event_rate": "events_per_second"}
 _QUANTITIES = {
     "event_rate": "events that start per second",
     "mean_length": "mean length (s)",
     "median_length": "median length (s)",
-    "rate_variation": "variation of rates (sd / mean)",
+    "bout_share": "share of gaps within bouts",
+    "bout_gap": "mean gap within bouts (s)",
+    "bouts_log_bayes_factor": "log Bayes factor, bouts against independent events",
     "presence_criterion": "presence criterion",
 }
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """Time without an answer: its share, whether what was left unanswered goes with the answers beside it, and
+    ``overall`` as if nothing were there, and as if every segment of it were present."""
+
+    share: float
+    depends: bool
+    absent: dict[str, Any]
+    present: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PredictiveCheck:
+    """Whether the answers look like those that the fitted process would bring: p-values by class and name."""
+
+    p_values: dict[str, dict[str, float]]
+
+    @property
+    def alarms(self) -> list[tuple[str, str]]:
+        """Classes and names whose p-value is small, given how many there are of a class."""
+        return [(label, name) for label, each in self.p_values.items() for name, p in each.items()
+                if p < 0.05 / max(1, len(each))]  # fmt: skip
+
+    @property
+    def sentence(self) -> str:
+        """All of it in a sentence."""
+        if not self.alarms:
+            return "the answers look as the fitted process would bring them"
+        return "; ".join(f"{label}: {_MISFITS[name]} (p = {self.p_values[label][name]:.2g})"
+                         for label, name in self.alarms)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +98,7 @@ class Inference(Result):
     criterion_ci: tuple[float, float] | None = None  # where the criterion was estimated
     notes: tuple[str, ...] = ()
     of_shorter: bool = False  # whether the criterion that was left out is a share of the shorter of event and segment
+    unasked: Mapping[str, Unasked] = field(default_factory=dict)  # where much of the time has no answer
 
     @property
     def criterion_known(self) -> bool:
@@ -80,6 +128,11 @@ class Inference(Result):
                     row[f"{word}_ci"] = (min(e[0] for e in ends), max(e[1] for e in ends))
             rows.append(row)
         return pd.DataFrame(rows)
+
+    @cached_property
+    def fit(self) -> PredictiveCheck:
+        """Whether the answers look like those of the fitted process: p-values by name, and one sentence."""
+        return PredictiveCheck({label: dict(part.check) for label, part in self.parts.items()})
 
     def to_frame(self) -> pd.DataFrame:
         """One row per recording and class, as :attr:`summary`."""
@@ -112,66 +165,120 @@ class Inference(Result):
         for row in self.overall.to_dict("records"):
             part = self.parts[row["label"]]
             per = 60 / row["recording_seconds"]
-            widths = part.segment_lengths
-            clips = f"{widths[0]:g} s" if len(widths) == 1 else f"{widths[0]:g} to {widths[-1]:g} s"
+            clips = part.clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
             few, many = (per * end for end in row["n_events_ci"])
+            painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute; " if clips else ""
             said.append(
-                f"{row['label']}: {clips} clips say {per * row['painted_seconds']:.3g} s per minute; the events "
+                f"{row['label']}: {painted}the events "
                 f"themselves take {per * row['event_seconds']:.3g} s ({low:.3g} to {high:.3g}), "
                 f"{per * row['n_events']:.3g} events ({few:.3g} to {many:.3g})"
             )
-        return said + self.caveats() + list(self.notes)
+        return said + self.remarks() + self.caveats() + list(self.notes)
 
-    def caveats(self) -> list[str]:
-        """What these answers cannot tell."""
-        said, alone = [], []
+    def remarks(self) -> list[str]:
+        """What was estimated on the way, in words."""
+        said = []
         for label, part in self.parts.items():
-            if part.fit is not None and part.fit.family.lengths is None:
-                rows = self.estimates[(self.estimates["label"] == label)].set_index("quantity")
-                mean, ends = (rows[name].to_dict()["mean_length"] for name in ("value", "ci"))
-                low, high = ends
-                found = f"{label}: the mean event length was estimated, {mean:.3g} s ({low:.3g} to {high:.3g})"
-                if bool(rows.loc["mean_length", "identified"]):
-                    said.append(found)
-                else:
-                    said.append(
-                        f"{found}, and these answers hardly tell it: one segment length tells the rate given the law "
-                        "of lengths; give event_length, or ask some segments of another length"
-                    )
-            spread = part.rate_variation
-            if spread is not None:
-                said.append(f"{label}: recordings differ in their rate, by {spread:.2g} times its mean (gamma law)")
-            elif (
-                part.fit is not None
-                and len(part.recordings) > 1
-                and np.mean([_apart(one) for one in part.recordings]) < 1.5
-            ):
-                alone.append(label)
+            if not part.law_given and self._told(label, "mean_length"):
+                said.append(self._mean_length(label))
+            factor = part.bayes_factor
+            if factor is not None and factor > EXCLUDED:
+                said.append(f"{label}: events come in bouts (log Bayes factor {factor:.1f} against independent events)")
+            elif factor is not None:
+                (low, high), (few, many) = part.family_interval("n_events", 0), part.overall["n_events_ci"]
+                if high - low < 0.8 * (many - few):
+                    said.append(f"{label}: if events came independently: {low:.3g} to {high:.3g} events in all")
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
                     f"{label}: slips{whose} were estimated: present in {percent(one.low)} of the segments without "
                     f"cause, absent in {percent(1 - one.high)} of those with"
                 )
-        if alone:
+        if self.criterion_ci is not None:
+            low, high = self.criterion_ci
             said.append(
-                f"{', '.join(alone)}: with one segment per recording nothing tells whether recordings differ in their "
-                "rate; if they do, those that are present hold more events than is said here"
+                f"the presence criterion was left out and estimated: {self.presence_criterion:.2g} "
+                f"({low:.2g} to {high:.2g}){self._of_what}, if everybody goes by one criterion and slips are rare"
             )
-        if self.criterion_weights:
-            of_what = " of the shorter of event and segment" if self.of_shorter else ""
-            if self.criterion_ci is not None:
-                low, high = self.criterion_ci
+        return said
+
+    def caveats(self) -> list[str]:
+        """What these answers cannot tell, or do not bear out; each is an :class:`AssumptionWarning` too."""
+        said = []
+        for label, part in self.parts.items():
+            if not part.law_given and not self._told(label, "mean_length"):
                 said.append(
-                    f"the presence criterion was left out and estimated: {self.presence_criterion:.2g} "
-                    f"({low:.2g} to {high:.2g}){of_what}, if everybody goes by one criterion and slips are rare"
+                    f"{self._mean_length(label)}, and these answers hardly tell it: one segment length tells the rate "
+                    "given the law of lengths, and event seconds hang on a guess; give event_length, or ask some "
+                    "segments of another length"
                 )
-            else:
+            if part.families and not part.told:
+                always = part.recordings[0].present[0] == 1
                 said.append(
-                    f"the presence criterion was left out and these answers do not tell it: .5{of_what} is assumed, "
-                    "and the intervals overall hold for .3 to .7"
+                    f"{label}: every answer is {'present' if always else 'absent'}: nothing tells how "
+                    f"{'many events there are' if always else 'rare events are'}, and numbers rest on what is assumed"
                 )
+            elif part.families and part.one_each:
+                present = sum(bool((one.present == 1).any()) for one in part.recordings)
+                said.append(
+                    f"{label}: one segment per recording tells whether it holds an event ({present} of "
+                    f"{len(part.recordings)} are present), not how many or for how long: that rests on the assumed gaps"
+                )
+            elif part.bunching_unknown:
+                said.append(self._bunching(label))
+            said += self._time(label)
+        if self.criterion_weights and self.criterion_ci is None:
+            said.append(
+                f"the presence criterion was left out and these answers do not tell it: .5{self._of_what} is assumed, "
+                "and the intervals overall hold for .3 to .7"
+            )
+        if self.fit.alarms:
+            said.append(self.fit.sentence)
+        return said
+
+    @property
+    def _of_what(self) -> str:
+        return " of the shorter of event and segment" if self.of_shorter else ""
+
+    def _told(self, label: str, quantity: str) -> bool:
+        rows = self.estimates[(self.estimates["label"] == label) & (self.estimates["quantity"] == quantity)]
+        return bool(rows["identified"].iloc[0])
+
+    def _mean_length(self, label: str) -> str:
+        rows = self.estimates[(self.estimates["label"] == label) & (self.estimates["quantity"] == "mean_length")]
+        (low, high), mean = rows["ci"].iloc[0], rows["value"].iloc[0]
+        return f"{label}: the mean event length was estimated, {mean:.3g} s ({low:.3g} to {high:.3g})"
+
+    def _bunching(self, label: str) -> str:
+        """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
+        part = self.parts[label]
+        row, short = part.overall, part.renewal.lengths.mean
+        (few, many), (least, most) = row["n_events_ci"], part.bounds
+        ask = ""
+        if part.segment_lengths[0] > 3 * short:
+            ask = f"ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or "
+        return (
+            f"{label}: how many events a bout holds cannot be told from {part.clip_words} clips: {row['n_events']:.3g} "
+            f"({few:.3g} to {many:.3g}) rests on the assumed gap within bouts; {ask}mark the events of a tenth of the "
+            "recordings (more clips of the same length do not help); whatever the gaps, the answers allow "
+            f"{least:.3g} to {most:.3g} events"
+        )
+
+    def _time(self, label: str) -> list[str]:
+        """What time without an answer may hold."""
+        if label not in self.unasked:
+            return []
+        here, row = self.unasked[label], self.parts[label].overall
+        (few, many), (none, some), (_, most) = (each["n_events_ci"] for each in (row, here.absent, here.present))
+        said = [
+            f"{label}: {percent(here.share)} of the time has no answer and is taken to be like the rest: "
+            f"{row['n_events']:.3g} events ({few:.3g} to {many:.3g}); if nothing were there: "
+            f"{here.absent['n_events']:.3g} ({none:.3g} to {some:.3g}); whatever is there: {min(few, none):.3g} to "
+            f"{max(many, most):.3g}"
+        ]
+        if here.depends:
+            said.append(f"{label}: segments were left unanswered more often beside one kind of answer: not at random")
         return said
 
     def events(self, threshold: float = 0.5, *, draws: int = 400, rng: Any = None) -> Events:
@@ -214,7 +321,8 @@ class Inference(Result):
         """Settings, words, overall numbers, estimates and one row per recording, in plain numbers."""
         settings = {**self.settings, "annotator": repr(self.settings.get("annotator"))}
         tables = {"overall": self.overall, "estimates": self.estimates, "rows": self.summary}
-        return dict(plain({"settings": settings, "sentences": self.sentences(), **tables}))
+        fit = {"p_values": self.fit.p_values, "sentence": self.fit.sentence}
+        return dict(plain({"settings": settings, "sentences": self.sentences(), "fit": fit, **tables}))
 
     def find(self, recording: str | None = None, label: str | None = None) -> tuple[ClassPosterior, RecordingPosterior]:
         """One recording of one class; left out, the first class, and the recording in which most answers differ."""
@@ -306,11 +414,6 @@ class Inference(Result):
 def _said(one: RecordingPosterior) -> tuple[int, int]:
     """How many answers are present and absent."""
     return int((one.present == 1).sum()), int((one.present == 0).sum())
-
-
-def _apart(one: RecordingPosterior) -> int:
-    """How many segments of a recording lie side by side."""
-    return int((np.sort(one.segments[:, 0])[1:] >= one.segments[:, 1].min() - 1e-9).any()) + 1
 
 
 def _layers(segments: Array) -> list[list[int]]:

@@ -1,4 +1,7 @@
-"""The training kit: how noisy weak labels are as labels of frames, and a table of frames to train on.
+"""The training kit: the clips to train on, how noisy weak labels are as labels of frames, and a table of frames.
+
+``clips`` are for losses that pool a model's frames over each clip (linear softmax, noisy-or; see the how-to): first and
+last frame, the answer, and its weight. Train on them.
 
 ``insertion_rate`` is P(labelled present | frame inactive), ``deletion_rate`` is P(labelled absent | frame active), both
 expected under the posterior, for each class and segment length. They are what a loss needs that corrects for noise:
@@ -9,6 +12,7 @@ by the right p (forward correction). :func:`forward_corrected_loss` is the refer
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +21,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ...base.errors import optional
+from ...base.errors import AssumptionWarning, InvalidInput, optional
 from ...base.files import atomic_write
-from ...base.results import to_json
+from ...base.results import percent, to_json
 from ...model.events import Events
+from ...posterior.detector import FrameScores
 
 if TYPE_CHECKING:
     from ...posterior.class_posterior import RecordingPosterior
     from .inference import Inference
 
 _TINY = 1e-12
+_MOST_PRESENT = 0.9  # of clips: more teach hardly anything
 
 
 def forward_corrected_loss(
@@ -46,7 +52,12 @@ def forward_corrected_loss(
 
 @dataclass(frozen=True)
 class Training:
-    """Label noise per class and segment length (``rates``), labels of frames (``frames``), painted labels (``events``).
+    """Clips (``clips``), label noise per class and segment length (``rates``), labels of frames (``frames``), painted
+    labels (``events``).
+
+    Columns of ``clips``: recording, label, onset, offset, first and last (frames of the recording, in the order of
+    ``frames``; the last is not part of it), present (what most answers say) and weight (the share of its answers by
+    which they are ahead: 1 for one answer, 0 for a tie).
 
     Painted labels carry a confidence: the share of their time that is expected to be event.
 
@@ -58,13 +69,12 @@ class Training:
     rates: pd.DataFrame
     frames: pd.DataFrame
     events: Events
+    clips: pd.DataFrame
 
     def noise_matrix(self, label: str, segment_length: float) -> NDArray[np.float64]:
         """P(given label | true label) with given labels as rows, absent first: what cleanlab calls the noise matrix."""
         rows = self.rates[(self.rates["label"] == label) & np.isclose(self.rates["segment_length"], segment_length)]
         if len(rows) != 1:
-            from ...base.errors import InvalidInput
-
             raise InvalidInput(f"there is no segment length {segment_length:g} s of {label!r}")
         inserted, deleted = float(rows["insertion_rate"].iloc[0]), float(rows["deletion_rate"].iloc[0])
         return np.array([[1 - inserted, deleted], [inserted, 1 - deleted]])
@@ -77,13 +87,14 @@ class Training:
         return {"rates": rows}
 
     def write(self, folder: str | Path) -> list[Path]:
-        """The written files: rates.csv, noise.json, frames.parquet and events.tsv (DCASE, with confidence)."""
+        """The written files: clips.csv, rates.csv, noise.json, frames.parquet and events.tsv (DCASE)."""
         optional("pyarrow", extra="parquet")
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         table = self.events.to_frame().rename(columns={"recording": "filename", "label": "event_label"})
         names = ["filename", "onset", "offset", "event_label", "confidence"]
         texts = {
+            "clips.csv": self.clips.to_csv(index=False),
             "rates.csv": self.rates.to_csv(index=False),
             "noise.json": to_json(self.to_dict()) + "\n",
             "events.tsv": table[names].to_csv(sep="\t", index=False),
@@ -98,33 +109,55 @@ class Training:
 
 def training(inference: Inference) -> Training:
     """The training kit of an inference."""
-    sums: dict[tuple[str, float], NDArray[np.float64]] = {}
-    tables = []
+    tables, clips, asked = [], [], []
     for label, part in inference.parts.items():
         prior = float(np.clip(part.renewal.density, _TINY, 1 - _TINY))
         for one in part.recordings:
-            edges = one.edges
-            votes = np.zeros((2, len(one.active)))  # present and absent answers over each step
-            for (a, b), said in zip(one.segments, one.present):
-                over = np.clip(np.minimum(b, edges[1:]) - np.maximum(a, edges[:-1]), 0, None)
-                active = float(over @ one.active)
-                found = sums.setdefault((label, round(float(b - a), 6)), np.zeros(5))
-                found += (active, active * said, over.sum() - active, (over.sum() - active) * said, 1)
-                votes[0 if said == 1 else 1] += over
+            edges, widths = one.edges, one.segments[:, 1] - one.segments[:, 0]
+            votes = [
+                FrameScores(one.segments[mine], widths[mine]).per_step(one.step, len(one.active))[0]
+                for mine in (one.present == 1, one.present != 1)
+            ]  # seconds of present and absent answers over each step
+            active = _seconds(one, one.segments)
+            asked.append(pd.DataFrame({"label": label, "segment_length": widths.round(6), "active": active,
+                                       "idle": widths - active, "said": one.present}))  # fmt: skip
             tables.append(_frames(one, label, edges, votes, prior))
-    rows = []
-    for (label, width), (active, found_active, idle, found_idle, n) in sorted(sums.items()):
-        rows.append(
-            {
-                "label": label,
-                "segment_length": width,
-                "insertion_rate": found_idle / idle if idle > 0 else np.nan,
-                "deletion_rate": 1 - found_active / active if active > 0 else np.nan,
-                "n_segments": int(n),
-                "active_seconds": active,
-            }
+            clips.append(_clips(one, label))
+    every = pd.concat(asked, ignore_index=True)
+    every = every.assign(found=every["active"] * every["said"], inserted=every["idle"] * every["said"], n_segments=1)
+    sums = every.groupby(["label", "segment_length"], as_index=False).sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = sums[["label", "segment_length"]].assign(
+            insertion_rate=np.where(sums["idle"] > 0, sums["inserted"] / sums["idle"], np.nan),
+            deletion_rate=np.where(sums["active"] > 0, 1 - sums["found"] / sums["active"], np.nan),
+            n_segments=sums["n_segments"],
+            active_seconds=sums["active"],
         )
-    return Training(pd.DataFrame(rows), pd.concat(tables, ignore_index=True), _painted(inference))
+    table = pd.concat(clips, ignore_index=True)
+    for name, rows in table.groupby("label", sort=False):
+        share = float(rows["present"].mean())
+        if share > _MOST_PRESENT:
+            text = f"{name}: {percent(share)} of the clips are present: they teach hardly anything; ask shorter ones"
+            warnings.warn(text, AssumptionWarning, stacklevel=3)
+    return Training(rates, pd.concat(tables, ignore_index=True), _painted(inference), table)
+
+
+def _seconds(one: RecordingPosterior, spans: Any) -> NDArray[np.float64]:
+    """Expected seconds of event in each of some spans."""
+    edges = one.edges
+    upto = np.concatenate(([0.0], np.cumsum(np.diff(edges) * one.active)))
+    return np.asarray(np.interp(spans[:, 1], edges, upto) - np.interp(spans[:, 0], edges, upto))
+
+
+def _clips(one: RecordingPosterior, label: str) -> pd.DataFrame:
+    middles = (one.edges[1:] + one.edges[:-1]) / 2
+    spans, which = np.unique(one.segments, axis=0, return_inverse=True)
+    ahead = np.bincount(which.ravel(), weights=2 * one.present - 1, minlength=len(spans))
+    weight = np.abs(ahead) / np.bincount(which.ravel(), minlength=len(spans))
+    first, last = (np.searchsorted(middles, spans[:, k]) for k in (0, 1))
+    return pd.DataFrame({"recording": one.recording, "label": label, "onset": spans[:, 0], "offset": spans[:, 1],
+                         "first": first, "last": last, "present": (ahead > 0).astype(int),
+                         "weight": weight})  # fmt: skip
 
 
 def _painted(inference: Inference) -> Events:
@@ -133,10 +166,8 @@ def _painted(inference: Inference) -> Events:
     for label, part in inference.parts.items():
         for one in part.recordings:
             lengths[one.recording] = one.length
-            edges = one.edges
-            for a, b in one.painted:
-                over = np.clip(np.minimum(b, edges[1:]) - np.maximum(a, edges[:-1]), 0, None)
-                rows.append((one.recording, float(a), float(b), label, float(over @ one.active / over.sum())))
+            shares = _seconds(one, one.painted) / np.diff(one.painted, axis=1).ravel()
+            rows += [(one.recording, float(a), float(b), label, float(p)) for (a, b), p in zip(one.painted, shares)]
     frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence"])
     return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 

@@ -1,0 +1,148 @@
+r"""Scores of a detector as evidence about a timeline, calibrated by answers.
+
+With :math:`s_t = \log p(x_t \mid \text{event}) - \log p(x_t \mid \text{none})` per step, an event over some steps is
+multiplied by the exponential of their sum, and the recursion stays as it is (:mod:`.kernels`). A detector's score z is
+no such s; it becomes one as :math:`s = a z + b`, where a and b maximise
+
+.. math:: \log P(\text{answers} \mid s) = \log Z(\text{answers}, s) - \log Z(s),
+
+a proper likelihood of the answers given the scores, whose gradient per step is
+:math:`P(\text{active} \mid \text{answers}, s) - P(\text{active} \mid s)`. No strong label is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..base.parallel import in_order
+from .chain import Prepared
+from .renewal import Array, Renewal
+
+_SPREAD = 3.0  # of a (scores in standard deviations) and b before the answers
+_SURE = 1e-6  # probabilities are no nearer to 0 and 1
+
+
+@dataclass(frozen=True)
+class FrameScores:
+    """Frames of one recording, (start, end) in seconds, and the score of each."""
+
+    spans: Array
+    values: Array
+
+    def per_step(self, step: float, n: int) -> tuple[Array, Array]:
+        """Scores and numbers of frames in each of n steps; a frame that several steps share is shared out."""
+        ends = step * np.arange(n + 1)
+        width = self.spans[:, 1] - self.spans[:, 0]
+        sums = []
+        for weight in (self.values / width, 1 / width):
+            # the integral of the frames up to each end of a step: every frame adds a ramp
+            order_a, order_b = np.argsort(self.spans[:, 0]), np.argsort(self.spans[:, 1])
+            upto = np.zeros(n + 1)
+            for order, side, sign in ((order_a, 0, 1.0), (order_b, 1, -1.0)):
+                at, w = self.spans[order, side], weight[order]
+                k = np.searchsorted(at, ends)
+                total, moment = (np.concatenate(([0.0], np.cumsum(x))) for x in (w, w * at))
+                upto += sign * (ends * total[k] - moment[k])
+            sums.append(np.diff(upto))
+        return sums[0], sums[1]
+
+
+def log_odds(probability: Array) -> Array:
+    """Log odds of probabilities, no nearer to 0 and 1 than a millionth."""
+    p = np.clip(probability, _SURE, 1 - _SURE)
+    return np.asarray(np.log(p / (1 - p)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How scores become evidence: s = a z + b for z, or for its log odds; with the covariance of (a, b), and
+    log P(answers | scores), where they were calibrated."""
+
+    scale: float
+    offset: float
+    of_odds: bool = False
+    covariance: Array | None = None
+    log_likelihood: float = math.nan
+    uncalibrated: float = math.nan  # log P(answers), without any scores
+
+    def evidence(self, frames: FrameScores, step: float, n: int) -> Array:
+        """s per step."""
+        frames = replace(frames, values=log_odds(frames.values)) if self.of_odds else frames
+        scores, many = frames.per_step(step, n)
+        return self.scale * scores + self.offset * many
+
+    def interval(self, k: int) -> tuple[float, float]:
+        """The 95 % interval of a (0) or b (1)."""
+        value = (self.scale, self.offset)[k]
+        if self.covariance is None:
+            return math.nan, math.nan
+        half = 1.96 * math.sqrt(float(self.covariance[k, k]))
+        return value - half, value + half
+
+
+def _gain(
+    ready: Prepared, blank: Prepared, renewal: Renewal, scores: Array, many: Array, a: float, b: float
+) -> tuple[float, float, float]:
+    """log P(answers | s) of one recording, and its slopes in a and b."""
+    s = a * scores + b * many
+    given, alone = (replace(each, evidence=s).posterior(renewal) for each in (ready, blank))
+    away = given.active - alone.active
+    return given.log_likelihood - alone.log_likelihood, float(away @ scores), float(away @ many)
+
+
+def log_answers_given_scores(
+    ready: Sequence[Prepared],
+    blanks: Sequence[Prepared],
+    tables: Sequence[tuple[Array, Array]],
+    renewal: Renewal,
+    theta: Array,
+    executor: Executor | None = None,
+) -> tuple[float, Array]:
+    """log P(answers | s = a z + b) of all recordings, and its gradient in (a, b)."""
+    jobs = [(r, blank, renewal, *table, *theta) for r, blank, table in zip(ready, blanks, tables)]
+    rows = np.array(list(in_order(_gain, jobs, executor=executor)))
+    return float(rows[:, 0].sum()), rows[:, 1:].sum(axis=0)
+
+
+def calibrate(
+    ready: Sequence[Prepared],
+    blanks: Sequence[Prepared],
+    frames: Sequence[FrameScores],
+    renewal: Renewal,
+    *,
+    of_odds: bool,
+    executor: Executor | None = None,
+) -> Calibration:
+    """a and b by the answers; ``blanks``: the recordings without answers."""
+    from scipy.optimize import minimize
+
+    if of_odds:
+        frames = [replace(each, values=log_odds(each.values)) for each in frames]
+    tables = [each.per_step(one.grid.step, one.grid.n) for each, one in zip(frames, ready)]
+    values = np.concatenate([each.values for each in frames])
+    middle, unit = float(values.mean()), float(values.std()) or 1.0
+    tables = [((scores - middle * many) / unit, many) for scores, many in tables]
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        value, slope = log_answers_given_scores(ready, blanks, tables, renewal, theta, executor)
+        return -value + float(theta @ theta) / (2 * _SPREAD**2), -slope + theta / _SPREAD**2
+
+    options: Any = {"maxiter": 40, "ftol": 1e-9}
+    start: Any = np.array([0.3, -0.1])
+    best = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    curvature = []
+    for move in 0.02 * np.eye(2):
+        curvature.append((objective(best.x + move)[1] - objective(best.x - move)[1]) / 0.04)
+    sums = np.linalg.inv((np.array(curvature) + np.transpose(curvature)) / 2)
+    # back from standard deviations: s = a' (z - middle) / unit + b'
+    turn = np.array([[1 / unit, 0.0], [-middle / unit, 1.0]])
+    a, b = turn @ best.x
+    told, none = (log_answers_given_scores(ready, blanks, tables, renewal, at, executor)[0]
+                  for at in (best.x, np.zeros(2)))  # fmt: skip
+    return Calibration(float(a), float(b), of_odds, turn @ sums @ turn.T, told, none)
