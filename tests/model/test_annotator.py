@@ -130,17 +130,6 @@ def test_a_logistic_curve_ends_at_the_guess_rate_and_the_lapse_rate(middle, log_
     assert AnswerModel.of(annotator=who).low == guess
 
 
-def test_the_compiled_logistic_curve_is_the_same():
-    from weakly.posterior.particle_kernels import chance_of, hearing
-
-    for gamma, spread in itertools.product((0.02, 0.3, 0.7, 0.98), (1e-4, 0.003, 0.05, 0.2, 1.0)):
-        x = np.array([np.log(gamma / (1 - gamma)), np.log(spread), -3.0, -2.0])
-        heard = hearing(x)
-        who = Annotator.logistic(heard[0], heard[1], guess_rate=heard[2], lapse_rate=heard[3])
-        h = np.concatenate((np.linspace(0, 1, 201), np.clip(gamma + spread * np.linspace(-40, 40, 201), 0, 1)))
-        assert [chance_of(x, heard) for x in h.tolist()] == pytest.approx(who.probability(h), abs=1e-12)
-
-
 @given(a=st.floats(0.4, 8), b=st.floats(0.4, 8), delta=st.floats(0.1, 4))
 def test_beta_closed_form(a, b, delta):
     from scipy.special import betainc

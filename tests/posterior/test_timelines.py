@@ -49,7 +49,7 @@ def world(seed):
     exact = posterior(segments, present, renewal=Renewal.from_hazard(law, hazard=rate, step=0.05),
                       recording_length=LENGTH, annotator=who)  # fmt: skip
     known = certain(presence_criterion=criterion, spread=0.002, guess_rate=guess, lapse_rate=lapse, event_rate=rate,
-                    event_length=median, length_spread=0.4)  # fmt: skip
+                    event_length=median, length_spread=0.4, seconds=1e3)  # fmt: skip
     return exact, particle_posterior(segments, present, recording_length=LENGTH, expected=known)
 
 

@@ -1,22 +1,25 @@
 r"""Ask what tells most: the segment whose answer is expected to settle most of every moment's label for its cost.
 
 Nothing needs to be known beforehand. The posterior of the events, of how the annotator hears (criterion, guesses,
-lapses) and of the events' rate and lengths follows from the answers so far (:mod:`..posterior.particles`); what one
-recording taught is expected of the next. Asked is the segment with the largest expected fall of
-:math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over
-:math:`(1-r)\,d_q + r`, until the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target.
+lapses) and of the events' rate and lengths follows from the answers so far (:mod:`..posterior.particles`); what any
+recording taught is expected of all others. Asked is the segment with the largest expected fall of
+:math:`\sum_t P_t (1 - P_t)`, :math:`P_t` the chance that an event is under way at t, over :math:`(1-r)\,d_q + r`, until
+the expected wrong time, :math:`\sum_t \min(P_t, 1 - P_t)`, meets the target. With r = .75, the usual one, that is work:
+the seconds of a segment and 3 s for an answer.
 
-A long recording is asked in stretches of a minute, one after the other; each knows the answers a little beyond its
-ends. Events that last a good part of a minute need ``event_length``: stretches are then ten times as long.
+A long recording is asked in stretches of a minute; each knows the answers a little beyond its ends. All stretches of
+all recordings wait in one queue, those first whose wrong time an answer is expected to lower most. One answer in ten
+audits the belief: all of the longest time where nothing is expected. Where stretches that are said to be empty make up
+a longer segment that is not, they are asked again as one: an event may last for minutes.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -28,13 +31,14 @@ from ..model.intervals import Features, Intervals
 from ..model.lengths import Lengths
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import (
-    MARK,
+    EXPECTED,
     NO_SIGNAL,
     ParameterPrior,
     ParticlePosterior,
     SignalPrior,
+    is_audit,
     particle_posterior,
-)  # fmt: skip
+)
 from ..posterior.renewal import Array
 from .base import AnswerHistory, Labels, Method, Recording, Words
 from .change_point import WINDOWS, change_score, excess, loudness, prepare
@@ -97,14 +101,20 @@ def _signal(features: Features, length: float) -> SignalPrior:
     return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
 
 
+_summaries: OrderedDict[Any, tuple[float, tuple[Array, Array]]] = OrderedDict()
 _NONE = np.empty((0, 2))
 MOST = 1000  # queries of one minute
 _STRETCH = 60.0  # seconds that are asked together, or so many
 _LENGTHS = 10.0  # of the length of events, where that is given
 _BEYOND = 1 / 6  # of a stretch on either side, whose answers count
-_TEACHERS = 8  # stretches that teach the others
-#: Of the expected event seconds, and of all seconds: the expected wrong time at which to stop, unless told.
-_SHARE, _FLOOR = 0.1, 0.002
+_TWICE = 2  # all of a stretch is asked so often where nothing is expected
+_BLOCK = 5  # stretches that are audited together
+_TEACHERS, _LESSONS = 8, (32, 16, 8, 4)  # stretches that teach the others, and the answers after which they do
+_FEW = 500  # particles, where stretches are compared
+_QUIET = 0.2  # the chance of an event at a moment below which none is expected
+_SUMMARIES = 20_000  # stretches of which numbers are kept in memory
+#: Of the expected event seconds, and of all seconds at most and at least: the expected wrong time at which to stop.
+_SHARE, _CEILING, _FLOOR = 0.1, 0.03, 0.002
 
 
 @dataclass(frozen=True)
@@ -117,9 +127,18 @@ class Stretch:
     high: float
 
     def asked(self, asked: AnswerHistory) -> AnswerHistory:
-        """The answers that lie within, the unsure ones too."""
-        within = (asked.segments[:, 0] >= self.low - 2e-3) & (asked.segments[:, 1] <= self.high + 2e-3)
+        """The answers that lie within, the unsure ones too; and that all of it and more is absent."""
+        onset, offset = asked.segments[:, 0], asked.segments[:, 1]
+        within = (onset >= self.low - 2e-3) & (offset <= self.high + 2e-3)
+        within |= (onset <= self.low) & (offset >= self.high) & (asked.present == 0)
         return AnswerHistory(asked.segments[within], asked.present[within])
+
+
+@cache
+def _stretches(length: float, span: float) -> tuple[Stretch, ...]:
+    n = 1 if length <= 1.5 * span else int(np.ceil(length / span))
+    ends, more = np.linspace(0.0, length, n + 1), _BEYOND * span
+    return tuple(Stretch(a, b, max(0.0, a - more), min(length, b + more)) for a, b in pairwise(ends.tolist()))
 
 
 @dataclass(frozen=True)
@@ -133,7 +152,7 @@ class Information(Method):
     event_length : the law of lengths as text: ``1``, ``0.5,1,4``, ``lognorm:s=0.5,scale=1``; event_rate : events that
         start per second; presence_criterion, guess_rate, lapse_rate : how the annotator answers. All of them are
         learned from the answers; what is given is where learning begins, and what the answers contradict is given up.
-    query_cost_share : r, the cost of a query that does not grow with its length.
+    query_cost_share : r, the cost of a query that does not grow with its length; 0.75: as much as 3 s of listening.
     shortest : seconds of the shortest segment that is asked.
     batch : segments of a recording that are asked in one round, for tools that cannot ask one at a time.
     signal : whether the features of a recording say where events may be; how far they are trusted is learned too.
@@ -150,7 +169,7 @@ class Information(Method):
     presence_criterion: float | None = None
     guess_rate: float | None = None
     lapse_rate: float | None = None
-    query_cost_share: float = 0.5
+    query_cost_share: float = 0.75
     shortest: float = 0.3
     batch: int = 1
     signal: bool = True
@@ -218,52 +237,97 @@ class Information(Method):
         """The method with what the answers about other recordings taught."""
         return replace(self, campaign=campaign)
 
-    def stretches(self, recording: Recording) -> list[Stretch]:
-        """The parts that a recording is asked in."""
+    def _cut(self, recording: Recording) -> tuple[Stretch, ...]:
         given = 0.0 if self.event_length is None else float(Lengths.parse(self.event_length).quantile(0.5))
-        span = max(_STRETCH, _LENGTHS * given)
-        n = 1 if recording.length <= 1.5 * span else int(np.ceil(recording.length / span))
-        ends, more = np.linspace(0.0, recording.length, n + 1), _BEYOND * span
-        return [Stretch(a, b, max(0.0, a - more), min(recording.length, b + more)) for a, b in pairwise(ends.tolist())]
+        return _stretches(recording.length, max(_STRETCH, _LENGTHS * given))
+
+    def stretches(self, recording: Recording, asked: AnswerHistory | None = None) -> tuple[Stretch, ...]:
+        """The parts that a recording is asked in: those that lie in a present segment which none of them explains are
+        one."""
+        parts = self._cut(recording)
+        if asked is None or len(parts) == 1:
+            return parts
+        for segment in asked.segments[asked.present == 1]:
+            inside = [k for k, part in enumerate(parts) if part.start < segment[1] and part.end > segment[0]]
+            if any(parts[k].low <= segment[0] and segment[1] <= parts[k].high for k in inside):
+                continue
+            if all(self._is_silent(recording, asked, parts[k]) for k in inside):
+                first, last = parts[inside[0]], parts[inside[-1]]
+                one = Stretch(first.start, last.end, first.low, last.high)
+                parts = (*parts[: inside[0]], one, *parts[inside[-1] + 1 :])
+        return parts
+
+    def _is_silent(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> bool:
+        """Whether a stretch by itself labels no moment present."""
+        return bool((self._alone(recording, asked, part, None).active <= 0.5).all())
 
     def prior(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
-        """What the stretches before this one taught, those of the recordings before it first."""
-        learned, taught = self._expected, 0
-        for name, (other, said) in (*self.campaign.items(), (recording.name, (recording, asked))):
+        """What the other stretches of the campaign teach this one: the first of them that know something."""
+        taught: list[tuple[Array, Array]] = []
+        for name, (other, said) in ({recording.name: (recording, asked)} | dict(self.campaign)).items():
             own = name == recording.name
-            for part in self.stretches(other):
-                if taught == _TEACHERS or (own and part.start >= start - 1e-6):
-                    return learned
-                mine = part.asked(asked if own else said)
-                sure = np.flatnonzero(~np.isnan(mine.present))
-                # A stretch that is done teaches all it knows; before, the others need not follow every answer.
-                for n in (len(sure), len(sure) // MARK * MARK):
-                    if n == 0:
-                        break
-                    heard = self._posterior(other, part, mine.segments[sure[:n]], mine.present[sure[:n]], learned)
-                    if n % MARK == 0 or self._met(heard, part, other):
-                        taught, learned = taught + 1, heard.learned()
-                        break
-            if own:
-                break
-        return learned
+            said = asked if own else said
+            for part in self._cut(other) if len(said) >= _LESSONS[-1] else ():
+                if own and part.start == start:
+                    continue
+                lesson = self._lesson(other, said, part)
+                taught += [] if lesson is None else [lesson]
+                if len(taught) == _TEACHERS:
+                    return self._expected.taught(taught)
+        return self._expected.taught(taught)
+
+    def _lesson(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> tuple[Array, Array] | None:
+        """What a stretch teaches, after 4, 8, ... answers: the others need not follow every one."""
+        n = int((~np.isnan(part.asked(asked).present)).sum())
+        n = next((least for least in _LESSONS if n >= least), 0)
+        return None if n == 0 else self._summary(recording, asked, part, n)[1]
+
+    def _summary(
+        self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None
+    ) -> tuple[float, tuple[Array, Array]]:
+        """How much an answer is expected to lower the wrong time of a stretch, and what it teaches, after its first n
+        answers and by itself: neither changes with what others teach, so both are kept."""
+        mine = part.asked(asked)
+        mark = (self._expected.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
+                mine.present[:n].tobytes(), self.signal)  # fmt: skip
+        with _lock:
+            if mark in _summaries:
+                _summaries.move_to_end(mark)
+                return _summaries[mark]
+        known = self._alone(recording, asked, part, n)
+        active = known.active
+        wrong = float(np.minimum(active, 1 - active).mean()) * (part.end - part.start) * known.wrong_factor
+        found = wrong / (2 * max(1.0, known.n_events)), known.learned()  # an answer halves what is unknown of one edge
+        with _lock:
+            _summaries[mark] = found
+            while len(_summaries) > _SUMMARIES:
+                _summaries.popitem(last=False)
+        return found
+
+    def _alone(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None) -> ParticlePosterior:
+        """What the first n answers of a stretch say by themselves."""
+        mine = part.asked(asked)
+        sure = np.flatnonzero(~np.isnan(mine.present))[:n]
+        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self._expected, _FEW)
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
 
     def posterior(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
         """What the answers say of a stretch of the recording (the first one, unless told)."""
-        part = part or self.stretches(recording)[0]
+        part = part or self.stretches(recording, asked)[0]
         mine = part.asked(asked)
         sure = ~np.isnan(mine.present)
         expected = self.prior(recording, part.start, asked)
         return self._posterior(recording, part, mine.segments[sure], mine.present[sure], expected)
 
     def _posterior(
-        self, recording: Recording, part: Stretch, segments: Intervals, present: Array, expected: ParameterPrior
-    ) -> ParticlePosterior:
+        self, recording: Recording, part: Stretch, segments: Intervals, present: Array, expected: ParameterPrior,
+        particles: int | None = None,
+    ) -> ParticlePosterior:  # fmt: skip
         return particle_posterior(segments, present, recording_length=recording.length, expected=expected,
-                                  signal=self._signal(recording), low=part.low, high=part.high)  # fmt: skip
+                                  signal=self._signal(recording), low=part.low, high=part.high,
+                                  particles=particles)  # fmt: skip
 
     def within(self, known: ParticlePosterior, part: Stretch) -> tuple[Array, Array]:
         """The edges of the steps of a stretch, and P(active) in each."""
@@ -276,14 +340,10 @@ class Information(Method):
         """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
         edges, active = self.within(known, part)
         step, length = np.diff(edges), part.end - part.start
-        wrong, seconds = float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        wrong, seconds = known.wrong_factor * float(np.minimum(active, 1 - active) @ step), float(active @ step)
         if self.wrong_time is not None:
             return wrong, self.wrong_time * length / recording.length, seconds
-        return wrong, max(_SHARE * seconds, _FLOOR * length), seconds
-
-    def _met(self, known: ParticlePosterior, part: Stretch, recording: Recording) -> bool:
-        wrong, target, _ = self._outlook(known, part, recording)
-        return wrong <= target
+        return wrong, max(min(_SHARE * seconds, _CEILING * length), _FLOOR * length), seconds
 
     def state(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
@@ -291,7 +351,7 @@ class Information(Method):
         The answers that are left: each halves what is unknown of one of two edges per event, as far as answers can be
         trusted; where that takes longer than drawing, draw.
         """
-        part = part or self.stretches(recording)[0]
+        part = part or self.stretches(recording, asked)[0]
         known = self.posterior(recording, asked, part)
         wrong, target, seconds = self._outlook(known, part, recording)
         n_events = known.n_events * (part.end - part.start) / (known.high - known.low)
@@ -303,7 +363,11 @@ class Information(Method):
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
-        states = [self.state(recording, asked, part) for part in self.stretches(recording)]
+        parts = self.stretches(recording, asked)
+        if len(asked) == 0:  # alike, and the same in all recordings of this length
+            one = self.state(Recording("", recording.length), asked, parts[0])
+            return {name: len(parts) * one[name] for name in ("wrong_time", "n_events", "answers_left")}
+        states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
     def is_content(self, now: dict[str, float], part: Stretch) -> bool:
@@ -315,26 +379,101 @@ class Information(Method):
         return now["wrong_time"] <= min(now["target"], least)
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
-        """What tells most for its cost in the first stretch that needs it; nothing when all targets are met."""
-        if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
-            return _NONE
-        for part in self.stretches(recording):
-            now = self.state(recording, asked, part)
-            if self.is_content(now, part):
+        """What tells most for its cost in the stretch that needs it most; nothing when all targets are met."""
+        return next((segments for _, segments in self.queue({recording.name: (recording, asked)}, 1)), _NONE)
+
+    def queue(
+        self, campaign: Mapping[str, tuple[Recording, AnswerHistory]], n: int
+    ) -> Iterator[tuple[Recording, Intervals]]:
+        """What to ask in the n stretches of all recordings that need it most, one after the other."""
+        waiting: list[tuple[float, int, float, Recording, AnswerHistory, Stretch]] = []
+        for place, (recording, asked) in enumerate(campaign.values()):
+            if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
                 continue
-            mine = part.asked(asked)
-            segments = self.posterior(recording, asked, part).best(
-                self.batch, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
-                refused=mine.segments[np.isnan(mine.present)],
-            )  # fmt: skip
+            fresh = self._fresh(recording)
+            for part in self.stretches(recording, asked):
+                mine = part.asked(asked)
+                need = fresh if len(mine) == 0 else self._summary(recording, asked, part)[0]
+                waiting.append((-need, place, part.start, recording, asked, part))
+                if len(asked) == 0 and len(waiting) > n:
+                    break
+        waiting.sort(key=lambda one: one[:3])
+        for *_, recording, asked, part in waiting:
+            if n <= 0:
+                return
+            segments = self._segments(recording, asked, part)
             if len(segments):
-                return segments
+                n -= 1
+                yield recording, segments
+        for recording, asked in campaign.values():
+            segments = self._audit(recording, asked) if n > 0 and len(asked) else _NONE
+            if len(segments):
+                n -= 1
+                yield recording, segments
+
+    def _fresh(self, recording: Recording) -> float:
+        """How much a first answer is expected to lower the wrong time of any stretch of such a recording."""
+        first = self._cut(recording)[0]
+        length = float(f"{first.end - first.start:.2g}")
+        return self._summary(Recording("", length), AnswerHistory(), Stretch(0.0, length, 0.0, length))[0]
+
+    def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
+        """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""
+        now = self.state(recording, asked, part)
+        if self.is_content(now, part):
+            return _NONE
+        mine, known = part.asked(asked), self.posterior(recording, asked, part)
+        gap, is_empty = self._gap(known, part, mine)
+        whole = (mine.segments[:, 0] <= part.start + 1e-3) & (mine.segments[:, 1] >= part.end - 1e-3)
+        if is_empty and whole.sum() >= _TWICE:  # by itself it cannot tell more: an event may be longer than all of it
+            longest = np.ptp(mine.segments[whole], axis=1).max()
+            if len(self._cut(recording)) > 1 and longest < part.end - part.start + 1e-2:
+                return _NONE
+            gap = None
+        n, first = self.batch, _NONE
+        due = any(is_audit(len(known.present) + k) for k in range(n))
+        if gap is not None and (due or (is_empty and known.chance(gap) < EXPECTED)):
+            n, first = n - 1, gap[None]
+        if n == 0:
+            return first
+        refused = np.concatenate((mine.segments[np.isnan(mine.present)], first))
+        rest = known.best(n, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
+                          refused=refused)  # fmt: skip
+        return np.concatenate((first, rest))
+
+    def _gap(self, known: ParticlePosterior, part: Stretch, asked: AnswerHistory) -> tuple[Array | None, bool]:
+        """The longest time where nothing is expected and that no absent answer covers; and whether that is all."""
+        edges, active = self.within(known, part)
+        if (active <= 0.5).all():
+            return np.array([part.start, part.end]), True
+        turns = np.flatnonzero(np.diff(np.concatenate(([False], active < _QUIET, [False])))).reshape(-1, 2)
+        gaps = edges[turns]
+        silent = asked.segments[asked.present == 0]
+        heard = np.minimum(gaps[:, None, 1], silent[:, 1]) - np.maximum(gaps[:, None, 0], silent[:, 0])
+        length = gaps[:, 1] - gaps[:, 0]
+        length = np.where(heard.max(axis=1, initial=0.0) > 0.9 * length, 0.0, length)
+        if length.max(initial=0.0) < max(self.shortest, 1.0):
+            return None, False
+        return np.round(gaps[int(np.argmax(length))], 3), False
+
+    def _audit(self, recording: Recording, asked: AnswerHistory) -> Intervals:
+        """All of some stretches that are said to be empty and that nobody was asked about at once."""
+        parts = self.stretches(recording, asked)
+        for k in range(0, len(parts), _BLOCK):
+            block = parts[k : k + _BLOCK]
+            segment = np.array([block[0].start, block[-1].end])
+            both = np.minimum(asked.segments[:, 1], segment[1]) - np.maximum(asked.segments[:, 0], segment[0])
+            enough = min(9, 2 * len(block))
+            if len(block) == 1 or (both > 0).sum() < enough or (both > 0.9 * (segment[1] - segment[0])).any():
+                continue
+            if all(self._is_silent(recording, asked, part) for part in block):
+                return segment[None]
         return _NONE
 
     def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The likelier label of every moment."""
         edges, present = [np.zeros(1)], []
-        for part in self.stretches(recording):
+        for part in self.stretches(recording, asked):
             ends, active = self.within(self.posterior(recording, asked, part), part)
             edges.append(ends[1:])
             present.append(active > 0.5)

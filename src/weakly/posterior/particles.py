@@ -1,6 +1,6 @@
 """Posterior of one stretch of a recording as particles that take in answers, one by one, and learn who answers.
 
-It is the posterior of :mod:`.chain` where everything but the timeline is known, and serves where nothing is: nine
+It is the posterior of :mod:`.chain` where everything but the timeline is known, and serves where nothing is: ten
 numbers are learned with the timeline. It is a function of the prior, the signal and the answers in their order: chance
 comes from a generator whose seed is the number of answers. Posteriors are kept, so that one more answer costs one step;
 without them the same steps are made again, and give the same.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,17 +22,20 @@ from numpy.typing import NDArray
 
 from ..model.intervals import Intervals
 from . import particle_kernels as kernels
-from .particle_kernels import MOST, NAMES
+from . import particle_moves as moves
+from .particle_kernels import LEAST_CRITERION, MOST, NAMES
 from .renewal import Array, TimelinePosterior, entropy
 
 PARTICLES = 2500
 _EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
+_MORE = 1.5  # times as many, after an answer that was hardly expected
 _STEPS = 3000  # of a stretch, for P(active)
 _COARSE = 1500  # and where segments are compared: finer than edges are found
 _CUTS = 48  # onsets and offsets that the particles propose
 _COMPARED = 200  # segments
-_KEPT = 240  # beliefs in memory
+_KEPT = 256_000_000  # bytes of beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
+EXPECTED = 0.25  # the chance of a present answer below which nothing is expected
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
 
 
@@ -41,6 +45,7 @@ class Prior(NamedTuple):
     mean: Any  # (2, n)
     precision: Any  # (2, n, n)
     log_weight: Any  # (2,): of the mixture, with the normal laws' own constants
+    doubt: float  # the share of events that may have any length
 
 
 class SignalPrior(NamedTuple):
@@ -70,13 +75,17 @@ def _logit(p: float) -> float:
 
 
 #: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
-#: answers and of the criterion's softness not even the order of magnitude is known: between none that is ever seen and
-#: one in three, between a limit as hard as can be told and a tenth of an event. Who guesses seldom seldom lapses.
-MEDIAN = np.array([0.0, np.log(0.003), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(0.2),
-                   np.log(0.2)])  # fmt: skip
-SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 1.0, 1.0])
+#: answers, of how much criteria differ and of the seconds that are enough not even the order of magnitude is known:
+#: between no wrong answer that is ever seen and one in three, from a limit as hard as can be told to a fifth of an
+#: event, from half a second to no such limit. Who guesses seldom seldom lapses.
+MEDIAN = np.array([0.0, np.log(0.01), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(4.0),
+                   np.log(0.2), np.log(0.2)])  # fmt: skip
+SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 2.0, 1.0, 1.0])
 _ALIKE = 0.9  # the correlation of guesses and lapses
-_ANNOTATOR = 4  # the first numbers belong to who answers, the others to a recording
+_ANNOTATOR = np.isin(NAMES, ("presence_criterion", "spread", "guess_rate", "lapse_rate", "seconds"))  # not a recording
+#: Of what is possible, the least that a campaign expects of its next recording: other sounds, nearly the same ears.
+_FLOOR = np.where(_ANNOTATOR, 0.1, 0.35)
+DOUBT = 0.2  # that what is expected is wrong after all, and that an event has any length: no data take it lower
 
 
 def _broad(spread: Array, alike: float = _ALIKE) -> Array:
@@ -88,14 +97,17 @@ def _broad(spread: Array, alike: float = _ALIKE) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ParameterPrior:
-    """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible."""
+    """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible.
+
+    With the same chance the length of an event is any.
+    """
 
     mean: Array
     covariance: Array
     doubt: float
 
     @classmethod
-    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = 0.1) -> ParameterPrior:
+    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = DOUBT) -> ParameterPrior:
         """Nothing known but what is given, by name: the median and the standard deviation on the particles' scale."""
         mean, spread = MEDIAN.copy(), SPREAD.copy()
         for name, (centre, width) in (given or {}).items():
@@ -110,7 +122,8 @@ class ParameterPrior:
         covariances = (self.covariance, _broad(SPREAD))
         sizes = [0.5 * np.linalg.slogdet(one)[1] for one in covariances]
         weights = np.log([1 - self.doubt, self.doubt]) - sizes
-        return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights)
+        return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights,
+                     self.doubt)  # fmt: skip
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Unknown numbers of n particles."""
@@ -118,10 +131,40 @@ class ParameterPrior:
         far = MEDIAN + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(_broad(SPREAD)).T
         return np.asarray(np.where(rng.random((n, 1)) < self.doubt, far, near), dtype=np.float64)
 
+    def taught(self, others: Sequence[tuple[Array, Array]]) -> ParameterPrior:
+        r"""What is expected of a stretch, given the means and variances of the numbers after the answers about others,
+        each of which began with this law.
+
+        The answers about one add the precision :math:`g = 1/v - 1/v_0` of an observation; stretches differ by
+        :math:`\tau`, so that any number of them leaves at least that open: for who answers a tenth of what is possible,
+        for sounds a third and as much as the stretches were seen to differ.
+        """
+        if not others:
+            return self
+        before = np.diag(self.covariance)
+        means, variances = (np.array(each) for each in zip(*others))
+        gained = np.maximum(1 / np.maximum(variances, 1e-6) - 1 / before, 1e-9)
+        observed = (means / np.maximum(variances, 1e-6) - self.mean / before) / gained
+        observed = np.where(gained > 0.1 / before, observed, self.mean)  # what was not learned says nothing
+        middle = np.average(observed, axis=0, weights=gained)
+        apart = np.where(_ANNOTATOR, 0.0, np.average((observed - middle) ** 2, axis=0, weights=gained))
+        between = (_FLOOR * SPREAD) ** 2 + apart
+        each = 1 / (1 / gained + between)
+        precision = 1 / before + each.sum(axis=0)
+        mean = (self.mean / before + (observed * each).sum(axis=0)) / precision
+        spread = np.sqrt(np.minimum(1 / precision + between, before))
+        scale = spread / np.sqrt(before)
+        return ParameterPrior(mean, self.covariance * np.outer(scale, scale), self.doubt)
+
     @property
     def digest(self) -> bytes:
         """Equal for equal laws."""
         return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
+
+
+def is_audit(n: int) -> bool:
+    """Whether the answer after so many others checks the belief: one in ten."""
+    return n % 10 == 9
 
 
 def scaled(name: str, x: Any) -> Any:
@@ -147,10 +190,13 @@ class ParticlePosterior(TimelinePosterior):
     present: Array
     starts: Array
     ends: Array
+    own: Array  # of each event: by how many spreads its criterion differs
     count: NDArray[np.int64]
     numbers: Array  # (particles, NAMES)
     surprise: float = 0.0  # how much less likely the answers were than expected, in nats
     spread: float = 0.0  # and the variance of that
+    foreseen: float = 0.0  # present answers that were expected of audits, where hardly any was
+    found: int = 0  # and those that came
 
     @property
     def weight(self) -> Array:
@@ -158,13 +204,26 @@ class ParticlePosterior(TimelinePosterior):
         return np.full(len(self.count), 1 / len(self.count))
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return int(sum(x.nbytes for x in self._arrays))
+
+    @property
     def _arrays(self) -> tuple[Any, ...]:
-        return self.starts, self.ends, self.count, self.numbers
+        return self.starts, self.ends, self.own, self.count, self.numbers
 
     @cached_property
     def heard(self) -> tuple[Array, Array]:
         """Onsets and offsets of every particle's events as far as they are heard; ``count`` tells how many."""
         return np.clip(self.starts, 0.0, self.recording_length), np.clip(self.ends, 0.0, self.recording_length)
+
+    @cached_property
+    def enough(self) -> Array:
+        """Seconds of every particle's events that are noticed."""
+        starts, ends = self.heard
+        criterion = self.value("presence_criterion")[:, None] + self.value("spread")[:, None] * self.own
+        need = np.clip(criterion, LEAST_CRITERION, 1.0) * (ends - starts)
+        return np.asarray(np.minimum(need, self.value("seconds")[:, None]), dtype=np.float64)
 
     @cached_property
     def edges(self) -> Array:
@@ -199,6 +258,10 @@ class ParticlePosterior(TimelinePosterior):
             told[k] = entropy(chances.mean()) - entropy(chances).mean()
         return np.maximum(0.0, told)
 
+    def chance(self, segment: Any) -> float:
+        """The chance that this segment is called present."""
+        return float(np.exp(self._likelihood(segment, 1.0)).mean())
+
     def _likelihood(self, segment: Any, present: float) -> Array:
         return np.asarray(kernels.likelihood(*self._arrays, segment[0], segment[1], present, self.recording_length))
 
@@ -220,24 +283,32 @@ class ParticlePosterior(TimelinePosterior):
         value = np.exp(value - value.max(axis=1, keepdims=True))
         return float((value[:, 1] / value.sum(axis=1)).mean())
 
-    def learned(self) -> ParameterPrior:
-        """What these answers let expect of the next stretch."""
-        wider = np.where(np.arange(len(NAMES)) < _ANNOTATOR, 1.0, np.sqrt(1.1))  # other sounds, the same ears
-        widened = np.cov(self.numbers.T) * np.outer(wider, wider) + np.diag((0.02 * SPREAD) ** 2)
-        return ParameterPrior(self.numbers.mean(axis=0), widened, 0.05)
+    def learned(self) -> tuple[Array, Array]:
+        """Means and variances of the numbers: what these answers teach the others (:meth:`ParameterPrior.taught`)."""
+        return self.numbers.mean(axis=0), self.numbers.var(axis=0)
+
+    @property
+    def wrong_factor(self) -> float:
+        """By how much more the audits found than was expected of them, at least 1: the stated error grows by it."""
+        return max(1.0, (1 + self.found) / (1 + self.foreseen))
 
     def update(self, segment: Any, present: float) -> ParticlePosterior:
         """The posterior after one more answer."""
         rng = np.random.default_rng(len(self.present) + 1)
         segments, given = np.vstack((self.segments, segment)), np.append(self.present, present)
         count, numbers, more = self.count, self.numbers, min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
-        starts, ends = (np.pad(x, ((0, 0), (0, more))) for x in (self.starts, self.ends))
+        starts, ends, own = (np.pad(x, ((0, 0), (0, more))) for x in (self.starts, self.ends, self.own))
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
         log = self._likelihood(segment, present)
         said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
         mean = said * np.log(said) + (1 - said) * np.log1p(-said)
         surprise = self.surprise + mean - np.log(said)
         spread = self.spread + said * (1 - said) * (np.log(said) - np.log1p(-said)) ** 2
+        foreseen, found = self.foreseen, self.found
+        if is_audit(len(self.present)):
+            chance = said if present > 0.5 else 1 - said
+            if chance < EXPECTED:
+                foreseen, found = foreseen + chance, found + int(present > 0.5)
         while left > 1e-9:
             # An answer that few particles expect is taken in by parts, so that more than these few go on.
             part = left
@@ -250,22 +321,24 @@ class ParticlePosterior(TimelinePosterior):
             total = np.cumsum(weight)
             total[-1] = 1.0
             chosen = np.searchsorted(total, (np.arange(n) + rng.random()) / n)
-            starts, ends, count, numbers = starts[chosen], ends[chosen], count[chosen], numbers[chosen]
+            starts, ends, own, numbers = (x[chosen] for x in (starts, ends, own, numbers))
+            count = count[chosen]
             left -= part
             power = np.ones(len(given))
             power[-1] = 1 - left
             scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
-            effort = _EFFORT if left <= 1e-9 else _EFFORT / 2
-            kernels.move(rng, starts, ends, count, numbers, segments, given, power, yes, self.low, self.high,
-                         self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
+            effort = _EFFORT if part == 1.0 or left > 1e-9 else _MORE * _EFFORT  # few particles became many
+            moves.move(rng, starts, ends, own, count, numbers, segments, given, power, yes, self.low, self.high,
+                       self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
             if left > 1e-9:
                 log = kernels.likelihood(
-                    starts, ends, count, numbers, segment[0], segment[1], present, self.recording_length
+                    starts, ends, own, count, numbers, segment[0], segment[1], present, self.recording_length
                 )
         used = max(1, int(count.max()))
         return replace(
             self, segments=segments, present=given, starts=starts[:, :used].copy(), ends=ends[:, :used].copy(),
-            count=count, numbers=numbers, surprise=surprise, spread=spread,
+            own=own[:, :used].copy(), count=count, numbers=numbers, surprise=surprise, spread=spread,
+            foreseen=foreseen, found=found,
         )  # fmt: skip
 
     def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
@@ -304,7 +377,7 @@ class ParticlePosterior(TimelinePosterior):
         low, high = self.low, self.high
         starts, ends = self.heard
         within = np.arange(starts.shape[1])[None] < self.count[:, None]
-        need = self.value("presence_criterion")[:, None] * (ends - starts)
+        need = self.enough
         even, q = np.linspace(low, high, _CUTS // 2 + 1), (np.arange(_CUTS) + 0.5) / _CUTS
         middle = (starts + ends) / 2  # a segment around it is the shortest that holds enough
         cuts: list[Array] = []
@@ -331,18 +404,18 @@ _lock = threading.Lock()
 
 
 def _first(
-    low: float, high: float, recording_length: float, expected: ParameterPrior, signal: SignalPrior
+    low: float, high: float, recording_length: float, expected: ParameterPrior, signal: SignalPrior, n: int
 ) -> ParticlePosterior:
     rng = np.random.default_rng(0)
-    numbers = expected.draw(PARTICLES, rng)
-    starts, ends = np.zeros((PARTICLES, MOST)), np.zeros((PARTICLES, MOST))
-    count = np.zeros(PARTICLES, np.int64)
-    kernels.begin(rng, numbers, starts, ends, count, low, high)
+    numbers = expected.draw(n, rng)
+    starts, ends, own = np.zeros((3, n, MOST))
+    count = np.zeros(n, np.int64)
+    moves.begin(rng, numbers, starts, ends, own, count, expected.doubt, low, high)
     blank = np.empty((0, 2)), np.empty(0)
     if len(signal.edge):
-        kernels.move(rng, starts, ends, count, numbers, *blank, np.empty(0), np.empty(0, np.int64), low, high,
+        moves.move(rng, starts, ends, own, count, numbers, *blank, np.empty(0), np.empty(0, np.int64), low, high,
                      recording_length, expected.prior, signal, SPREAD, 5 * _EFFORT)  # fmt: skip
-    return ParticlePosterior(low, high, recording_length, expected, signal, *blank, starts, ends, count, numbers)
+    return ParticlePosterior(low, high, recording_length, expected, signal, *blank, starts, ends, own, count, numbers)
 
 
 def particle_posterior(
@@ -354,9 +427,10 @@ def particle_posterior(
     signal: SignalPrior = NO_SIGNAL,
     low: float = 0.0,
     high: float | None = None,
+    particles: int | None = None,
 ) -> ParticlePosterior:
     """The posterior of the stretch from low to high of a recording (all of it, unless told) after these answers, in
-    their order.
+    their order; of so many particles, where fewer than usual do.
 
     Examples
     --------
@@ -366,7 +440,8 @@ def particle_posterior(
     True
     """
     high = recording_length if high is None else high
-    mark = hashlib.sha256(expected.digest + np.array([low, high, recording_length, signal.step]).tobytes())
+    n = PARTICLES if particles is None else min(particles, PARTICLES)
+    mark = hashlib.sha256(expected.digest + np.array([low, high, recording_length, signal.step, n]).tobytes())
     for values in (signal.edge, signal.level):
         mark.update(np.ascontiguousarray(values).tobytes())
     marks = [mark.digest()]
@@ -375,7 +450,7 @@ def particle_posterior(
         marks.append(mark.digest())
     k = next((k for k in range(len(marks) - 1, -1, -1) if marks[k] in _kept), -1)
     now = _kept.get(marks[k]) if k >= 0 else None
-    now, k = (_first(low, high, recording_length, expected, signal), -1) if now is None else (now, k)
+    now, k = (_first(low, high, recording_length, expected, signal, n), -1) if now is None else (now, k)
     for j in range(max(k, 0), len(present)):
         now = now.update(segments[j], float(present[j]))
         if (j + 1) % MARK == 0:
@@ -385,6 +460,6 @@ def particle_posterior(
     with _lock:
         _kept[marks[-1]] = now
         _kept.move_to_end(marks[-1])
-        while len(_kept) > _KEPT:
+        while len(_kept) > 1 and sum(one.nbytes for one in _kept.values()) > _KEPT:
             _kept.popitem(last=False)
     return now

@@ -65,8 +65,7 @@ def _is_reached(goal: Condition, now: float | None) -> bool:
     return now is not None and (now >= goal.value if WORDS[goal.word][1] else goal.met(now))
 
 
-#: How somebody hears, and what makes a standard deviation of the spread of a logistic law.
-_HEARS = {"presence_criterion": 1.0, "spread": np.pi / np.sqrt(3), "guess_rate": 1.0, "lapse_rate": 1.0}
+_HEARS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class BeliefSummary:
             "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
         }
         expected = parts[0].known.expected  # nothing came before the first one
-        for name, factor in _HEARS.items():
+        for name in _HEARS:
             k = NAMES.index(name)
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
             for one in parts:
@@ -166,7 +165,7 @@ class BeliefSummary:
                     precision += now - then
                     weighted += now * float(x.mean()) - then * before.mean[k]
             ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
-            found |= {f"{name}{end}": float(factor * scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
+            found |= {f"{name}{end}": float(scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
         return found
 
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
@@ -203,8 +202,7 @@ def _stretch_belief(method: Information, recording: Recording, asked: AnswerHist
     mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
     marks = known.segments[known.present == 1]
     shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
-    enough = known.value("presence_criterion")[:, None] * (ends - starts) - 1e-9
-    found = float(((shared.max(axis=-1, initial=-1.0) >= enough) & mine).sum() / len(known.count))
+    found = float(((shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine).sum() / len(known.count))
     left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
     drawn = starts[mine], ends[mine]
     return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, part.asked(asked), left)
