@@ -15,7 +15,7 @@ from weakly import AssumptionWarning, InvalidInput
 from weakly.io import FORMATS, read, read_answers, write
 from weakly.io.durations import read_lengths
 from weakly.io.output import inexact
-from weakly.io.vocabulary import duration, ending
+from weakly.io.times import duration, ending
 from weakly.model.answers import Answers
 from weakly.model.events import Events
 

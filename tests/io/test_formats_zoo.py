@@ -158,7 +158,7 @@ ZOO = {
     ),
     'Charades_v1_test.csv': (
         'charades',
-        'recording = id (2), label = actions (2), recording_length = length',
+        'recording = id (2), label = actions (2), time = start to end in seconds, recording_length = length',
         [('0BH84', 11.9, 21.2, 'c019'), ('0BH84', 0.0, 5.0, 'c092')],
         {'0BH84': 24.83, '08Y62': 20.1},
         (2, 1, 1, 0, 0),

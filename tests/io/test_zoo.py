@@ -509,7 +509,69 @@ OPTIONS = [
     Stranger("the recording is the file, everywhere", {"turn.rttm": table("SPEAKER m 1 0.0 1.0 <NA> <NA> ann <NA> <NA>")},
         [("turn", 0, 1, "ann")], also="--columns recording=@file"),
 ]  # fmt: skip
-ZOO = [*VOLUNTEERS, *LABELS, *POINTS, *UNITS, *BARE, *CLIPS, *CLINICS, *DOCUMENTS, *OFFICE, *OPTIONS]
+# Shapes that nobody here had seen when the readers were written.
+LATER = [
+    Stranger("ticks beside empty cells", {"t.csv": table("file,start,end,owl,fox", "a.wav,0,3,x,", "a.wav,3,6,,X")},
+        [("a.wav", 0, 3, "owl", "", 1), ("a.wav", 0, 3, "fox", "", 0), ("a.wav", 3, 6, "owl", "", 0),
+         ("a.wav", 3, 6, "fox", "", 1)], "answers", way="--columns label=owl+fox"),
+    Stranger("validated by somebody", {"b.csv": table(
+        "clip,validated_by,is_correct", "0.9_3_SITE_20200101_050000_12.0s_15.0s.wav,jo,TRUE",
+        "0.5_4_SITE_20200101_050000_15.0s_18.0s.wav,jo,FALSE")},
+        [("SITE_20200101_050000", 12, 15, "event", "jo", 1), ("SITE_20200101_050000", 15, 18, "event", "jo", 0)], "answers"),
+    Stranger("counts beside 0 and 1", {"c.csv": table("file,start,end,kim,lee", "a,0,3,2,0", "a,3,6,0,1")},
+        [("a", 0, 3, "lee", "", 0), ("a", 3, 6, "lee", "", 1)], "answers", way="--columns answer=lee", noted=True),
+    Stranger("a class and its presence", {"p.csv": table(
+        "user_name,filename,gunshot_present,saw_presence", "kim,a.wav,1,0", "lee,b.wav,0,1")},
+        [("a.wav", NAN, NAN, "gunshot", "kim", 1), ("a.wav", NAN, NAN, "saw", "kim", 0),
+         ("b.wav", NAN, NAN, "gunshot", "lee", 0), ("b.wav", NAN, NAN, "saw", "lee", 1)], "answers"),
+    Stranger("a data set's name is no class", {"f.csv": table(
+        "itemid,datasetid,hasbird", "64486,ff1010,0", "2525,ff1010,1")},
+        [("64486", NAN, NAN, "hasbird", "", 0), ("2525", NAN, NAN, "hasbird", "", 1)], "answers"),
+    Stranger("votes with doubts", {"v.csv": table("clip_id,yes,no,unsure", "c1,1,0,1", "c2,0,1,0")},
+        [("c1", NAN, NAN, "event", "vote 1", 1), ("c1", NAN, NAN, "event", "vote 2", NAN),
+         ("c2", NAN, NAN, "event", "vote 1", 0)], "answers"),
+    Stranger("two scorers' stages, no recording", {"h.csv": table(
+        "epoch,stage_scorer1,stage_scorer2", "1,W,W", "2,N1,W")},
+        [("h", 0, 30, "W"), ("h", 0, 30, "W"), ("h", 30, 60, "N1"), ("h", 30, 60, "W")], way="--columns length=30s"),
+    Stranger("choices in a cell", {"l.csv": table(
+        "file,start,end,labels", 'a.wav,0,1,"{""choices"":[""dog"",""cat""]}"', "a.wav,2,3,dog")},
+        [("a.wav", 0, 1, "dog"), ("a.wav", 0, 1, "cat"), ("a.wav", 2, 3, "dog")]),
+    Stranger("pauses and marks of silence", {"s.lab": table("0.0 1.0 #", "1.0 2.0 a", "2.0 3.0 sp")},
+        [("s", 1, 2, "a")], way="--absent '#,sp'", noted=True),
+    Stranger("times of day and names that tell the start", {"d.csv": table(
+        "file,start_time,end_time,species", "SITE_20240513_060000.wav,06:00:10,06:00:12,owl")},
+        [("SITE_20240513_060000.wav", 10, 12, "owl")], way="--columns origin=@name", noted=True),
+    Stranger("first and last frames by spaces", {"f.txt": table("0 24 cut", "25 59 pour", "60 90 stir")},
+        [("f", 0, 0.96, "cut"), ("f", 1, 2.36, "pour"), ("f", 2.4, 3.6, "stir")], way="--columns rate=25", noted=True),
+    Stranger("a confidence behind the label", {"b.csv": table("1.0,2.0,dog,0.9", "3.0,4.0,cat,0.8")},
+        [("b", 1, 2, "dog"), ("b", 3, 4, "cat")]),
+    Stranger("TUH's events", {"t.tse": table("version = tse_v1.0.0", "", "0.0000 10.2500 bckg 1.0000", "10.2500 35.5000 fnsz 1.0000")},
+        [("t", 10.25, 35.5, "fnsz")], way="--absent bckg", noted=True),
+    Stranger("a label before its times", {"b.txt": table("dog 1.0 2.0", "cat 3.0 4.0")},
+        [("b", 1, 2, "dog"), ("b", 3, 4, "cat")], way="--columns recording=@file", noted=True),
+    Stranger("the same by tabs", {"b.txt": table("dog\t1.0\t2.0", "cat\t3.0\t4.0")},
+        [("b", 1, 2, "dog"), ("b", 3, 4, "cat")], way="--columns recording=@file", noted=True),
+    Stranger("starts and lengths without names", {"b.csv": table("a.wav,1.0,0.5,dog", "a.wav,3.0,0.2,cat")},
+        [("a.wav", 1, 1.5, "dog"), ("a.wav", 3, 3.2, "cat")], way="--columns length=offset"),
+    Stranger("a number for each frame", {"v.txt": table(*["0"] * 10, *["1"] * 20)},
+        [("v", 1, 3, "1")], also="--columns rate=10 --absent 0"),
+    Stranger("starts and ends of a seizure", {"c.csv": table(
+        "patient_id,seizure_start,seizure_end,type", "p1,100,None,FS", "p1,300,360,FS", "p2,10,,GS")},
+        [("p1", 300, 360, "FS")], way="--on-error skip", empty=("p2",)),
+    Stranger("an end that is not yet", {"c.csv": table("file,start,end,label", "a,10,ongoing,sz", "a,50,60,sz")},
+        [("a", 50, 60, "sz")], way="--on-error skip"),
+    Stranger("channels of turns are not joined unsaid", {"c.rttm": table(
+        "SPEAKER m 1 0.0 1.0 <NA> <NA> ann <NA> <NA>", "SPEAKER m 2 0.5 1.0 <NA> <NA> ann <NA> <NA>")},
+        [("m", 0, 1, "ann")], way="--where channel=1", noted=True),
+    Stranger("an object in each line", {"r.jsonl": table(
+        '{"file": "a.wav", "start": 1, "end": 2, "label": "dog"}', '{"file": "b.wav", "start": 3, "end": 4, "label": "cat"}')},
+        [("a.wav", 1, 2, "dog"), ("b.wav", 3, 4, "cat")]),
+    Stranger("a clip's words beside its class", {"e.csv": table(
+        "file_name,transcript,emotion", "a.wav,hello there,happy", "b.wav,go away,sad", "c.wav,ok then,happy")},
+        [("a.wav", NAN, NAN, "happy", "", 1), ("b.wav", NAN, NAN, "sad", "", 1), ("c.wav", NAN, NAN, "happy", "", 1)],
+        "answers", way="--columns label=emotion"),
+]  # fmt: skip
+ZOO = [*VOLUNTEERS, *LABELS, *POINTS, *UNITS, *BARE, *CLIPS, *CLINICS, *DOCUMENTS, *OFFICE, *OPTIONS, *LATER]
 
 
 def test_the_zoo_is_large():
@@ -548,6 +610,20 @@ def test_check_accounts_for_every_row(stranger, tmp_path):
     account = result.account
     assert account["rows"] == sum(account[name] for name in ("events", "empty", "skipped", "merged"))
     assert not [item for item in result.findings if item.kind == "unreadable"]
+
+
+def test_an_id_is_no_answer(tmp_path):
+    path = tmp_path / "via.csv"
+    path.write_text("filename,region_count,region_id,shape\na.wav,1,0,box\n")
+    with pytest.raises(InvalidInput, match="none is known to name labels of whole recordings; 'shape' could"):
+        read_answers(path)
+
+
+def test_what_ends_before_0_cannot_be_cut(tmp_path):
+    path = tmp_path / "n.csv"
+    path.write_text("file,onset,duration,label\na,-3,1,x\na,3,1,x\n")
+    with pytest.raises(InvalidInput, match=r"ends before 0: onset -3, offset -2; on_error='skip'"):
+        read(path, on_error="clip")
 
 
 def test_tables_under_random_names_are_never_misread_silently(tmp_path):

@@ -7,8 +7,9 @@ import glob
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -71,17 +72,23 @@ def system(scheme: str) -> Any:
 
 
 @contextmanager
-def refused(address: str) -> Iterator[None]:
-    """Whatever one of many libraries raises (no bucket, no rights, no network) as one line that names the address."""
+def refused(name: object, told: str = "cannot be read", *, quiet: bool = False) -> Iterator[None]:
+    """Whatever one of many libraries raises (no bucket, no rights, a broken file) as one line that names the file.
+
+    ``quiet`` keeps its warnings down, which is for one thread only.
+    """
     try:
-        yield
-    except WeaklyError:
+        with warnings.catch_warnings() if quiet else nullcontext():
+            if quiet:
+                warnings.simplefilter("ignore")
+            yield
+    except (WeaklyError, ImportError):
         raise
     except FileNotFoundError as error:
-        raise InvalidInput(f"{address}: there is no such file or folder") from error
+        raise InvalidInput(f"{name}: there is no such file or folder") from error
     except Exception as error:
-        words = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InvalidInput(f"{address}: cannot be read: {words}") from error
+        words = " ".join(str(error).split()).rpartition("Invalid: ")[2][:200] or type(error).__name__
+        raise InvalidInput(f"{name}: {told}: {words}") from error
 
 
 def listed(files: Any, address: str) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """Files that other libraries open: Parquet (pyarrow), EDF+ and BDF+ annotations (edfio), WFDB annotations (wfdb), and
-tiers of intervals with a text, TextGrid of Praat (praatio) and ELAN (pympi).
+tiers of intervals with a text, TextGrid of Praat and ELAN (pympi).
 
 The text of an interval is the label and its tier is kept beside it; an interval without text is time in which nothing
 was marked. Points have no length. The file's name stands for the recording.
@@ -12,43 +12,37 @@ import os
 import re
 import shlex
 import tempfile
-import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput, MissingExtra, optional
+from ..base.errors import InvalidInput, optional
 from ..base.files import atomic_write
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import count, losses, per_recording, save, texts_of
+from .addresses import refused
+from .output import losses, per_recording, save, texts_of
 from .plain import rows_of
 from .registry import Format
 from .source import PARQUET, Source, quoted
 from .table import ColumnTable, TextRows, lengths_agree
-from .vocabulary import ending
+from .times import ending
 
 
-def by_library(source: Source, what: str, opener: Any) -> Any:
-    """What a library makes of the file; it may raise anything at all on a broken one, and all of it becomes ours."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return opener()
-    except MissingExtra:
-        raise
-    except Exception as error:
-        words = " ".join(str(error).split())[:200] or type(error).__name__
-        told = f"is not a readable {what} file" if what else f"cannot be read: {type(error).__name__}"
-        raise InvalidInput(f"{source.name}: {told}: {words}") from error
+def opening(source: Source, what: str) -> Any:
+    """While a library opens the file: it may raise anything at all on a broken one, and all of it becomes ours."""
+    return refused(source.name, f"is not a readable {what} file", quiet=True)
 
 
 def read_parquet(source: Source) -> TextRows:
     """The table, whatever its columns are called; types say what text would not: durations, dates, numbers."""
     optional("pyarrow", extra="parquet")
-    frame = by_library(source, "Parquet", lambda: pd.read_parquet(io.BytesIO(source.data)))
+    with opening(source, "Parquet"):
+        frame = pd.read_parquet(io.BytesIO(source.data))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
@@ -101,8 +95,9 @@ def read_edf(source: Source) -> TextRows:
     """The annotations of a recording and its length; those without a duration are points."""
     edfio = optional("edfio", extra="signals")
     bdf = source.data[:1] == b"\xff"
-    signal = by_library(source, "EDF+", lambda: (edfio.read_bdf if bdf else edfio.read_edf)(io.BytesIO(source.data)))
-    items = by_library(source, "EDF+", lambda: list(signal.annotations))
+    with opening(source, "EDF+"):
+        signal = (edfio.read_bdf if bdf else edfio.read_edf)(io.BytesIO(source.data))
+        items = list(signal.annotations)
     told = int(source.data[236:244])  # edfio puts the number that is there in its place
     if told > signal.num_data_records:
         has = signal.num_data_records
@@ -132,12 +127,11 @@ def read_wfdb(source: Source) -> TextRows:
     """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
     wfdb = optional("wfdb", extra="signals")
     base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
-    notes = by_library(source, "WFDB", lambda: wfdb.rdann(base, ending_))
-    header = by_library(
-        source,
-        "WFDB header",
-        lambda: wfdb.rdheader(base.removesuffix(".edf") if not Path(base + ".hea").is_file() else base),
-    )
+    beside = base if Path(base + ".hea").is_file() else base.removesuffix(".edf")
+    if not Path(beside + ".hea").is_file():
+        raise InvalidInput(f"{source.name}: there is no header {Path(beside).name}.hea beside it")
+    with opening(source, "WFDB"):
+        notes, header = wfdb.rdann(base, ending_), wfdb.rdheader(beside)
     rate = float(notes.fs or header.fs or 0)
     if rate <= 0:
         raise InvalidInput(f"{source.name}: neither it nor its header says how many samples a second has")
@@ -167,12 +161,10 @@ def read_wfdb(source: Source) -> TextRows:
     labels = [row[3] for row in found]
     rows = TextRows.of(source, [f"annotation {i + 1}" for i, *_ in found], name, onset, offset, labels)
     if beats:
-        told = (
-            f"{count(len(beats), 'annotation')} (beats and other points) without a length left out; --point-length 0.2 "
-        )
-        told += "makes events of them instead of the rhythms"
+        told = f"{counted(len(beats), 'annotation')} (beats and other points) without a length left out; "
+        told += "--point-length 0.2 makes events of them instead of the rhythms"
         if source.point_length is not None:
-            told = f"{count(len(beats), 'rhythm')} left out: points were asked for"
+            told = f"{counted(len(beats), 'rhythm')} left out: points were asked for"
         source.note(f"{source.name}: {told}", kind="points")
         rows.merged["points"] = set(beats)
     rows.checked()
@@ -200,54 +192,34 @@ def sniff_textgrid(source: Source) -> bool:
     return len(source.head) > 1 and "ooTextFile" in source.head[0] and "TextGrid" in source.head[1]
 
 
-def _as_utf8(source: Source, parse: Any) -> Any:
-    """The library's view of the text that we decoded, so that marks and encodings are ours to deal with."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file{source.path.suffix}"
-        path.write_bytes(source.text.replace("\r\n", "\n").encode("utf-8"))
-        return by_library(source, "", lambda: parse(str(path)))
+_TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|<absent>|(?<!\S)[-+]?[\d.]\S*(?!\S)')
 
 
 def read_textgrid(source: Source) -> TextRows:
-    """The intervals with a text."""
-    praatio = optional("praatio.textgrid", extra="textgrid")
+    """The intervals with a text, and points. As in Praat, only texts and free-standing numbers are content."""
+    tokens = iter(_TOKEN.findall(source.text))
+    cut = f"{source.name}: is cut short: it holds fewer tiers or intervals than it says"
 
-    def parse(path: str) -> tuple[list[tuple[str, str, Any]], float]:
-        grid = praatio.openTextgrid(
-            path, includeEmptyIntervals=True, reportingMode="silence", duplicateNamesMode="rename"
-        )
-        found = []
-        for name in grid.tierNames:
-            tier = grid.getTier(name)
-            for entry in tier.entries:
-                if isinstance(tier, praatio.PointTier):
-                    found.append((name, str(entry[1]), (float(entry[0]), float(entry[0]))))
-                else:
-                    found.append((name, str(entry[2]), (float(entry[0]), float(entry[1]))))
-        return found, float(grid.maxTimestamp)
+    def text() -> str:
+        return next(tokens)[1:-1].replace('""', '"')
 
-    found, length = _as_utf8(source, parse)
-    if _is_cut(source.text):
-        raise InvalidInput(f"{source.name}: is cut short: it holds fewer tiers or intervals than it says")
-    return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
-
-
-_TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|(?<!\S)[-+]?[\d.]\S*(?!\S)')
-
-
-def _is_cut(text: str) -> bool:
-    """Whether a TextGrid holds less than it says. As in Praat, only texts and free-standing numbers are content."""
-    tokens = _TOKEN.findall(text)
+    found, length, names = [], 0.0, Counter[str]()
     try:
-        at = tokens.index("<exists>") + 1
-        tiers, at = int(tokens[at]), at + 1
-        for _ in range(tiers):  # class, name, two times, and how many intervals (of 3) or points (of 2)
-            at += 5 + int(tokens[at + 4]) * (3 if "Interval" in tokens[at] else 2)
-    except ValueError:  # built in a way that is not known here
-        return "<exists>" not in tokens and "<absent>" not in text
-    except IndexError:
-        return True
-    return at > len(tokens)
+        _, _, _, length, exists = text(), text(), next(tokens), float(next(tokens)), next(tokens) == "<exists>"
+        for _ in range(int(next(tokens)) if exists else 0):
+            kind, tier = text(), text()
+            names[tier] += 1
+            tier += f"_{names[tier]}" if names[tier] > 1 else ""
+            _, _, n = next(tokens), next(tokens), int(next(tokens))
+            for _ in range(n):
+                start = float(next(tokens))
+                end = float(next(tokens)) if kind == "IntervalTier" else start
+                found.append((tier, text(), (start, end)))
+    except StopIteration as error:
+        raise InvalidInput(cut) from error
+    except ValueError as error:
+        raise InvalidInput(f"{source.name}: cannot be read: {error}") from error
+    return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
 
 
 def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> TextRows:
@@ -309,11 +281,11 @@ def _clean(frame: pd.DataFrame, found: list[str]) -> pd.DataFrame:
     blank = frame["label"].str.strip() == ""
     if blank.any():
         found.append(
-            f"{count(int(blank.sum()), 'event')} without a label: an interval without text means nothing there"
+            f"{counted(int(blank.sum()), 'event')} without a label: an interval without text means nothing there"
         )
     odd = frame["label"].str.contains(r'["\r\n\x00]|^\s|\s$', regex=True)
     if odd.any():
-        found.append(f"quotes, line ends and outer spaces in {count(int(odd.sum()), 'label')}")
+        found.append(f"quotes, line ends and outer spaces in {counted(int(odd.sum()), 'label')}")
     frame = frame[~blank].copy()
     frame["label"] = frame["label"].str.replace(r"[\r\n\x00]", " ", regex=True).str.replace('"', "'").str.strip()
     return frame
@@ -325,7 +297,7 @@ def write_textgrid(events: Events, path: Path) -> list[str]:
     lengths = events.recordings["length"]
     if lengths.isna().any():
         found.append(
-            f"that the lengths of {count(int(lengths.isna().sum()), 'recording')} are unknown: "
+            f"that the lengths of {counted(int(lengths.isna().sum()), 'recording')} are unknown: "
             "the last offset stands for it"
         )
 
@@ -375,15 +347,15 @@ def read_elan(source: Source) -> TextRows:
         raise InvalidInput(f"{source.name}: declares XML entities, which ELAN files do not need; refused")
     pympi = optional("pympi", extra="elan")
 
-    def parse(path: str) -> list[tuple[str, str, Any]]:
-        document = pympi.Elan.Eaf(path, suppress_version_warning=True)
-        found = []
+    found = []
+    with tempfile.TemporaryDirectory() as folder, refused(source.name, quiet=True):
+        path = Path(folder) / "file.eaf"
+        path.write_bytes(source.text.replace("\r\n", "\n").encode("utf-8"))  # marks and encodings are ours to deal with
+        document = pympi.Elan.Eaf(str(path), suppress_version_warning=True)
         for tier in document.get_tier_names():
             for item in document.get_annotation_data_for_tier(tier):
                 found.append((str(tier), str(item[2] or ""), (float(item[0]) / 1000, float(item[1]) / 1000)))
-        return found
-
-    return _rows(source, _as_utf8(source, parse), {})
+    return _rows(source, found, {})
 
 
 def write_elan(events: Events, path: Path) -> list[str]:
@@ -404,7 +376,7 @@ def write_elan(events: Events, path: Path) -> list[str]:
                 rounded += first / 1000 != float(start) or last / 1000 != float(end)
                 document.add_annotation(title, first, max(last, first + 1), text)
         if rounded:
-            lost.append(f"fractions of a millisecond of {count(rounded, 'event')}")
+            lost.append(f"fractions of a millisecond of {counted(rounded, 'event')}")
         handle, temporary = tempfile.mkstemp(suffix=".eaf")
         os.close(handle)
         try:
@@ -422,7 +394,7 @@ def write_elan(events: Events, path: Path) -> list[str]:
 
 
 TIERS = (
-    Format("textgrid", "TextGrid of Praat (needs the extra textgrid)", sniff_textgrid, read_textgrid, write_textgrid,
+    Format("textgrid", "TextGrid of Praat", sniff_textgrid, read_textgrid, write_textgrid,
            endings=(".textgrid",)),
     Format("elan", "ELAN annotation document (needs the extra elan)", sniff_elan, read_elan, write_elan,
            endings=(".eaf",)),

@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .columns import is_person, without_presence
-from .output import answer_losses, by_answers, columns_of, count, delimited, exact, losses, save, texts_of
+from .output import answer_losses, by_answers, columns_of, delimited, exact, losses, save, texts_of
 from .plain import rows_of
 from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .vocabulary import answer_of, is_number, is_vocabulary, normal, person_of, suited
+from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, person_of, suited, without_presence
 
 _TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
@@ -86,7 +87,7 @@ def read_by_query(source: Source) -> TextRows:
 
 
 def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]) -> TextRows:
-    """The rows of a table with a column of answers for each class, in everybody's words by ``said``, in <> what is none."""
+    """The rows of a table with a column of answers for each class, which ``said`` puts into words; others into <>."""
     source = table.source
     if not classes and len(table):
         raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
@@ -161,7 +162,7 @@ def _grid(answers: Answers, names: Sequence[str], path: Path, words: tuple[str, 
     save(path, delimited(columns, delimiter=",", names=[*names, *labels]))
     found = answer_losses(answers)
     if twice:
-        found.insert(0, f"{count(twice, 'answer')} about a segment and label that another annotator also answered")
+        found.insert(0, f"{counted(twice, 'answer')} about a segment and label that another annotator also answered")
     return found
 
 
@@ -196,7 +197,7 @@ def sniff_sonyc(source: Source) -> bool:
 def read_sonyc(source: Source) -> TextRows:
     """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
     whole = ColumnTable.read(source)
-    asked = [name for name in whole.names if name.lower().endswith("_presence")]
+    asked = [name for name in whole.names if without_presence(name) != name]
     near = [name for name in whole.names if name.lower().endswith("_proximity")]
     names = [without_presence(name) if name in asked else name for name in whole.names if name not in near]
     columns = [whole.columns[name] for name in whole.names if name not in near]
@@ -250,16 +251,16 @@ def read_votes(source: Source) -> TextRows:
     wrong = ~(np.isfinite(votes) & (votes >= 0) & (votes % 1 == 0)).all(axis=1)
     for i in np.flatnonzero(wrong).tolist():
         source.fail(table.lines[i], yes, "votes must be whole numbers, no fewer than 0 and no more than all votes")
-    votes = np.where(wrong[:, None], 0, votes).astype(np.int64)
-    times = votes.sum(axis=1)
+    whole_votes: NDArray[np.int64] = np.where(wrong[:, None], 0, votes).astype(np.int64)
+    times = whole_votes.sum(axis=1)
     row = np.repeat(np.arange(len(table)), times)
     turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     more = table.taken(row)
     rest = [name for name in table.names if name not in count_of]
-    said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), votes.ravel()).tolist()
+    said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), whole_votes.ravel()).tolist()
     columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
-    source.columns = {"present": "their votes", "annotator": "each vote", **source.columns}
-    rows = rows_of(ColumnTable(source, [*rest, "their votes", "each vote"], columns, more.lines), exact=True)
+    source.columns = {"present": "answers", "annotator": "voter", **source.columns}
+    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), exact=True)
     none = table.taken(np.flatnonzero((times == 0) & ~wrong))
     name = next(iter(suited(rest, "recording")), None)
     rows.empty += [value.strip() for value in none.columns[name]] if name else []

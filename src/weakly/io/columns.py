@@ -17,7 +17,7 @@ import numpy as np
 from ..base.errors import InvalidInput
 from .source import Source, column_of, quoted
 from .table import ColumnTable
-from .times import are_even, special, time_columns
+from .times import is_even, lengths_of, onsets_of, special, time_columns
 from .vocabulary import (
     ASIDE,
     BITS,
@@ -29,12 +29,14 @@ from .vocabulary import (
     TICKS,
     TIER,
     is_answers,
+    is_person,
     is_vocabulary,
     is_whole,
     kind_of,
     normal,
     suited,
     texts,
+    without_presence,
 )  # fmt: skip
 
 #: Numbers that measure or count something, and are no ids though they are whole.
@@ -122,7 +124,7 @@ def roles_of(
     take("annotator", "text", "number", "")
     free[:] = [name for name in table.names if name in free or (name in both and name not in found.names.values())]
     for role in ("label", "annotator"):
-        if found.names.get(role, "") not in ("", *table.columns):  # several columns, told
+        if found.names.get(role, "@")[:1] != "@" and found.names[role] not in table.columns:  # several columns, told
             found.melted, found.into = (
                 [column_of(table.names, p.strip()) or p for p in found.names[role].split("+")],
                 role,
@@ -169,25 +171,11 @@ def _answer(found: Roles, free: list[str]) -> None:
 
 
 _GENERIC = "label labels class annotation category type tag tags event target value name text"
-_PERSON = re.compile(
-    r"^((\w+_)?(annotator|rater|reader|expert|coder|volunteer|participant|scorer|observer|listener|reviewer)|user|person|"
-    r"labell?er|judge|vote|ann|r|e)_?([a-z]|\d+)$"
-)
-
-
-def is_person(name: str) -> bool:
-    """Whether a column is called after one of several people: rater1, expert_b."""
-    return bool(_PERSON.match(normal(name)[0]))
 
 
 def _class_of(name: str) -> str:
     """The class that answers under a column's name are about; "" where the name says none."""
     return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else without_presence(name.strip())
-
-
-def without_presence(name: str) -> str:
-    """The class of a column that is called after it: dog of dog_present and dog_presence."""
-    return re.sub(r"(?i)(?<=.)[_ ]presen(t|ce)$", "", name)
 
 
 def _are_people(found: Roles, free: list[str], name: str) -> bool:
@@ -223,7 +211,7 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         loose = [n for n, own in others.items() if not (told and own.max() > 0 and _decides(codes, own))]
         if people:
             found.melted, found.into = people, "annotator"
-        elif len(loose) == len(others) == 1 and _even(found):
+        elif len(loose) == len(others) == 1 and is_even(found):
             names["present"] = loose[0]
         else:
             found.asked, found.sided = list(others), not loose
@@ -232,11 +220,7 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = people, "annotator"
     elif len(binary) == 1:
         names["present"], found.named = binary[0], _class_of(binary[0])
-        others = [n for n in free if n != binary[0] and normal(n)[0] not in ASIDE and is_count(table.columns[n])]
-        if others and not any(suited([n], role) for n in others for role in ROLES):
-            some, way = ", ".join(map(quoted, others[:4])), shlex.quote(f"answer={binary[0]}")
-            told = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts beside it, not"
-            table.source.note(f"{table.source.name}: {told}; --columns {way} if so", kind="unused column")
+        _tell_counts(found, [n for n in free if n != binary[0] and normal(n)[0] not in ASIDE], binary[0])
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:
@@ -257,21 +241,16 @@ def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
             table.source.note(f"{table.source.name}: an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
-def is_count(values: Sequence[Any]) -> bool:
-    """Whether a column holds small whole numbers, 0 among them, as answers do that count."""
-    some = {str(value).strip().removesuffix(".0") for value in set(values[:2000])} - {""}
-    return "0" in some and len(some) < 20 and all(value.isdigit() for value in some)
-
-
-def _even(found: Roles) -> bool:
-    """Whether the table is about segments that are all as long."""
-    length = _lengths(found)
-    return "epoch" in found.names if length is None or len(length) < 2 else are_even(length)
-
-
-def _lengths(found: Roles) -> np.ndarray | None:
-    onset, end = _onsets(found), _onsets(found, "offset" if "offset" in found.names else "length")
-    return None if onset is None or end is None else end - onset if "offset" in found.names else end
+def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
+    """Note columns beside the one of answers that hold small whole numbers, 0 among them, and may be counts."""
+    columns, source, others = found.table.columns, found.table.source, []
+    for name in (each for each in free if not any(suited([each], role) for role in ROLES)):
+        some = {str(value).strip().removesuffix(".0") for value in set(columns[name][:2000])} - {""}
+        others += [quoted(name)] if "0" in some and len(some) < 20 and all(map(str.isdigit, some)) else []
+    if others:
+        told = f"{quoted(answer)} is taken as the answer, and {', '.join(others[:4])}, which may be counts, not"
+        way = shlex.quote(f"answer={answer}")
+        source.note(f"{source.name}: {told}; --columns {way} if so", kind="unused column")
 
 
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -304,19 +283,6 @@ def _decides(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether each value of one goes with a single value of the other."""
     pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
     return len(pairs) == int(one.max(initial=-1)) + 1
-
-
-def _onsets(found: Roles, role: str = "onset") -> np.ndarray | None:
-    name = found.names.get(role)
-    if name is None:
-        return None
-    values = found.table.columns[name]
-    if isinstance(values, np.ndarray):
-        return values.astype(np.float64) if values.dtype.kind in "fiu" else None
-    try:
-        return np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
-    except ValueError:
-        return None
 
 
 def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -440,7 +406,7 @@ def _are_codes(values: Sequence[str]) -> bool:
 
 def _separates(found: Roles, name: str) -> bool:
     """Whether events of one class overlap in the table as a whole, and never those with the same value."""
-    onset, length = _onsets(found), _lengths(found)
+    onset, length = onsets_of(found), lengths_of(found)
     if onset is None or length is None:
         return False
     end = onset + length
@@ -458,7 +424,7 @@ def _separates(found: Roles, name: str) -> bool:
 
 def _restarts(found: Roles, name: str) -> bool:
     """Whether the column stands in runs, one per value, and the times begin anew with them."""
-    onset, codes = _onsets(found), _codes(found.table.columns[name])
+    onset, codes = onsets_of(found), _codes(found.table.columns[name])
     if onset is None:
         return True
     change = np.flatnonzero(np.diff(codes) != 0) + 1
@@ -467,7 +433,7 @@ def _restarts(found: Roles, name: str) -> bool:
 
 def _backwards(found: Roles, label: str | None) -> bool:
     """Whether onsets go back in time even within a class (and, where named, an annotator)."""
-    onset = _onsets(found)
+    onset = onsets_of(found)
     if onset is None:
         return False
     names = [name for name in (label, found.names.get("annotator"), found.names.get("present")) if name]
@@ -487,7 +453,7 @@ def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> s
     best = min(tier for tier, _ in candidates.values())
     same = [name for name, (tier, _) in candidates.items() if tier == best]
     first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
-    joint, parts, onset = codes[first], [first], _onsets(found)
+    joint, parts, onset = codes[first], [first], onsets_of(found)
     for other, (tier, values) in candidates.items():
         if other == first or tier == 3 or _decides(joint, codes[other]) or not set(values) - {""}:
             continue
@@ -505,7 +471,7 @@ def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> s
 
 def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[str, str]) -> None:
     """Refuse a recording within which times begin anew exactly where another column changes: a visit, a tape."""
-    onset = _onsets(found)
+    onset = onsets_of(found)
     if onset is None:
         return
     codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}

@@ -80,17 +80,13 @@ class Dataset:
 
     def batches(self, file: int, group: int, roles: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The rows of a row group (-1: of the whole file), some at a time: by role, texts as (codes, texts)."""
-        import pyarrow as pa
-
         table, fragments = _opened(self)
         piece = fragments[file] if group < 0 else fragments[file].subset(row_group_ids=[group])
         names = {role: name for role, name in self.columns if role in roles}
         wanted = list(dict.fromkeys(names.values()))
-        try:
+        with refused(self.files[file]):
             for batch in piece.to_batches(schema=table.schema, columns=wanted, **_LITTLE):
                 yield {role: _column(batch.column(name), role) for role, name in names.items()}
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"{self.files[file]}: cannot be read: {_reason(error)}") from error
 
     def part(self, file: int, groups: Sequence[int], names: Collection[str]) -> bytes:
         """A file of the same kind with those rows of a file that are of these recordings: all columns, as they are."""
@@ -115,11 +111,6 @@ class Dataset:
         buffer = io.BytesIO()
         pq.write_table(rows, buffer)
         return buffer.getvalue()
-
-
-def _reason(error: Exception) -> str:
-    """What pyarrow says, without what it says around it."""
-    return " ".join(str(error).split()).rpartition("Invalid: ")[2][:200]
 
 
 def _scheme(texts: Sequence[str]) -> str:
@@ -166,11 +157,9 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
         delimiter = "\t" if dataset.kind == "tsv" else ","
         form = ds.CsvFileFormat(pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert)
     files = PyFileSystem(FSSpecHandler(system(dataset.scheme))) if dataset.scheme else LocalFileSystem()
-    try:
+    with refused(dataset.files[0]):
         table = ds.dataset(list(dataset.files), format=form, filesystem=files, partitioning="hive")
         return table, list(table.get_fragments())
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {_reason(error)}") from error
 
 
 def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
@@ -178,12 +167,10 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
     import pyarrow as pa
 
     table, _ = _opened(dataset)
-    try:
+    with refused(dataset.files[0]):
         # Without readahead: it would hold several files for the sake of a few rows.
         few = {"batch_size": 1000, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
         frame = table.head(1000, **few).to_pandas()
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{dataset.files[0]}: cannot be read: {_reason(error)}") from error
     source = Source(Path(dataset.files[0]), columns=dict(columns))
     cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     found = roles_of(ColumnTable(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))

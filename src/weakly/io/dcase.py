@@ -11,14 +11,16 @@ weak CSV, whose clips are called like their strong counterparts, ``YTID_millisec
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import answer_losses, by_answers, columns_of, count, delimited, exact, losses, plain_fields, save, texts_of
+from .output import answer_losses, by_answers, columns_of, delimited, exact, losses, plain_fields, save, texts_of
 from .plain import rows_of
 from .registry import Format
 from .source import Source, column_of, quoted
@@ -144,48 +146,35 @@ def read_weak(source: Source) -> TextRows:
     table = ColumnTable.read(source)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
     many = label.lower() == "event_labels"
-    recording: list[str] = []
-    labels: list[str] = []
-    places: list[int | str] = []
-    empty: list[str] = []
-    blank: set[int | str] = set()
-    for name, text, line in zip(table.columns[file], table.columns[label], table.lines):
-        found = [part.strip() for part in text.split(",")] if many else [text]
-        found = [part for part in found if part]
-        if not found:
-            empty.append(name.strip())
-            blank.add(line)
-        recording += [name.strip()] * len(found)
-        labels += found
-        places += [line] * len(found)
-    rows = _weak(source, recording, labels, places, empty)
-    rows.blank = blank
-    return rows
-
-
-def _weak(
-    source: Source, recording: list[str], labels: list[str], places: list[int | str], empty: list[str]
-) -> TextRows:
-    known = {name: clip_length(name) for name in dict.fromkeys([*recording, *empty])}
-    lengths = {name: length for name, length in known.items() if length == length}
-    offset = np.array([known[name] for name in recording], dtype=np.float64)
-    onset = np.where(np.isnan(offset), np.nan, 0.0)
-    rows = TextRows.of(source, places, recording, onset, offset, labels, present=np.ones(len(labels)))
-    rows.empty, rows.lengths = empty, lengths
-    if lengths:
-        words = f"the lengths of {count(len(lengths), 'clip')} are taken from their names"
-        source.note(f"{source.name}: {words}")
-    n = len({*recording, *empty})
-    return rows.say(f"recording = filename ({n}), label = listed labels ({len(set(labels))}), time = all of the clip")
+    listed = [[p.strip() for p in text.split(",")] if many else [text] for text in table.columns[label]]
+    listed = [list(filter(None, some)) or [""] for some in listed]
+    held = table.taken(np.repeat(np.arange(len(table)), list(map(len, listed))))
+    names = [name.strip() for name in held.columns[file]]
+    return _of_clips(source, names, [word for some in listed for word in some], held.lines)
 
 
 def read_clips(source: Source) -> TextRows:
     """The labels of clips that are listed with their times in the video."""
     table = ColumnTable.read(source, names=["filename", "onset", "offset", "event_label"])
-    recording = [name.strip() for name in table.columns["filename"]]
     for name in ("onset", "offset"):
         table.numbers(name)
-    return _weak(source, recording, table.columns["event_label"], list(table.lines), [])
+    names = [name.strip() for name in table.columns["filename"]]
+    return _of_clips(source, names, table.columns["event_label"], table.lines)
+
+
+def _of_clips(source: Source, names: list[str], labels: list[str], lines: Sequence[int]) -> TextRows:
+    """Labels of whole clips, which are as long as their names tell; a clip without a label is empty."""
+    known = {name: clip_length(name) for name in dict.fromkeys(names)}
+    offset = np.array([known[name] for name in names], dtype=np.float64)
+    onset = np.where(np.isnan(offset), np.nan, 0.0)
+    rows = TextRows.of(source, lines, names, onset, offset, labels, present=np.ones(len(labels)))
+    rows.lengths = {name: length for name, length in known.items() if length == length}
+    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
+    if rows.lengths:
+        words = f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names"
+        source.note(f"{source.name}: {words}")
+    told = f"recording = filename ({len(known)}), label = listed labels ({len(set(labels) - {''})})"
+    return rows.say(f"{told}, time = all of the clip")
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
@@ -194,9 +183,9 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
     found: list[str] = []
     absent, unsure = int((frame["present"] == 0).sum()), int(frame["present"].isna().sum())
     if absent:
-        found.append(f"{count(absent, 'answer')} 'absent', which is left to be understood")
+        found.append(f"{counted(absent, 'answer')} 'absent', which is left to be understood")
     if unsure:
-        found.append(f"{count(unsure, 'answer')} 'unsure'")
+        found.append(f"{counted(unsure, 'answer')} 'unsure'")
     segments = frame[["recording", "onset", "offset"]].drop_duplicates()
     if segments["recording"].duplicated().any():
         names = [
@@ -207,7 +196,7 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         names = frame["recording"].tolist()
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
-            found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {count(len(untold), 'recording')}")
+            found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
     found += [words for words in answer_losses(answers) if "without answers" not in words]
     present: dict[str, list[str]] = {name: [] for name in names}
     present.update({name: [] for name in answers.silent})
@@ -296,7 +285,7 @@ def read_videos(source: Source) -> TextRows:
     source.n_rows = len(table)
     due = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
     if due and int(due[1]) != len(table):
-        words = f"says num_segs={due[1]} and holds {count(len(table), 'segment')}; is it whole?"
+        words = f"says num_segs={due[1]} and holds {counted(len(table), 'segment')}; is it whole?"
         source.note(f"{source.name}: {words}", kind="cut short")
     told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
     return rows.checked().say(f"{told}, time = all of the clip")
@@ -309,7 +298,7 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
     found = [words for words in found if "without answers" not in words]
     absent = int((frame["present"] != 1).sum())
     if absent:
-        found.append(f"{count(absent, 'answer')} 'absent' or 'unsure'")
+        found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
     names = list(dict.fromkeys([*frame["recording"], *listing.index]))
     ends = dict(zip(frame["recording"], frame["offset"]))
     starts = dict(zip(frame["recording"], frame["onset"]))

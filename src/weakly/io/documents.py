@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.events import Events
-from .output import Pairs, count, inexact, losses, per_recording, save_json, texts_of
+from .output import Pairs, inexact, losses, per_recording, save_json, texts_of
 from .registry import JSON, Format
 from .source import Source, quoted
 from .table import NUMBERS, ColumnTable, TextRows, lengths_agree
-from .vocabulary import duration, ending, person_of
+from .times import duration, ending
+from .vocabulary import person_of
 
 _COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
 
@@ -146,7 +149,7 @@ def write_jams(events: Events, path: Path) -> list[str]:
     found = losses(events, empty=True, lengths=True, extra=("annotator", "confidence", "namespace"))
     found += inexact(events.to_frame()["onset"], events.to_frame()["offset"])
     if lengths.isna().any():
-        n = count(int(lengths.isna().sum()), "recording")
+        n = counted(int(lengths.isna().sum()), "recording")
         found.append(f"that the lengths of {n} are unknown: JAMS wants one, so it is the last offset")
 
     def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
@@ -194,7 +197,8 @@ def read_records(source: Source) -> TextRows:
     """The rows of a list of objects, as of a table with their keys as names."""
     from .plain import rows_of
 
-    document = source.json_lines() if source.text.lstrip()[:1] == "{" else source.json()
+    single = source.text.lstrip()[:1] == "{"  # an object in each line
+    document = json.loads(f"[{','.join(text for _, text in source.lines())}]") if single else source.json()
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         raise InvalidInput(
             f"{source.name}: is JSON of no known kind; a list of objects with onsets and offsets would do"
@@ -255,7 +259,7 @@ def read_aoef(source: Source) -> TextRows:
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):
-        raise InvalidInput(f"{source.name}: is AOEF that lists {count(len(names), 'recording')} and no annotations")
+        raise InvalidInput(f"{source.name}: is AOEF that lists {counted(len(names), 'recording')} and no annotations")
     for key, item in said.items():
         place = f"annotation {key}"
         sound = sounds.get(item.get("sound_event"))
@@ -277,7 +281,7 @@ def read_aoef(source: Source) -> TextRows:
     rows.unannotated = [n for n in names.values() if n not in heard]
     ended(rows, lengths)
     if untagged:
-        source.note(f"{source.name}: {count(untagged, 'sound event')} without a tag are called 'event'")
+        source.note(f"{source.name}: {counted(untagged, 'sound event')} without a tag are called 'event'")
     k = len(set(rows.data["label"]))
     return rows.say(f"recording = path ({len(names)}), label = the first tag ({k}), recording_length = duration")
 
@@ -291,7 +295,7 @@ def write_aoef(events: Events, path: Path) -> list[str]:
     found = losses(events, empty=True, lengths=True, extra=("annotator", "low_frequency", "high_frequency"))
     found = [words for words in found if "were not annotated" not in words]
     if listing["length"].isna().any():
-        n = count(int(listing["length"].isna().sum()), "recording")
+        n = counted(int(listing["length"].isna().sum()), "recording")
         found.append(f"that the lengths of {n} are unknown: AOEF wants one, so it is the last offset")
 
     def key(kind: int, number_: int) -> str:
@@ -439,8 +443,8 @@ def read_videos(source: Source) -> TextRows:
     idle = [name for name, subset in empty.items() if subset in held]
     if idle:
         which = ", ".join(sorted(quoted(name) for name in held))
-        source.note(f"{source.name}: none of the {count(len(idle), 'recording')} of the subset {which} has a segment; "
-                    "taken as not annotated", kind="not annotated")  # fmt: skip
+        words = f"none of the {counted(len(idle), 'recording')} of the subset {which} has a segment"
+        source.note(f"{source.name}: {words}; taken as not annotated", kind="not annotated")
     rows.empty, rows.unannotated = [name for name in empty if name not in set(idle)], idle
     ended(rows, lengths)
     told = f"recording = the videos' names ({len(lengths)}), label = label ({len(set(rows.data['label']))})"
@@ -478,5 +482,6 @@ DOCUMENTS = (
 READERS = (
     Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
            sniff_videos, guarded("a list of videos", read_videos), write_videos, mark=JSON),
-    Format("records", "JSON list of objects, a row each", sniff_records, read_records, mark=JSON),
+    Format("records", "JSON list of objects, or one in each line, a row each", sniff_records,
+           guarded("a list of objects", read_records), mark=JSON),
 )  # fmt: skip

@@ -21,10 +21,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import numpy as np
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .documents import by_recording, number
-from .output import count, losses, save_json, texts_of
+from .output import losses, save_json, texts_of
 from .registry import JSON, Format
 from .source import Source
 from .table import TextRows, lengths_agree
@@ -273,7 +274,7 @@ def write(events: Events, path: Path) -> list[str]:
     filled = set(frame["recording"])
     unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
-        found.append(f"the lengths of {count(len(unknown), 'recording')} without events")
+        found.append(f"the lengths of {counted(len(unknown), 'recording')} without events")
     mine, columns = by_recording(
         frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")}),
         "onset", "offset", "label", "annotator", "channel",
@@ -351,7 +352,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     found = [f"the columns {', '.join(gone)}"] if gone else []
     known = int(answers.recordings["length"].notna().sum())
     if known:
-        found.append(f"the lengths of {count(known, 'recording')}")
+        found.append(f"the lengths of {counted(known, 'recording')}")
     return found
 
 

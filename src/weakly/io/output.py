@@ -17,10 +17,11 @@ import pandas as pd
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.files import atomic_write
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import COLUMNS, Events
 from .registry import FORMATS, Format, named
-from .vocabulary import duration, ending
+from .times import duration, ending
 
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
@@ -49,7 +50,7 @@ def inexact(onset: Any, offset: Any) -> list[str]:
     """What formats of onset and duration lose: the last digit of a few offsets."""
     onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
     n = int((ending(onset, duration(onset, offset)) != offset).sum())
-    return [f"the last of 16 digits of {count(n, 'offset')}"] if n else []
+    return [f"the last of 16 digits of {counted(n, 'offset')}"] if n else []
 
 
 def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequence[str] | None = None) -> Iterator[str]:
@@ -79,11 +80,6 @@ def plain_fields(values: Sequence[str], losses: list[str], what: str) -> list[st
     return [clean[value] for value in values]
 
 
-def count(n: int, word: str) -> str:
-    """``3 recordings``, ``1 recording``."""
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
 def losses(
     events: Events, *, empty: bool, lengths: bool = False, extra: Sequence[str] = (), label: bool = True
 ) -> list[str]:
@@ -92,13 +88,13 @@ def losses(
     frame, listing = events.to_frame(), events.recordings
     silent = events.silent
     if silent and not empty:
-        found.append(f"{count(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
+        found.append(f"{counted(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
     idle = int((~listing["annotated"]).sum())
     if idle:
-        found.append(f"{count(idle, 'recording')} that were not annotated")
+        found.append(f"{counted(idle, 'recording')} that were not annotated")
     known = int(listing["length"].notna().sum())
     if known and not lengths:
-        found.append(f"the {'length' if known == 1 else 'lengths'} of {count(known, 'recording')}")
+        found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
     held = {"recording", "onset", "offset", *extra, *(("label",) if label else ())}
     gone = [str(n) for n in frame.columns if n not in held and len(frame) and not _blank(frame[n])]
     if gone:
@@ -113,7 +109,7 @@ def answer_losses(answers: Answers, held: Sequence[str] = ()) -> list[str]:
     gone = [name for name in asked if any(texts_of(frame, name))]
     found = [f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else []
     silent = len(answers.silent)
-    return [*found, f"{count(silent, 'recording')} without answers"] if silent else found
+    return [*found, f"{counted(silent, 'recording')} without answers"] if silent else found
 
 
 def _blank(column: pd.Series) -> bool:
@@ -190,9 +186,9 @@ def as_events(answers: Answers) -> tuple[Events, list[str]]:
         raise InvalidInput("the answers do not say where their segments are; events need an onset and an offset")
     absent, unsure = int((frame["present"] == 0).sum()), int(frame["present"].isna().sum())
     if absent:
-        found.append(f"{count(absent, 'answer')} 'absent'")
+        found.append(f"{counted(absent, 'answer')} 'absent'")
     if unsure:
-        found.append(f"{count(unsure, 'answer')} 'unsure'")
+        found.append(f"{counted(unsure, 'answer')} 'unsure'")
     rows = frame[present].drop(columns=["present"]).reset_index(drop=True)
     lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
     return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
@@ -212,7 +208,7 @@ def as_answers(events: Events) -> tuple[Answers, list[str]]:
     """The labels of whole recordings; and what that leaves out."""
     frame, listing = events.to_frame(), events.recordings
     weak = frame["weak"].astype(bool).to_numpy() if "weak" in frame else np.zeros(len(frame), dtype=bool)
-    found = [f"the onsets and offsets of {count(int((~weak).sum()), 'event')}"] if (~weak).any() else []
+    found = [f"the onsets and offsets of {counted(int((~weak).sum()), 'event')}"] if (~weak).any() else []
     if weak.all() and len(frame):
         table = frame.drop(columns=["weak"]).assign(present=1.0)
     else:

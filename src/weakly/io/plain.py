@@ -16,25 +16,38 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.events import Events
-from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of, without_presence
-from .output import columns_of, count, delimited, exact, extras, losses, save
+from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
+from .output import columns_of, delimited, exact, extras, losses, save
 from .registry import Format, is_lengths
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, lengths_agree, several_labels
-from .times import NEXT, are_even, clip_times, has_ends, special, times_of, whole_recordings
+from .times import (
+    NEXT,
+    NONE,
+    are_even,
+    clip_times,
+    has_ends,
+    only_end,
+    pass_points,
+    special,
+    times_of,
+    whole_recordings,
+)
 from .vocabulary import (
     ASIDE,
+    IDLIKE,
     MISSING,
     TIER,
     answers_of,
     is_answers,
     is_events,
     kind_of,
-    looks_like_ids,
     normal,
     suited,
     texts,
+    without_presence,
 )  # fmt: skip
 
 _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
@@ -159,9 +172,9 @@ def rows_of(
         if named is not None:
             recording, onset, offset = named
             unit = "the clips' names"
-    label_name = roles.get("label")
+    label_name = roles.names["label"] if roles.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
-    label = shared(texts(table.columns[label_name])) if label_name in table.columns else [unnamed] * len(table)
+    label = shared(texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
     if source.point_length is not None and not asked and "onset" in roles.names and not has_ends(roles):
         offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
@@ -195,10 +208,10 @@ def rows_of(
     if not asked and not roles.exact:
         waiting = _unlabelled(rows, blank)
     if roles.names.get("offset") == NEXT:
-        waiting |= _closing(rows, blank)
+        waiting |= only_end(rows, blank)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
-    if not len(table) and "recording" not in roles.names:
+    if not len(table) and ("recording" not in roles.names or (dialect and dialect.name == "raven")):
         rows.empty.append(own)
     lengths = rows.lengths
     boxes = table.find("is_box")
@@ -235,7 +248,7 @@ def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0,
     unnamed = f"label = {roles.named!r}, the column's name" if roles.named else "no column names a label"
     by_class = roles.exact and roles.melted
     label = f"a column a label ({labels})" if by_class else f"label = {names.get('label')} ({labels})"
-    parts.append(label if "label" in names else unnamed)
+    parts.append(label if names.get("label", NONE) != NONE else unnamed)
     if "onset" in names:
         joined = f"{names['onset']} to {names['offset']}" if "offset" in names else names["onset"]
         joined += "" if "offset" in names or "length" not in names else f" + {names['length']}"
@@ -262,7 +275,7 @@ def overlooked(roles: Roles) -> list[str]:
     for name in roles.unused:
         base, many = normal(name)[0], len(set(columns[name]))
         numbered = many == len(columns[name]) > 9  # an id for each row
-        if (looks_like_ids(base) and not numbered) or (
+        if ((base not in ASIDE and IDLIKE.search(base)) and not numbered) or (
             alone(roles) and base not in ASIDE and many < len(columns[name])
         ):
             known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
@@ -295,7 +308,7 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
             table = table.taken(np.repeat(np.arange(len(table)), [len(parts) for parts in found]))
             table.columns[names["label"]] = [part for parts in found for part in parts]
             if many:
-                words = f"{count(len(many), 'row')} with several classes (first {first}), each taken for itself"
+                words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
                 source.note(f"{source.name}: {words}")
     roles.table = table
     return table
@@ -310,25 +323,10 @@ def _unlabelled(rows: TextRows, blank: Any) -> Any:
     for i in np.flatnonzero(none).tolist():
         rows.source.problems.append((rows.places[i], "label", "the event has no label"))
     if none.any():
-        words = f"{count(int(none.sum()), 'event')} without a label left out"
+        words = f"{counted(int(none.sum()), 'event')} without a label left out"
         rows.source.note(f"{rows.source.name}: {words} (first in line {rows.places[int(np.argmax(none))]})")
         rows.empty += [name for name, out in zip(rows.data["recording"], none) if out]
     return none
-
-
-def _closing(rows: TextRows, blank: Any) -> Any:
-    """Which starts only end the one before: the last of each recording, unless its length is known."""
-    onset, offset = rows.data["onset"], rows.data["offset"]
-    last = np.isfinite(onset) & np.isnan(offset) & ~blank
-    for i in np.flatnonzero(last).tolist():
-        length = rows.length_of(rows.data["recording"][i])
-        if length > onset[i] and rows.data["label"][i].strip().lower() != "end":
-            offset[i], last[i] = length, False
-    if last.any():
-        rows.empty += [name for name, out in zip(rows.data["recording"], last) if out]
-        told = f"{rows.source.name}: {count(int(last.sum()), 'start')} only end the one before"
-        rows.source.note(f"{told}: the last of each recording, or repeated at the same time")
-    return last
 
 
 def _say_asked(roles: Roles, rows: TextRows) -> None:
@@ -372,18 +370,6 @@ def _say_overlooked(roles: Roles) -> None:
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
-def pass_points(rows: TextRows, points: Any) -> Any:
-    """Leave out the rows that are points by their own words, and say so, unless they are to be events; which went."""
-    if rows.source.point_length is not None:
-        rows.data["offset"] = np.where(points, rows.data["onset"], rows.data["offset"])
-        return np.zeros(len(points), dtype=bool)
-    rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
-    rows.source.note(f"{rows.source.name}: {count(int(points.sum()), 'point')} left out: they have no length; "
-                     "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
-    rows.keep(~points, why="points")
-    return points
-
-
 def shared(values: list[str]) -> list[str]:
     """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
     known: dict[str, str] = {}
@@ -415,7 +401,7 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
             # Several media have a length each; a comma alone may be decimal.
             several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
             if any(several):
-                table.source.note(f"{table.source.name}: {count(sum(several), 'row')} with several lengths in "
+                table.source.note(f"{table.source.name}: {counted(sum(several), 'row')} with several lengths in "
                                   f"{quoted(name)}, which are taken as unknown")  # fmt: skip
                 table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
         known = table.numbers(name)
@@ -452,7 +438,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     if waiting.any() and not ((~none).any()):
         source.note(f"{source.name}: no clip is answered yet")
     elif waiting.any():
-        source.note(f"{source.name}: {count(int(waiting.sum()), 'clip')} not answered yet and left out")
+        source.note(f"{source.name}: {counted(int(waiting.sum()), 'clip')} not answered yet and left out")
     return waiting | named
 
 

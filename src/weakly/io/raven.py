@@ -8,16 +8,18 @@ name of the table (``a.Table.1.selections.txt`` is a); there are no quotes in th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.events import Events
 from .output import (
     columns_of,
-    count,
     delimited,
     exact,
     file_name,
@@ -28,10 +30,12 @@ from .output import (
     save,
     texts_of,
 )  # fmt: skip
+from .plain import Dialect, rows_of
 from .registry import Format
-from .source import Source, column_of, quoted
+from .source import Source, column_of
 from .table import ColumnTable, TextRows
-from .vocabulary import TIER, answers_of, duration, ending, is_vocabulary, normal, suited
+from .times import duration
+from .vocabulary import TIER, is_vocabulary, normal, numbers, suited
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _OWN = {
@@ -71,28 +75,6 @@ def _answer_column(table: ColumnTable) -> str | None:
     return sure or (other if other and is_vocabulary(table.columns[other]) else None)
 
 
-def _answered(rows: TextRows, table: ColumnTable, said: str) -> None:
-    """Add answers; a selection whose answer is empty waits for it, and one that cannot be read is a broken row."""
-    source = rows.source
-    present, none = answers_of(table.columns[said])
-    for i in np.flatnonzero(np.isinf(present)).tolist():
-        words = "cannot be read as an answer; yes, no or unsure can"
-        source.fail(table.lines[i], said, f"{quoted(table.columns[said][i])} {words}")
-    query = table.find("Query", "Query ID")
-    rows.data |= {
-        "present": present,
-        "query": list(table.columns[query]) if query else [""] * len(table),
-        "seconds": np.full(len(table), np.nan),
-    }
-    rows.data.setdefault("annotator", [""] * len(table))
-    for name in filter(None, (said, query)):
-        rows.data.pop(name, None)
-    if none.any():
-        source.note(f"{source.name}: {count(int(none.sum()), 'selection')} not answered yet and left out")
-    rows.keep(~np.isinf(present))
-    rows.keep(~none[~np.isinf(present)], why="not answered yet")
-
-
 def label_column(table: ColumnTable, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
@@ -111,68 +93,60 @@ def label_column(table: ColumnTable, said: str | None = None) -> str | None:
 
 def read(source: Source) -> TextRows:
     """The selections of one table."""
-    quotes = bool(source.head) and source.head[0].lstrip().startswith(
-        '"'
-    )  # a spreadsheet may have put quotes around everything
+    quotes = bool(source.head) and source.head[0].lstrip().startswith('"')  # a spreadsheet put them around everything
     table = ColumnTable.read(source, delimiter="\t", quotes=quotes)
-    begin, end = table.need(BEGIN), table.need(END)
-    first, last = table.numbers(begin), table.numbers(end)
-    into, file, whole = table.find(INTO), table.find("Begin File"), table.find("Begin Path")
-    own = source.stem(*_ENDING)
-    if file:
-        recording = [name.strip() or own for name in table.columns[file]]
-    elif whole:
-        recording = [PureWindowsPath(name.strip()).name or own for name in table.columns[whole]]
-    else:
-        recording = [own] * len(table)
-    onset, offset = first, last
+    own, begin, end = source.stem(*_ENDING), table.need(BEGIN), table.need(END)
+    file, path, into = table.find("Begin File"), table.find("Begin Path"), table.find(INTO)
+    recording = [own] * len(table)
+    if file or path:
+        names = table.columns[file] if file else [PureWindowsPath(name).name for name in table.columns[path or ""]]
+        table.columns[file or path or ""] = recording = [name.strip() or own for name in names]
+    start = _into_files(table, begin, end, into, recording)
+    said = _answer_column(table)
+    label = label_column(table, said)
+    if label:
+        table.columns[label] = [text.strip() for text in table.columns[label]]
+    low, high = table.find("Low Freq (Hz)"), table.find("High Freq (Hz)")
+    renamed: dict[Any, str] = {low: "low_frequency", high: "high_frequency"} if low and high else {}
+    fixed = {"recording": file or path, "onset": start, "offset": end, "label": label, "present": said,
+             "query": table.find("Query", "Query ID") if said else None}  # fmt: skip
+    if not (file or path):
+        source.columns = {"recording": "@file", **source.columns}
+    if not label:
+        source.columns = {"label": "@none", **source.columns}
+    renamed |= {table.find("Channel"): "channel"}
+    columns: dict[str, tuple[str, ...]] = {role: (name,) for role, name in fixed.items() if name}
+    rows = rows_of(table, Dialect("raven", "", frozenset(), columns, endings=_ENDING, renamed=renamed))
+    for name in {"low_frequency", "high_frequency"} & rows.data.keys():
+        rows.data[name] = numbers(source, rows.data[name], rows.places, name)
+    # A selection stands in the table once per view (waveform, spectrogram).
+    views = [view.strip().split(" ")[0].lower() for view in rows.data.pop("View", ())]
+    for used in ("Selection", begin, path if file else ""):
+        rows.data.pop(used or "", None)
+    if {"waveform", "spectrogram"} <= set(views):
+        source.note(f"{source.name}: the rows of the waveform view repeat those of the spectrogram and are left out")
+        rows.keep(np.array([view != "waveform" for view in views]), why="the waveform view repeats the spectrogram's")
+    return rows
+
+
+def _into_files(table: ColumnTable, begin: str, end: str, into: str | None, recording: Sequence[str]) -> str:
+    """The column of starts; times that run on over a sequence of files are counted from each file's own start."""
+    source, first, last = table.source, table.numbers(begin), table.numbers(end)
     if into:
         shift = table.numbers(into)
         moved = np.isfinite(shift) & (shift != first)
-        onset = np.where(moved, shift, first)
-        offset = np.where(moved, np.round(shift + (last - first), 9), last)
+        table.columns[into] = np.where(moved, shift, first)
+        table.columns[end] = np.where(moved, np.round(shift + (last - first), 9), last)
         if moved.any():
-            source.note(
-                f"{source.name}: Begin Time runs on over a sequence of files in {int(moved.sum())} rows; "
-                "File Offset is used",
-                kind="cumulative times",
-            )
-    elif cumulative(recording, first, last):
+            words = f"Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used"
+            source.note(f"{source.name}: {words}", kind="cumulative times")
+    elif cumulative(list(recording), first, last):
         source.note(
             f"{source.name}: Begin Time seems to run on over a sequence of files and there is no File Offset: "
             "the times are right for the first recording only",
             kind="cumulative times",
         )
-    said = _answer_column(table)
-    label = label_column(table, said)
-    labels = [text.strip() for text in table.columns[label]] if label else source.label or "event"
-    rows = TextRows.of(source, table.lines, recording, onset, offset, labels)
-    data = rows.data
-    confidence, annotator = table.find("Confidence", "Score"), table.find("Annotator")
-    if confidence:
-        data["confidence"] = table.numbers(confidence)
-    if annotator:
-        data["annotator"] = table.columns[annotator]
-    channel, low, high = table.find("Channel"), table.find("Low Freq (Hz)"), table.find("High Freq (Hz)")
-    data["view"] = table.columns["View"] if "View" in table.columns else [""] * len(table)
-    if low and high:
-        data["low_frequency"], data["high_frequency"] = table.numbers(low), table.numbers(high)
-    used = ("Selection", "View", begin, end, into, file, whole, label, confidence, annotator, low, high)
-    data.update({"channel" if name == channel else name: values for name, values in table.others(*used).items()})
-    # A selection stands in the table once per view (waveform, spectrogram).
-    views = [view.strip().split(" ")[0].lower() for view in data.pop("view")]
-    if not len(table):
-        rows.empty.append(own)
-    if len({view for view in views if view in ("waveform", "spectrogram")}) == 2:
-        twice = np.array([view != "waveform" for view in views])
-        source.note(f"{source.name}: the rows of the waveform view repeat those of the spectrogram and are left out")
-        rows.keep(twice, why="the waveform view repeats the spectrogram's")
-    elif said:
-        _answered(rows, table, said)
-    rows.checked()
-    told = f"recording = {file or whole or 'the file' + chr(39) + 's name'} ({len({*recording} or {own})})"
-    told += f", label = {label} ({len(set(rows.data['label']))})" if label else ", no column names a label"
-    return rows.say(told + f", time = {into or begin} to {end} in seconds" + (f", answer = {said}" if said else ""))
+    return into or begin
 
 
 def cumulative(recording: list[str], first: object, last: object) -> bool:
@@ -212,10 +186,10 @@ def write(events: Events, path: Path) -> list[str]:
     frame = events.to_frame()
     spaced = sum(label != label.strip() for label in events.labels)
     if spaced:
-        found.append(f"spaces around {count(spaced, 'label')}")
+        found.append(f"spaces around {counted(spaced, 'label')}")
     spaced = sum(name != name.strip() for name in events.recordings.index)
     if spaced:
-        found.append(f"spaces around the names of {count(spaced, 'recording')}")
+        found.append(f"spaces around the names of {counted(spaced, 'recording')}")
     if path.is_dir() or (not path.suffix and not path.exists()):
 
         def one(rows: pd.DataFrame, name: str, target: Path) -> list[str]:
@@ -244,23 +218,17 @@ def read_detections(source: Source) -> TextRows:
     """The detections; what a person typed (MANUAL ID) goes before the match; rows without a species are empty."""
     table = ColumnTable.read(source)
     names = [name for name in (table.find("MANUAL ID"), table.find("TOP1MATCH", "AUTO ID")) if name]
+    names = names or [table.need("TOP1MATCH")]
     label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
-    score = table.find("TOP1DIST", "TOP1MATCHDIST")
-    file, start, length = table.need("IN FILE"), table.need("OFFSET"), table.need("DURATION")
-    onset = table.numbers(start)
-    offset = ending(onset, table.numbers(length))
-    rows = TextRows.of(source, table.lines, table.columns[file], onset, offset, label)
-    if score:
-        rows.data["confidence"] = table.numbers(score)
-    rows.data.update(table.others(file, start, length, score, *names, "INDIR", "FOLDER"))
-    none = np.array([not value for value in label], dtype=bool)
-    if none.any():
-        source.note(f"{source.name}: {int(none.sum())} rows name no species and are read as nothing found")
-    rows.nothing_in(none)
-    told = (
-        f"recording = {file} ({len(set(table.columns[file]))}), label = {' or '.join(names)} ({len(set(label) - {''})})"
-    )
-    return rows.checked().say(f"{told}, time = {start} + {length} in seconds")
+    table.columns[names[0]] = label
+    if "" in label:
+        source.note(f"{source.name}: {label.count('')} rows name no species and are read as nothing found")
+    fixed = {"recording": ("IN FILE",), "onset": ("OFFSET",), "length": ("DURATION",), "label": (names[0],),
+             "confidence": ("TOP1DIST", "TOP1MATCHDIST")}  # fmt: skip
+    rows = rows_of(table, Dialect("kaleidoscope", "", frozenset(), fixed, nothing=("",)))
+    for name in ("INDIR", "FOLDER", *names[1:]):
+        rows.data.pop(table.find(name) or "", None)
+    return rows
 
 
 def write_detections(events: Events, path: Path) -> list[str]:

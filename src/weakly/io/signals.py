@@ -6,7 +6,6 @@ import os
 import struct
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 from ..base.errors import AssumptionWarning, InvalidInput, optional
 from ..base.files import atomic_write
 from ..base.symbols import plausible_length
+from .addresses import refused
 
+_UNREADABLE = "not readable as a signal"
 VIDEOS = (".mp4", ".m4v", ".mov", ".webm", ".mkv")
 _ENTERED = {0x18538067, 0x1549A966, 0x1F43B675, 0xA0}  # Segment, Info, Cluster, BlockGroup
 _SCALE, _DURATION, _CLUSTER_TIME, _BLOCKS = 0x2AD7B1, 0x4489, 0xE7, (0xA3, 0xA1)
@@ -313,7 +314,7 @@ def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
     """Samples of a signal, (n, channels); what is missing in a file counts as nothing."""
     if signal.path.suffix.lower() not in MEASURED:
         return np.array(_signal_values(signal.path)[first:last], dtype=np.float32)
-    with _readable(signal.path):
+    with refused(signal.path, _UNREADABLE, quiet=True):
         if signal.path.suffix.lower() == ".hea":
             name = str(signal.path.with_suffix(""))
             held = optional("wfdb", extra="signals").rdrecord(name, sampfrom=first, sampto=last).p_signal
@@ -342,25 +343,12 @@ def channel_names(path: PathLike) -> list[str]:
     Of an EDF or BDF file these are the channels with the highest sample rate, which are the ones that are read.
     """
     path = Path(path)
-    with _readable(path):
+    with refused(path, _UNREADABLE, quiet=True):
         if path.suffix.lower() == ".hea":
             return list(optional("wfdb", extra="signals").rdheader(str(path.with_suffix(""))).sig_name or ())
         if path.suffix.lower() in MEASURED:
             return [str(one.label) for one in _edf(path)[0]]
         return [str(k + 1) for k in range(_signal_values(path).shape[1])]
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Whatever a reader of somebody else's says of a damaged file, as one line about the file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except (InvalidInput, ImportError):
-        raise
-    except Exception as error:
-        raise InvalidInput(f"{path}: not readable as a signal: {_words(error)}") from error
 
 
 def _refuse_video(path: Path) -> None:
@@ -372,7 +360,7 @@ def _signal_header(path: Path, sample_rate: float | None) -> SignalHeader:
     if path.suffix.lower() in MEASURED:
         if not path.is_file():
             raise InvalidInput(f"{path}: no such file")
-        with _readable(path):
+        with refused(path, _UNREADABLE, quiet=True):
             if path.suffix.lower() == ".hea":
                 head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
                 return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))

@@ -224,16 +224,6 @@ class Source:
         except (RecursionError, ValueError) as error:
             raise InvalidInput(f"{self.name}: is not usable JSON: {error}") from error
 
-    def json_lines(self) -> list[Any]:
-        """The documents of a file that has one in each line."""
-        found = []
-        for line, text in self.lines():
-            try:
-                found.append(json.loads(text))
-            except (RecursionError, ValueError) as error:
-                raise InvalidInput(f"{self.at(line)}: is not JSON: {error}") from error
-        return found
-
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that holds something, with its number."""
         for number, line in enumerate(_NEWLINE.split(self.text), 1):

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from .documents import ended, guarded, met, number, object_of, started
-from .output import count
-from .plain import pass_points, rows_of
+from .plain import rows_of
 from .registry import JSON, Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows, lengths_agree
-from .times import NEXT, next_starts
+from .times import NEXT, next_starts, pass_points
 from .tracks import Lines, is_beats
-from .vocabulary import MISSING, is_number, numbers
+from .vocabulary import MISSING, is_number
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -42,30 +42,23 @@ def read_wide(source: Source) -> TextRows:
         recording[i] = f"{recording[i]} (line {table.lines[i]})"
     if damaged:
         told, line = quoted(table.columns[file][damaged[0]]), table.lines[damaged[0]]
-        lost = f"{count(len(damaged), 'recording')} lost their names to a spreadsheet"
+        lost = f"{counted(len(damaged), 'recording')} lost their names to a spreadsheet"
         source.note(f"{source.name}: {lost} ({told}, first in line {line}); each is called by its line")
     starts = [name for name in table.names if _PAIR.match(name.lower())]
     ends = [table.need("end" + name[len("start") :]) for name in starts]
-    onset = np.column_stack([table.numbers(name) for name in starts])
-    offset = np.column_stack([table.numbers(name) for name in ends])
+    onset, offset = (np.column_stack([table.numbers(name) for name in each]) for each in (starts, ends))
     used = ~(np.isnan(onset) & np.isnan(offset)) & ~((onset == 0) & (offset == 0))
+    onset[~used] = offset[~used] = np.nan
+    used[:, 0] |= ~used.any(axis=1)  # nothing there, which a row says
     row, column = np.nonzero(used)
-    names, lines = [recording[i] for i in row], [table.lines[i] for i in row.tolist()]
-    rows = TextRows.of(source, lines, names, onset[row, column], offset[row, column], source.label or "event")
-    person = table.find("annotator")
-    if person:
-        rows.data["annotator"] = [table.columns[person][i] for i in row]
-    none = ~used.any(axis=1)
-    rows.empty = [recording[i] for i in np.flatnonzero(none).tolist()]
-    rows.blank = {table.lines[i] for i in np.flatnonzero(none).tolist()}
-    rows.checked().say(
-        f"recording = {file} ({len(set(recording))}), no column names a label, time = {starts[0]} to {ends[0]}, ..."
-    )
-    length = table.find("audio_length", "duration", "recording_length")
-    if length:
-        known = table.numbers(length)
-        lengths_agree(rows, {n: float(v) for n, v in zip(recording, known) if np.isfinite(v)})
-    return rows
+    person, length = table.find("annotator"), table.find("audio_length", "duration", "recording_length")
+    table.columns[file], both = recording, (f"{starts[0]}, ...", f"{ends[0]}, ...")
+    held = table.taken(row)
+    columns = {name: held.columns[name] for name in (file, person, length) if name}
+    columns |= dict(zip(both, (onset[row, column], offset[row, column])))
+    roles = {"recording": file, "annotator": person, "recording_length": length, "onset": both[0], "offset": both[1]}
+    source.columns = {**{role: name for role, name in roles.items() if name}, **source.columns}
+    return rows_of(ColumnTable(source, list(columns), list(columns.values()), held.lines), exact=True)
 
 
 def sniff_boundaries(source: Source) -> bool:
@@ -90,19 +83,16 @@ _STEAD_RATE, _STEAD_LENGTH = 100.0, 60.0  # samples per second and seconds, the 
 def read_stead(source: Source) -> TextRows:
     """Each trace's earthquake, from the P arrival to the end of the coda; noise traces are empty."""
     table = ColumnTable.read(source)
-    trace, kind = table.need("trace_name"), table.find("trace_category")
-    first = table.numbers(table.need("p_arrival_sample")) / _STEAD_RATE
-    coda = table.need("coda_end_sample")
-    last = numbers(source, [value.strip("[] ") for value in table.columns[coda]], table.lines, coda) / _STEAD_RATE
-    recording = table.columns[trace]
-    label = list(table.columns[kind]) if kind else "earthquake"
-    rows = TextRows.of(source, table.lines, list(recording), first, last, label)
-    rows.nothing_in(np.isnan(first) & np.isnan(last))
-    rows.checked().say(
-        f"recording = {trace} ({len(set(recording))}), label = {kind}, time = samples at {_STEAD_RATE:g} Hz"
-    )
-    lengths_agree(rows, dict.fromkeys(recording, _STEAD_LENGTH))
-    return rows
+    first, last, kind = table.need("p_arrival_sample"), table.need("coda_end_sample"), table.find("trace_category")
+    table.columns[last] = [value.strip("[] ") for value in table.columns[last]]
+    table.columns["trace length"] = np.full(len(table), _STEAD_LENGTH)
+    label = table.columns[kind] if kind else ["earthquake"] * len(table)
+    table.columns["trace kind"] = [word if at.strip() else "" for word, at in zip(label, table.columns[first])]
+    told = {"recording": "trace_name", "onset": first, "offset": last, "rate": f"{_STEAD_RATE:g}",
+            "label": "trace kind", "recording_length": "trace length"}  # fmt: skip
+    table.names, source.columns = list(table.columns), {**told, **source.columns}
+    held = [name for name in told.values() if name in table.columns]
+    return rows_of(ColumnTable(source, held, [table.columns[name] for name in held], table.lines), exact=True)
 
 
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
@@ -112,22 +102,20 @@ def read_charades(source: Source) -> TextRows:
     """The actions of each video, ``c092 11.90 21.20;c147 0.00 12.60`` in one cell; an empty cell is an empty video."""
     table = ColumnTable.read(source)
     video, actions, length = table.need("id"), table.need("actions"), table.need("length")
-    rows = TextRows.start(source)
-    for name, text, line in zip(table.columns[video], table.columns[actions], table.lines):
-        if not text.strip():
-            rows.empty.append(name)
-            rows.blank.add(line)
+    found: list[tuple[Any, ...]] = []
+    for name, text, seconds, line in zip(*(table.columns[n] for n in (video, actions, length)), table.lines):
         for part in filter(str.strip, text.split(";")):
             match = _ACTION.match(part)
             if match is None or not (is_number(match[2]) and is_number(match[3])):
                 source.fail(line, actions, f"{quoted(part)} is not a class, a start and an end")
                 continue
-            rows.add(line, name, float(match[2]), float(match[3]), match[1])
-    rows.finish().checked()
-    known = table.numbers(length)
-    rows.lengths = {n: float(v) for n, v in zip(table.columns[video], known) if np.isfinite(v) and v > 0}
-    n, k = len(set(table.columns[video])), len(set(rows.data["label"]))
-    return rows.say(f"recording = {video} ({n}), label = {actions} ({k}), recording_length = {length}")
+            found.append((name, match[2], match[3], match[1], seconds, line))
+        if not text.strip():
+            found.append((name, "", "", "", seconds, line))
+    *columns, lines = map(list, zip(*found)) if found else ([] for _ in range(6))
+    names = {"recording": video, "onset": "start", "offset": "end", "label": actions, "recording_length": length}
+    source.columns = {**names, **source.columns}
+    return rows_of(ColumnTable(source, list(names.values()), columns, lines), exact=True)
 
 
 _STATUS = ("Status", "Behavior type", "Type")
@@ -347,7 +335,8 @@ def sniff_starts(source: Source) -> bool:
         return False
     times = [float(row[0]) for row in rows]
     words = len(rows[0]) == 1 or is_beats(rows) or not any(re.match(r"[-+.\d]", row[1].strip()) for row in rows)
-    return words and all(a <= b for a, b in pairwise(times)) and times[0] >= 0 and times[-1] > times[0]
+    rising = all(a <= b for a, b in pairwise(times)) and len(set(times)) > 0.5 * len(times)
+    return words and rising and times[0] >= 0
 
 
 def read_starts(source: Source) -> TextRows:

@@ -15,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from .source import Source, quoted
-from .table import ColumnTable, rate_of, scaled
-from .vocabulary import UNITS, ending, kind_of, normal, suited, texts
+from .table import ColumnTable, TextRows, rate_of, scaled
+from .vocabulary import UNITS, kind_of, normal, suited, texts
 
 if TYPE_CHECKING:
     from .columns import Roles
@@ -362,3 +363,83 @@ def suspected_unit(source: Source, onset: Any, offset: Any) -> str:
             "--columns rate=1 if they are seconds"
         )
     return ""
+
+
+def ending(onset: Any, length: Any) -> NDArray[np.float64]:
+    """Onset + length; to nine decimals where both have no more, so that 0.1 + 0.2 ends at 0.3."""
+    onset, length = np.asarray(onset, np.float64), np.asarray(length, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = onset + length
+        short = (total < 1e6) & (np.abs(length) < 1e6)
+        a, b = np.where(short, onset, 0.0), np.where(short, length, 0.0)
+        short &= (np.round(a, 9) == a) & (np.round(b, 9) == b)
+        return np.where(short, np.round(np.where(short, total, 0.0), 9), total)
+
+
+def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
+    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
+
+    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
+
+    >>> duration([0.1], [0.3]).tolist()
+    [0.2]
+    """
+    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
+    short = np.round(offset - onset, 9)
+    length = np.where(ending(onset, short) == offset, short, offset - onset)
+    for _ in range(2):
+        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
+        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
+    found: NDArray[np.float64] = length
+    return found
+
+
+def onsets_of(found: Roles, role: str = "onset") -> np.ndarray | None:
+    name = found.names.get(role)
+    if name is None:
+        return None
+    values = found.table.columns[name]
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64) if values.dtype.kind in "fiu" else None
+    try:
+        return np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
+    except ValueError:
+        return None
+
+
+def is_even(found: Roles) -> bool:
+    """Whether the table is about segments that are all as long."""
+    length = lengths_of(found)
+    return "epoch" in found.names if length is None or len(length) < 2 else are_even(length)
+
+
+def lengths_of(found: Roles) -> np.ndarray | None:
+    onset, end = onsets_of(found), onsets_of(found, "offset" if "offset" in found.names else "length")
+    return None if onset is None or end is None else end - onset if "offset" in found.names else end
+
+
+def only_end(rows: TextRows, blank: Any) -> Any:
+    """Which starts only end the one before: the last of each recording, unless its length is known."""
+    onset, offset = rows.data["onset"], rows.data["offset"]
+    last = np.isfinite(onset) & np.isnan(offset) & ~blank
+    for i in np.flatnonzero(last).tolist():
+        length = rows.length_of(rows.data["recording"][i])
+        if length > onset[i] and rows.data["label"][i].strip().lower() != "end":
+            offset[i], last[i] = length, False
+    if last.any():
+        rows.empty += [name for name, out in zip(rows.data["recording"], last) if out]
+        told = f"{rows.source.name}: {counted(int(last.sum()), 'start')} only end the one before"
+        rows.source.note(f"{told}: the last of each recording, or repeated at the same time")
+    return last
+
+
+def pass_points(rows: TextRows, points: Any) -> Any:
+    """Leave out the rows that are points by their own words, and say so, unless they are to be events; which went."""
+    if rows.source.point_length is not None:
+        rows.data["offset"] = np.where(points, rows.data["onset"], rows.data["offset"])
+        return np.zeros(len(points), dtype=bool)
+    rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
+    rows.source.note(f"{rows.source.name}: {counted(int(points.sum()), 'point')} left out: they have no length; "
+                     "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
+    rows.keep(~points, why="points")
+    return points

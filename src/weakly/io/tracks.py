@@ -17,13 +17,15 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import answer_losses, count, exact, inexact, losses, per_recording, plain_fields, save, texts_of
+from .output import answer_losses, exact, inexact, losses, per_recording, plain_fields, save, texts_of
 from .registry import Format
 from .source import Source, quoted
 from .table import TextRows, short_rows
-from .vocabulary import UNREADABLE, answer_of, duration, ending, is_number, numbers, split_answer
+from .times import duration, ending
+from .vocabulary import UNREADABLE, answer_of, is_number, numbers, split_answer
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
 _ASKED = re.compile(r"(^|\s)[0-9a-f]{12}(\s|$)|\?")
@@ -155,7 +157,7 @@ def _questions(rows: TextRows) -> None:
     rows.keep(~np.isposinf(present))
     waiting = np.isneginf(rows.data["present"])
     if waiting.any():
-        rows.source.note(f"{rows.source.name}: {count(int(waiting.sum()), 'question')} not answered yet and left out")
+        rows.source.note(f"{rows.source.name}: {counted(int(waiting.sum()), 'question')} not answered yet and left out")
         rows.keep(~waiting, why="not answered yet")
 
 
@@ -177,7 +179,7 @@ def write(events: Events, path: Path) -> list[str]:
     found = losses(events, empty=True, extra=("low_frequency", "high_frequency"))
     asked = sum(bool(_ASKED.search(label)) for label in events.labels)
     if asked:
-        found.append(f"that {count(asked, 'label')} with a question mark or an id are no questions")
+        found.append(f"that {counted(asked, 'label')} with a question mark or an id are no questions")
     return found + per_recording(events, path, ending=".txt", one=_one, kind="Audacity")
 
 
@@ -300,7 +302,7 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     if events.labels == [folder.resolve().name]:
         found = [words for words in found if words != "the column label"]
     elif len(events.labels) > 1:
-        found.append(f"which of {count(len(events.labels), 'label')} an event has")
+        found.append(f"which of {counted(len(events.labels), 'label')} an event has")
     return found + per_recording(events, path, ending=".txt", one=one, kind="NIGENS")
 
 
@@ -399,7 +401,7 @@ def write_rttm(events: Events, path: Path) -> list[str]:
     words = {value: _word(value) for value in {*frame["recording"], *frame["label"]}}
     changed = sorted(value for value, word in words.items() if word != value)
     if changed:
-        found.append(f"spaces in {count(len(changed), 'name')} (first {changed[0][:40]!r}), written as underscores")
+        found.append(f"spaces in {counted(len(changed), 'name')} (first {changed[0][:40]!r}), written as underscores")
     names, labels = (map(words.__getitem__, frame[name]) if changed else frame[name] for name in ("recording", "label"))
     lengths = exact(duration(frame["onset"], frame["offset"]))
     score = [text or "<NA>" for text in texts_of(frame, "confidence")]

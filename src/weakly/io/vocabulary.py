@@ -157,11 +157,6 @@ def normal(name: str) -> tuple[str, str]:
     return base, unit
 
 
-def looks_like_ids(base: str) -> bool:
-    """Whether a normalised name is that of an id, a name, a file or a number, and not one that is known to be none."""
-    return base not in ASIDE and bool(IDLIKE.search(base))
-
-
 def suited(names: Sequence[str], role: str) -> list[str]:
     """The columns whose names suit a role, best first; seconds go before milliseconds, samples and dates."""
     ranked = []
@@ -293,7 +288,7 @@ def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
 
 #: Classes that may say that nothing was there, and those that may say what was looked at.
 _NOTHING = re.compile(
-    r"^(0|_|#|h#|sp|sil|silence|silent|pause|noise|background|bckg|bkg|bg|nothing|none|nil|empty|absent|negative|neg|"
+    r"^(0|_|#|h#|(?-i:sp)|sil|silence|silent|pause|noise|background|bckg|bkg|bg|nothing|none|nil|empty|absent|negative|neg|"
     r"unlabell?ed|non[ _-]?(seizure|event|speech)|"
     r"no[ _-]?(event|call|label|bird|sound)s?)$",
     re.IGNORECASE,
@@ -488,30 +483,17 @@ def _slip(text: str) -> str:
     return ""
 
 
-def ending(onset: Any, length: Any) -> NDArray[np.float64]:
-    """Onset + length; to nine decimals where both have no more, so that 0.1 + 0.2 ends at 0.3."""
-    onset, length = np.asarray(onset, np.float64), np.asarray(length, np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = onset + length
-        short = (total < 1e6) & (np.abs(length) < 1e6)
-        a, b = np.where(short, onset, 0.0), np.where(short, length, 0.0)
-        short &= (np.round(a, 9) == a) & (np.round(b, 9) == b)
-        return np.where(short, np.round(np.where(short, total, 0.0), 9), total)
+_PERSON = re.compile(
+    r"^((\w+_)?(annotator|rater|reader|expert|coder|volunteer|participant|scorer|observer|listener|reviewer)|user|person|"
+    r"labell?er|judge|vote|ann|r|e)_?([a-z]|\d+)$"
+)
 
 
-def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
-    """The lengths that, read back with their onsets, give exactly the offsets, wherever there are any.
+def is_person(name: str) -> bool:
+    """Whether a column is called after one of several people: rater1, expert_b."""
+    return bool(_PERSON.match(normal(name)[0]))
 
-    (Where an onset ends in half of the offset's last binary digit, every sum is rounded to an even digit.)
 
-    >>> duration([0.1], [0.3]).tolist()
-    [0.2]
-    """
-    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    short = np.round(offset - onset, 9)
-    length = np.where(ending(onset, short) == offset, short, offset - onset)
-    for _ in range(2):
-        length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
-        length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
-    found: NDArray[np.float64] = length
-    return found
+def without_presence(name: str) -> str:
+    """The class of a column that is called after it: dog of dog_present and dog_presence."""
+    return re.sub(r"(?i)(?<=.)[_ ]presen(t|ce)$", "", name)
