@@ -1,9 +1,11 @@
 """What the labeling page says of the labels and of the listener, against the truth.
 
-    python benchmarks/label_stated.py [worlds] [first seed] [information | fixed]
+    python benchmarks/label_stated.py [worlds] [first seed] [information | fixed] [misses] [repeats] [minutes]
 
-A world is two recordings of a minute with a few events of 0.5 to 1.5 s at 0, 6 or 12 dB, and a listener with one
-criterion (0.3 to 0.7; one half for fixed segments, as the page expects) who presses the wrong key once in fifty.
+A world is two recordings with about five events of 0.5 to 1.5 s a minute at 0, 6 or 12 dB, and a listener with one
+criterion (0.3 to 0.7; one half for fixed segments, as the page expects) who presses the wrong key once in fifty and
+misses so many (a share) of the segments that satisfy it. ``repeats`` is the share of segments that are asked again.
+`told` is the share of worlds in which the page states the share of events found, not "if you missed none".
 """
 
 import sys
@@ -17,54 +19,67 @@ import weakly as wk
 from weakly.apps.label.launch import open_campaign
 from weakly.io.soundscape import soundscape
 
-AT = np.arange(0, 60, 0.005)
 FIXED = {"segment_length": 1.0, "live": {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1")}}
 
 
-def inside(spans):
+def inside(spans, minutes):
     """Whether each moment is in one of the spans."""
-    return ((AT[:, None] >= spans[:, 0]) & (AT[:, None] < spans[:, 1])).any(axis=1)
+    at = np.arange(0, 60 * minutes, 0.005)
+    return ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)
 
 
-def world(seed, method):
+def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
     """What was stated and what was true in one world."""
     rng, folder = np.random.default_rng(seed), Path(tempfile.mkdtemp())
     criterion = rng.uniform(0.3, 0.7) if method == "information" else 0.5
     events = {}
     for name in ("a.wav", "b.wav"):
-        n, snr, start = 1 + int(rng.poisson(5)), float(rng.choice([0, 6, 12])), int(rng.integers(2**30))
-        scene = soundscape(
-            60, n_events=n, event_length=(0.5, 1.5), least_gap=0.3, sample_rate=16000, snr=snr, rng=start
-        )
+        n, snr = 1 + int(rng.poisson(5 * minutes)), float(rng.choice([0, 6, 12]))
+        scene = soundscape(60 * minutes, n_events=n, event_length=(0.5, 1.5), least_gap=0.3, sample_rate=16000,
+                           snr=snr, rng=int(rng.integers(2**30)))  # fmt: skip
         scene.write(folder / name)
         events[name] = scene.events
     how = FIXED if method == "fixed" else {"shortest": 0.1}
-    made = open_campaign([folder / name for name in events], out=folder / "c", label="owl", method=method, **how)
-    answers = 0
+    places = [folder / name for name in events]
+    made = open_campaign(places, out=folder / "c", label="owl", method=method, repeats=repeats, **how)
+    answers, found = 0, {name: np.zeros(len(mine), dtype=bool) for name, mine in events.items()}
     while items := made.session.ask("annotator"):
         item = items[0]
         mine = events[item.recording]
         shared = np.minimum(mine[:, 1], item.offset) - np.maximum(mine[:, 0], item.onset)
-        present = (shared >= criterion * (mine[:, 1] - mine[:, 0])).any() != (rng.random() < 0.02)
+        met = shared >= criterion * (mine[:, 1] - mine[:, 0])
+        present = rng.random() >= max(misses, 0.02) if met.any() else rng.random() < 0.02
+        if present and not item.calibration:
+            found[item.recording] |= met
         made.session.tell("annotator", query=item.query, present=float(present), id=f"answer-{answers}", seconds=1.0)
         answers += 1
-    state, likely = made.live.state(made.session, "annotator"), made.live.known(made.session)[0].to_frame()
-    found = {name: likely.loc[likely["recording"] == name, ["onset", "offset"]].to_numpy(float) for name in events}
-    heard = state["criterion"]
+    labels, likely = made.live.labels(made.session), made.live.known(made.session)[0].to_frame()
+    marks = {name: likely.loc[likely["recording"] == name, ["onset", "offset"]].to_numpy(float) for name in events}
+    heard = made.live.criterion(made.session, "annotator") if minutes == 1 else None  # which takes a while
+    wrong = [0.005 * (inside(events[name], minutes) != inside(marks[name], minutes)).sum() for name in events]
     return {
-        "answers": answers, "wrong_time": state["labels"]["wrong_time"],
-        "true_wrong_time": np.mean([0.005 * (inside(events[name]) != inside(found[name])).sum() for name in events]),
-        "n_events": state["labels"]["n_events"], "true_n_events": sum(map(len, events.values())),
-        "covers": heard["presence_criterion_low"] <= criterion <= heard["presence_criterion_high"],
-        "width": heard["presence_criterion_high"] - heard["presence_criterion_low"],
+        "answers": answers, "told": labels["lapse_rate"] is not None, "wrong_time": labels["wrong_time"],
+        "true_wrong_time": np.mean(wrong), "n_events": labels["n_events"],
+        "true_n_events": sum(map(len, events.values())), "found": labels["event_recall"],
+        "true_found": np.concatenate(list(found.values())).mean(),
+        **({} if heard is None else {
+            "covers": heard["presence_criterion_low"] <= criterion <= heard["presence_criterion_high"],
+            "width": heard["presence_criterion_high"] - heard["presence_criterion_low"],
+        }),
     }  # fmt: skip
 
 
-def main(worlds=20, first=0, method="information"):
-    table = pd.DataFrame([world(seed, method) for seed in range(first, first + worlds)])
+def main(worlds=20, first=0, method="information", misses=0.0, repeats=0.0, minutes=1):
+    rows = [world(seed, method, misses, repeats, minutes) for seed in range(first, first + worlds)]
+    table = pd.DataFrame(rows).astype(float)
     print(table.round(2).to_string())
-    print(table.astype(float).mean().round(3).to_dict())
+    mean = table.mean()
+    print(mean.round(3).to_dict())
+    told = table[table["told"] == 1]
+    ratio = told["found"].mean() / told["true_found"].mean() if len(told) else float("nan")
+    print(f"stated in {mean['told']:.2f} of the worlds; stated over true events found there {ratio:.3f}")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]), *sys.argv[3:4])
+    kinds = (int, int, str, float, float, int)
+    main(*(kind(value) for kind, value in zip(kinds, sys.argv[1:])))

@@ -13,7 +13,7 @@ from ..base.errors import InvalidInput
 from .common import command, option, say, wrote
 from .queries import is_given, matching
 
-_HELP = """Hear a segment, press a key: label recordings in the browser, alone or in a team; measure how people hear.
+_HELP = """Hear or see a segment, press a key: label recordings in the browser, alone or in a team; measure people.
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
 the same command again (or weakly label DIR), and it goes on where it was. The owner's button, or --export, writes
@@ -49,7 +49,7 @@ _DATABASE = "Another store, postgresql://...; the folder remembers it but for th
 _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
     "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
-    "per_query": (int, float), "currency": str, "events": str,
+    "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float),
 }  # fmt: skip
 
 
@@ -73,9 +73,12 @@ def label(
     sample_rate: float = option("Of signals in npy or CSV files."),
     events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
     calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
+    repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
     seed: int = option("For the calibration items.", 0, min=0),
-    measure: bool = option("Measure how you hear, and nothing else: five minutes.", False, "--measure"),
+    measure: bool = option(
+        "Measure how much of an event you need, and nothing else: five minutes.", False, "--measure"
+    ),
     items: int = option("How many segments --measure asks about.", 50, min=10, max=500),
     annotator: str = option("Your name, where you work alone.", "annotator"),
     annotators: str = option("A team: ana,ben. Each gets a link with a token."),
@@ -87,7 +90,7 @@ def label(
         "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
         "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50."
     ),
-    per_second: float = option("Price of a second heard."),
+    per_second: float = option("Price of a second heard or viewed."),
     per_query: float = option("Price of an answer."),
     currency: str = option("Of these prices; s for seconds of work.", "EUR"),
     out: Path = option("The campaign's folder.", Path("campaign"), metavar="DIR"),
@@ -168,7 +171,6 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     from ..apps.label.launch import open_campaign
     from ..apps.label.live import targets
     from ..methods import METHODS
-    from ..model.annotator import Annotator
     from ..model.cost import Cost
     from ..model.lengths import Lengths
 
@@ -199,16 +201,15 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
             raise InvalidInput("the plan says the method and its lengths: give --plan or these, not both")
         how = {"plan": told.plan, "choice": told.choice, "sample_rate": told.sample_rate}
         told.name = told.name if told.name != "event" else chosen["label"] or "event"
-    hears = 0.5 if told.presence_criterion is None else told.presence_criterion
     priced = told.per_second is not None or told.per_query is not None
     cost = Cost(per_second=told.per_second, per_query=told.per_query, currency=told.currency) if priced else None
     live = {
         "lengths": None if told.event_length is None else Lengths.parse(told.event_length),
         "event_rate": told.event_rate, "goals": goals, "cost": cost,
-        "annotator": Annotator(presence_criterion=hears, guess_rate=0.02, lapse_rate=0.02),
+        "presence_criterion": 0.5 if told.presence_criterion is None else told.presence_criterion,
     }  # fmt: skip
     label = _labels(told.name) if isinstance(told.name, str) else told.name
-    return open_campaign(given, label=label, votes=told.votes, calibrate=told.calibrate or None,
+    return open_campaign(given, label=label, votes=told.votes, calibrate=told.calibrate or None, repeats=told.repeats,
                          seed=told.seed, live=live, in_order=told.in_order, **common, **how)  # fmt: skip
 
 

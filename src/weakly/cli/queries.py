@@ -38,7 +38,7 @@ def answers(
 
     campaign = Campaign.open(queries)
     found = campaign.take(exports)
-    result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong)}
+    result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong), "slips": found.slips()}
     following = campaign.next_round(found)
     result["n_next"] = following
     events = campaign.labels(found)
@@ -80,6 +80,8 @@ def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
 
 
 def _say_answers(result: dict[str, Any]) -> None:
+    from ..posterior.slips import slip_words
+
     say(
         f"{result['n_answered']} of {result['n_queries']} queries answered: {result['n_present']} present, "
         f"{result['n_absent']} absent, {result['n_unsure']} unsure; {result['n_events']} events"
@@ -103,6 +105,9 @@ def _say_answers(result: dict[str, Any]) -> None:
         import pandas as pd
 
         print_table(pd.DataFrame(result["presence_criterion"]), title="presence criterion")
+    for row in result["slips"]:
+        who = f"{row['annotator']}: " if row["annotator"] else ""
+        say(f"{who}{row['n_alike']} of {row['n_repeats']} repeated segments were answered alike: {slip_words(row)}")
     if result["n_next"]:
         say(f"the method asks {result['n_next']} more queries next: weakly queries --resume DIR")
 
@@ -138,7 +143,7 @@ _SETTINGS = {
     "events_per_recording": "n_events", "query_cost_share": "query_cost_share",
     "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "feature_hop": "feature_hop",
     "sample_rate": "sample_rate", "wrong_time": "wrong_time", "event_length": "event_length",
-    "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal",
+    "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal", "repeats": "repeats",
 }  # fmt: skip
 
 
@@ -179,6 +184,7 @@ def queries(
     calibrate: int = option(
         "Mix in N pieces of the events of --events, to measure the criterion.", 0, metavar="N", min=0
     ),
+    repeats: float = option("Ask this share again, later on: tells how often people slip.", 0.0, min=0.0, max=0.5),
     seed: int = option("For the calibration items.", 0, min=0),
     to: str = option("labelstudio, raven, audacity, csv or clips.", "csv"),
     url_prefix: str = option("Before a recording's path in Label Studio.", "/data/local-files/?d="),
@@ -259,10 +265,12 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     turn = int(found.frame["round"].max())
     say(
         f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
-        f"{hours(found.listened)} to hear, about {hours(work)} of work"
-        f" ({seconds_per_answer:g} s per answer besides listening)"
+        f"{found.to_review}, about {hours(work)} of work ({seconds_per_answer:g} s per answer besides)"
     )
-    items = int(found.frame["calibration"].sum())
+    again = int(found.frame["method"].str.startswith("repeat").sum())
+    if again:
+        say(f"{again} of them are asked again, to see how often people slip")
+    items = int(found.frame["event_fraction"].notna().sum())
     if items > 1:
         from ..studies.queries.calibration import design
 

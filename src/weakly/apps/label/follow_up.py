@@ -24,7 +24,7 @@ from ...model.intervals import merge
 from ...posterior.criterion import FRACTIONS, NUMBERS, CriterionPosterior, annotator_of
 from ...posterior.law import coin
 from ...studies.queries.calibration import segment_of
-from ...studies.queries.query_set import COLUMNS, query_id, rows_of
+from ...studies.queries.query_set import COLUMNS, query_id, rows_of, sense
 from .session import Item, LabelingSession
 
 N_ITEMS = 50
@@ -147,6 +147,7 @@ class AnnotatorProfile:
     n_early: int = 0
     n_pictures: int = 0
     n_people: int = 1
+    sense: str = "heard"  # or viewed
 
     @classmethod
     def of(
@@ -205,7 +206,7 @@ class AnnotatorProfile:
                     f"{path}: a card of version 1, which did not test whether the answers depend on the sound: measure "
                     "again, weakly label --measure"
                 )
-            card = cls(**{name: held[name] for name in cls.__dataclass_fields__})
+            card = cls(**{name: held[name] for name in cls.__dataclass_fields__ if name in held or name != "sense"})
         except FileNotFoundError as error:
             raise InvalidInput(f"{path}: no such file") from error
         except InvalidInput:
@@ -233,8 +234,8 @@ class AnnotatorProfile:
         if self.n_people > 1:
             middle, low, high = map(percent, share)
             return (
-                f"{self.annotator} notice an event once {middle} of it is heard, somebody else between {low} and "
-                f"{high}; they say present {rates} they would notice in {percent(self.lapse_rate)} of the answers"
+                f"{self.annotator} notice an event once {middle} of it is {self.sense}, somebody else between {low} "
+                f"and {high}; they say present {rates} they would notice in {percent(self.lapse_rate)} of the answers"
             )
         mine = {"presence_criterion": share, "seconds": (self.seconds, self.seconds_low, self.seconds_high)}
         said = _noticed(self.law, mine)
@@ -244,11 +245,11 @@ class AnnotatorProfile:
             rest = (f"{_noticed(name, self.laws[name])} ({percent(self.laws[name]['probability'])})" for name in others)
             said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
-        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as without listening"
+        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as a coin's"
         alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
         seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
         return (
-            f"you notice an event once {said} is heard{pace}; you say present {rates} you would notice in "
+            f"you notice an event once {said} is {self.sense}{pace}; you say present {rates} you would notice in "
             f"{percent(self.lapse_rate)} of the answers{alike}{seen}; your answers are{coin.removeprefix(';')}"
         ).removesuffix("; your answers are")
 
@@ -406,7 +407,7 @@ def card_of(
     """The card of one person from the items of known event fraction that they answered, or why there is none; None
     without such items. ``recordings`` with their events tell shares from seconds, and who was too early."""
     recordings = recordings or {}
-    answers, seconds, given = [], [], []
+    answers, seconds, given, seen = [], [], [], sense(recordings.values())
     places: dict[tuple[str, float, float], list[float]] = {}
     n_early = 0
     for item in session.items.values():
@@ -418,14 +419,14 @@ def card_of(
             length, start = heard_event(item, recordings)
             given.append(one.query)
             places.setdefault((item.recording, item.onset, item.offset), []).append(one.present)
-            if one.seconds < start + REACTION:
+            if one.seconds < start + REACTION or session.reached(one) < start:
                 n_early += 1
             else:
                 answers.append((item.event_fraction, one.present, length))
     if not given:
         return None
     if n_early > max(2, EARLY * len(given)):
-        return f"no card: {n_early} of {len(given)} answers came before their sound could be heard"
+        return f"no card: {n_early} of {len(given)} answers came before their event could be {seen}"
     lengths = event_lengths(recordings)
     is_known = bool(lengths) and not any(math.isnan(length) for *_, length in answers)
     posterior = posterior_of([one if is_known else one[:2] for one in answers], lengths if is_known else ())
@@ -433,13 +434,13 @@ def card_of(
     if factor < DEPENDS:
         clearly = "" if factor < 1 else " clearly enough"
         return (
-            f"no card: your answers do not depend on the sound{clearly}; {counted(len(answers), 'answer')}, "
-            f"Bayes factor {factor:.2g} against answers without listening, and a card needs {DEPENDS:g}"
+            f"no card: your answers do not depend on {'the sound' if seen == 'heard' else 'what is shown'}{clearly}; "
+            f"{counted(len(answers), 'answer')}, Bayes factor {factor:.2g} against a coin, and a card needs {DEPENDS:g}"
         )
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
     return AnnotatorProfile.of(
         posterior, annotator=annotator, label=label, seconds=seconds, bayes_factor=factor, n_repeats=len(pairs),
-        n_alike=sum(pairs), n_early=n_early, n_pictures=session.count_acts(annotator, "picture", given),
+        n_alike=sum(pairs), n_early=n_early, n_pictures=session.count_acts(annotator, "picture", given), sense=seen,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, private_files
 from ...base.results import to_json
+from ...base.symbols import positive
 from ...io.output import write
 from ...methods.base import Recording
 from ...methods.information import Information
@@ -29,8 +30,10 @@ from ...studies.queries.store import NAME
 from ..serving import is_loopback
 from . import media
 from .access import OWNER, Access, Own
+from .belief import BeliefSummary
 from .follow_up import N_ITEMS, AdaptiveFollowUp, AnnotatorProfile, Measurement, neutral, usual_length
-from .live import BeliefSummary, QualityMonitor, goal_words
+from .live import QualityMonitor, goal_words
+from .repeats import Repeats
 from .routes import Labeling, create_app
 from .session import LabelingSession
 
@@ -52,6 +55,7 @@ def open_campaign(
     calibrate: int | None = None,
     live: Mapping[str, Any] | None = None,
     in_order: bool = False,
+    repeats: float = 0.0,
     seed: int = 0,
     plays: bool = True,
     **how: Any,
@@ -61,7 +65,8 @@ def open_campaign(
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
     owner has another link than the annotators; left out, if there are several. ``live`` are the options of
-    :class:`.live.QualityMonitor`. ``plays``: whether the recordings are needed. What is refused leaves nothing behind.
+    :class:`.live.QualityMonitor`. ``repeats``: the share of segments that are asked again, unseen. ``plays``: whether
+    the recordings are needed. What is refused leaves nothing behind.
     """
     given = [Path(path) for path in recordings]
     is_campaign = bool(given) and (given[0] / NAME).is_file()
@@ -87,8 +92,9 @@ def open_campaign(
             method = replace(method, wrong_time=goals["wrong_time"])
         more = AdaptiveFollowUp(method, known) if method.follows_answers else None
         session = LabelingSession(
-            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, more=more
-        )
+            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
+            more=Repeats(positive("repeats", repeats, zero=True), known, more) if repeats else more,
+        )  # fmt: skip
         learned = BeliefSummary(more, method) if more is not None and isinstance(method, Information) else None
         asked = list(campaign.parameters["label"])
         made = Labeling(
@@ -99,6 +105,7 @@ def open_campaign(
         if events is not None:  # which tell what a calibration item holds
             own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
             made.recordings = with_events(known, events, own_label)
+        made.live.card = made.card
         made.export = lambda: export(made, campaign, events)
         return made
 

@@ -5,30 +5,29 @@ from __future__ import annotations
 import statistics
 import threading
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.results import Condition, counted, hours, percent, seconds
-from ...methods.base import AnswerHistory, Recording, verdict
-from ...methods.information import Information, Stretch
+from ...methods.base import Recording
 from ...model.annotator import Annotator
 from ...model.answers import Answers
 from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
-from ...posterior.criterion import CriterionPosterior
-from ...posterior.particle_kernels import NAMES
-from ...posterior.particles import ParticlePosterior, scaled
-from ...posterior.renewal import ENDS, events_above
+from ...posterior.criterion import NUMBERS, CriterionPosterior
+from ...posterior.slips import Slips, slip_words
 from ...studies.audit.agreement import krippendorff_alpha
-from .follow_up import AdaptiveFollowUp
+from ...studies.queries.query_set import sense
+from .belief import BeliefSummary
+from .follow_up import AnnotatorProfile
+from .repeats import repeated
 from .session import LabelingSession
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ SLIP = 0.02  # how often people guess, and lapse, while nobody knows
 WORDS = {
     "wrong_time": ("<=", False, "s per recording"), "event_recall": (">=", False, "of the events"),
     "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
-    "listened": ("<=", True, "s heard"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
+    "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
@@ -65,149 +64,6 @@ def _is_reached(goal: Condition, now: float | None) -> bool:
     return now is not None and (now >= goal.value if WORDS[goal.word][1] else goal.met(now))
 
 
-_HEARS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
-
-
-@dataclass(frozen=True)
-class _StretchBelief:
-    """One stretch of which something was asked."""
-
-    known: ParticlePosterior
-    edges: NDArray[np.float64]
-    active: NDArray[np.float64]
-    drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
-    wrong_time: float
-    found: float
-    asked: AnswerHistory
-    answers_left: float
-
-    @property
-    def n_events(self) -> float:
-        """How many events a particle has there."""
-        return len(self.drawn[0]) / len(self.known.count)
-
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return float(self.edges[-1] - self.edges[0])
-
-
-class BeliefSummary:
-    """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
-
-    def __init__(self, following: AdaptiveFollowUp, method: Information) -> None:
-        self._following, self._method = following, method
-        self._parts: dict[tuple[str, str, float], _StretchBelief] = {}
-
-    def _look(self, session: LabelingSession) -> dict[tuple[str, str, float], _StretchBelief]:
-        """The stretches that something was asked of, by label, recording and start."""
-        found = {}
-        for label in dict.fromkeys(item.label for item in session.items.values()):
-            campaign = self._following.campaign(session, label)
-            method = self._method.among(campaign)
-            for name, (recording, asked) in campaign.items():
-                for part in method.stretches(recording) if len(asked) else ():
-                    place, mine = (label, name, part.start), part.asked(asked)
-                    held = self._parts.get(place)
-                    if held is not None and _mark(held.asked) == _mark(mine):
-                        found[place] = held
-                    elif len(mine):
-                        found[place] = _stretch_belief(method, recording, asked, part)
-        self._parts = found
-        return found
-
-    def labels(self, session: LabelingSession) -> dict[str, float] | None:
-        """Expected wrong time per recording, share of events found, events, their seconds, and answers left.
-
-        Time of which nothing was asked yet counts with the share of event time, the rate and the answers per second
-        of the rest. An event is found if a present segment holds enough of it, averaged over the particles.
-        """
-        parts = list(self._look(session).values())
-        if not parts:
-            return None
-        labels = len(dict.fromkeys(item.label for item in session.items.values()))
-        asked = sum(one.seconds for one in parts)
-        recordings = self._following.recordings
-        rest = max(0.0, labels * sum(one.length for one in recordings.values()) - asked)
-        busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
-        many = sum(one.n_events for one in parts) * (1 + rest / asked)
-        wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
-        left = sum(one.answers_left for one in parts)
-        return {
-            "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
-            "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
-            "answers_left": left + (sum(len(one.asked) for one in parts) + left) * rest / asked,
-            "shortest": self._method.shortest,
-        }  # fmt: skip
-
-    def hears(self, session: LabelingSession) -> dict[str, Any] | None:
-        """How whoever answers hears, from the answers alone: criterion and its spread, guesses, lapses, with 95 %
-        intervals.
-
-        On the scale of the particles each stretch adds what its answers told beyond what was expected of it: precisions
-        add up, :math:`1/v = 1/v_0 + \\sum_i (1/v_i - 1/v_{0i})`.
-        """
-        parts = list(self._look(session).values())
-        if not parts:
-            return None
-        sure = [item for item in session.items.values() if not item.calibration and session.is_settled(item.query)]
-        found: dict[str, Any] = {
-            "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
-        }
-        expected = parts[0].known.expected  # nothing came before the first one
-        for name in _HEARS:
-            k = NAMES.index(name)
-            precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
-            for one in parts:
-                x, before = one.known.numbers[:, k], one.known.expected
-                now, then = 1 / max(float(x.var()), 1e-6), 1 / before.covariance[k, k]
-                if now > then:
-                    precision += now - then
-                    weighted += now * float(x.mean()) - then * before.mean[k]
-            ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
-            found |= {f"{name}{end}": float(scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
-        return found
-
-    def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
-        """The likely events with how sure they and their ends are, and P(active) over time, as in ``weakly.infer``."""
-        parts = self._look(session)
-        if not parts:
-            return None
-        tables, rows = [], []
-        for label, name in dict.fromkeys(place[:2] for place in parts):
-            mine = [one for place, one in parts.items() if place[:2] == (label, name)]
-            each = [
-                pd.DataFrame({"onset": one.edges[:-1], "offset": one.edges[1:], "active": one.active}) for one in mine
-            ]
-            table = pd.concat(each, ignore_index=True)
-            tables.append(table.assign(recording=name, label=label)[["recording", "label", *table.columns]])
-            p, edges = table["active"].to_numpy(), np.append(table["onset"], table["offset"].iloc[-1])
-            drawn = [np.concatenate(ends) for ends in zip(*(one.drawn for one in mine))]
-            rows += [{"recording": name, "label": label, **row} for row in events_above(0.5, p, edges, *drawn)]
-        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label", "confidence", *ENDS])
-        lengths = {name: one.length for name, one in self._following.recordings.items()}
-        events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
-        return events, pd.concat(tables, ignore_index=True)
-
-
-def _mark(asked: AnswerHistory) -> bytes:
-    return asked.segments.tobytes() + asked.present.tobytes()
-
-
-def _stretch_belief(method: Information, recording: Recording, asked: AnswerHistory, part: Stretch) -> _StretchBelief:
-    known, now = method.posterior(recording, asked, part), method.state(recording, asked, part)
-    edges, active = method.within(known, part)
-    starts, ends = known.heard
-    middle = (starts + ends) / 2
-    mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
-    marks = known.segments[known.present == 1]
-    shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
-    found = float(((shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine).sum() / len(known.count))
-    left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
-    drawn = starts[mine], ends[mine]
-    return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, part.asked(asked), left)
-
-
 @dataclass
 class QualityMonitor:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
@@ -219,10 +75,11 @@ class QualityMonitor:
     recordings: dict[str, Recording]
     lengths: Lengths | None = None
     event_rate: float | None = None
-    annotator: Annotator = field(default_factory=lambda: Annotator(guess_rate=SLIP, lapse_rate=SLIP))
+    presence_criterion: float = 0.5
     goals: tuple[Condition, ...] = ()
     cost: Cost | None = None
     learned: BeliefSummary | None = None
+    card: Callable[[str], Any] | None = None  # of a person, from items of known events
     _last: tuple[int, Inference | None] = (-1, None)
     _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
@@ -240,8 +97,32 @@ class QualityMonitor:
         mark = hash(tuple(given["answer"]))
         with self._lock:
             if self._last[0] != mark:
-                self._last = (mark, self._infer(given, self.annotator, draws=20))
+                self._last = (mark, self._infer(given, self.annotators(session), draws=20))
             return self._last[1]
+
+    @property
+    def sense(self) -> str:
+        """What people do with these recordings."""
+        return sense(self.recordings.values())
+
+    def slips(self, session: LabelingSession, person: str) -> Slips | None:
+        """How this person slips, from their card or from segments that they answered twice; None: nothing tells."""
+        found = None if self.card is None else self.card(person)
+        if isinstance(found, AnnotatorProfile):
+            ends = {
+                name: tuple(getattr(found, f"{name}{end}") for end in ("", "_low", "_high")) for name in NUMBERS[2:]
+            }
+            return Slips(ends)
+        return repeated(session, person)
+
+    def annotators(self, session: LabelingSession) -> dict[str, Annotator]:
+        """Who answers, by name: guesses and lapses as they are known, else rare."""
+        people = {}
+        for name in session.people:
+            slips = self.slips(session, name)
+            guess, lapse = (slips.numbers[word][0] if slips and slips.is_known else SLIP for word in NUMBERS[2:])
+            people[name] = Annotator(presence_criterion=self.presence_criterion, guess_rate=guess, lapse_rate=lapse)
+        return people
 
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
         """The likely events with how sure they are, and P(an event is under way) over time; None without a law."""
@@ -251,7 +132,7 @@ class QualityMonitor:
         found = self.inference(session)
         return None if found is None else (found.events(), found.active)
 
-    def _infer(self, given: pd.DataFrame, annotator: Annotator, *, draws: int) -> Inference | None:
+    def _infer(self, given: pd.DataFrame, annotator: dict[str, Annotator], *, draws: int) -> Inference | None:
         from ...studies.infer.estimation import infer
 
         if self.lengths is None or not given["present"].notna().any():
@@ -281,14 +162,14 @@ class QualityMonitor:
         mark = hash(tuple(given["answer"]))
         with self._lock:
             if self._criteria.get(annotator, (None,))[0] != mark:
-                self._criteria[annotator] = (mark, self._criterion(given))
+                self._criteria[annotator] = (mark, self._criterion(session, given))
             return self._criteria[annotator][1]
 
-    def _criterion(self, given: pd.DataFrame) -> dict[str, Any] | None:
-        likelihoods = []
+    def _criterion(self, session: LabelingSession, given: pd.DataFrame) -> dict[str, Any] | None:
+        likelihoods, who = [], self.annotators(session)
         for value in CRITERIA.tolist():
-            who = Annotator(presence_criterion=value, guess_rate=SLIP, lapse_rate=SLIP)
-            inference = self._infer(given, who, draws=2)
+            inference = self._infer(given, {name: replace(one, presence_criterion=value) for name, one in who.items()},
+                                    draws=2)  # fmt: skip
             if inference is None:
                 return None
             likelihoods.append(inference.log_likelihood)
@@ -300,7 +181,7 @@ class QualityMonitor:
             "n_items": n_items, "law": dict(zip(CRITERIA.round(2).tolist(), posterior.weights[:, 0].tolist())),
         }  # fmt: skip
 
-    def labels(self, session: LabelingSession) -> dict[str, float] | None:
+    def labels(self, session: LabelingSession) -> dict[str, Any] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
 
         A recording without an answer counts with the share of event time and the rate that the others make likely. An
@@ -308,7 +189,8 @@ class QualityMonitor:
         """
         if self.learned is not None:
             with self._lock:
-                return self.learned.labels(session)
+                known, who = self.learned.labels(session), self.learned.hears(session)
+            return None if known is None or who is None else known | self._told(session, known, who["lapse_rate"])
         found = self.inference(session)
         if found is None:
             return None
@@ -323,12 +205,24 @@ class QualityMonitor:
             missed += row["event_rate"] * unheard
             seconds += share * unheard
             wrong += min(share, 1 - share) * unheard
-        met, drawn = _met(found, _mean(self.annotator))
-        return {
+        met, drawn = _met(found, self.presence_criterion)
+        told = {
             "wrong_time": wrong / len(self.recordings), "n_events": float(overall["n_events"].sum()) + missed,
             "event_seconds": seconds,
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
+        return told | self._told(session, told)
+
+    def _told(self, session: LabelingSession, labels: dict[str, float], lapse: float | None = None) -> dict[str, Any]:
+        """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
+        with its interval; ``lapse`` is the rate that the share was worked out with, if that is another one."""
+        each = [self.slips(session, name) for name in session.people if session.answers_by(name)]
+        if not each or not all(one is not None and one.is_known for one in each):
+            return {"lapse_rate": None}
+        rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)[[0, 2, 1]]
+        found = labels["event_recall"] * (1 - rates) / (1 - (rates[0] if lapse is None else lapse))
+        ends = zip(("", "_low", "_high"), np.minimum(found, 1.0).tolist())
+        return {"lapse_rate": float(rates[0]), **{f"event_recall{end}": value for end, value in ends}}
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
@@ -336,13 +230,13 @@ class QualityMonitor:
         return None if labels is None else labels["answers_left"]
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
-        """What the answers so far took: how many, seconds heard, minutes of work, and their price."""
-        given = [(session.items.get(one.query), one.seconds) for one in session.all_answers()]
-        listened = sum(item.offset - item.onset for item, _ in given if item is not None)
+        """What the answers so far took: how many, seconds that were played (or shown), minutes of work, their price."""
+        given = [(one, session.items[one.query]) for one in session.all_answers() if one.query in session.items]
+        listened = sum(session.reviewed_seconds(one, item) for one, item in given)
         cost = None if self.cost is None else float(self.cost.of(listened=listened, n_queries=len(given)))
         return {
             "n_queries": len(given), "listened": listened, "cost": cost,
-            "minutes": sum(seconds for _, seconds in given if seconds >= 0) / 60,
+            "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60, "sense": self.sense,
             "price": None if cost is None or self.cost is None else self.cost.words(cost),
         }  # fmt: skip
 
@@ -351,6 +245,7 @@ class QualityMonitor:
     ) -> dict[str, Any]:
         """Everything: a person's criterion from the answers alone, the labels, what was spent, and each target."""
         labels, spent = self.labels(session), self.spent(session)
+        slips = None if annotator is None else repeated(session, annotator)
         alone = None if annotator is None else self.criterion(session, annotator)
         measured = card or alone
         ends = None if measured is None else (measured["presence_criterion_low"], measured["presence_criterion_high"])
@@ -366,6 +261,7 @@ class QualityMonitor:
         used = any(goal["is_reached"] for goal in goals if goal["is_budget"])
         return {
             "criterion": alone, "labels": labels, "spent": spent, "goals": goals,
+            "slips": None if slips is None else slips.to_dict(),
             "may_stop": used or (bool(aims) and all(aims)),
         }  # fmt: skip
 
@@ -416,9 +312,10 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
         elif is_wide:
             rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
         else:
-            rest = ", if the law of lengths is right and both slips are rare"
+            rest = ", if the law of lengths is right" + ("" if state.get("slips") else " and slips are rare")
         said.append(
-            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is heard{rest}."
+            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is "
+            f"{spent['sense']}{rest}."
         )
     elif card is None and annotator is not None:
         said.append(
@@ -426,18 +323,30 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
             "(--event-length) would tell it."
         )
     if labels is not None:
+        found = percent(labels["event_recall"])
+        if labels.get("lapse_rate") is None:
+            found += " of them found, if you missed none: nothing tells how often you do, and --repeats 0.1 (or known "
+            found += "events, --calibrate) would"
+        else:
+            found += (
+                f" ({percent(labels['event_recall_low'])} to {percent(labels['event_recall_high'])}) of them found, "
+            )
+            found += f"as you miss {percent(labels['lapse_rate'])} of what you would notice"
         said.append(
             f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
-            f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; "
-            f"{percent(labels['event_recall'])} of them found."
+            f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; {found}."
         )
         if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
             said.append(
                 f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
             )
+    slips = state.get("slips")
+    if slips is not None:
+        alike = f"{slips['n_alike']} of {counted(slips['n_repeats'], 'repeated segment')}"
+        said.append(f"{alike} you answered alike: {slip_words(slips)}.")
     work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
-    said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} heard, {work}.")
+    said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} {spent['sense']}, {work}.")
     for goal in state["goals"]:
         now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
@@ -456,11 +365,6 @@ def _law(found: dict[str, Any]) -> str:
     """How the criterion differs from event to event, and both slips."""
     guess, lapse = (f"{percent(found[f'{name}_rate'])}" for name in ("guess", "lapse"))
     return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
-
-
-def _mean(annotator: Annotator) -> float:
-    given = annotator.presence_criterion
-    return float(given.mean()) if hasattr(given, "mean") else float(given)
 
 
 def summary(session: LabelingSession) -> dict[str, Any]:

@@ -52,6 +52,12 @@ class Tell(_Told):
     id: Id
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
     plays: Annotated[int, Field(ge=0, le=10**6)] = 1
+    reviewed_seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(
+        None, description="seconds of the recording that played or were shown, repeats among them"
+    )
+    reached: Annotated[float, Field(ge=0, le=86400)] | None = Field(
+        None, description="seconds from the segment's start to where it was stopped, at most"
+    )
     speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
     context: bool = Field(False, description="whether more than the segment was heard or seen")
     picture: bool = Field(False, description="whether the picture of a measured sound was shown")
@@ -203,6 +209,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        if said.reviewed_seconds is not None:
+            acts.append(("reviewed", f"{said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}"))
         told = session.offer(
             who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
             seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,

@@ -12,7 +12,7 @@ import statistics
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -23,6 +23,7 @@ import numpy as np
 
 from ...base.errors import InvalidInput
 from ...base.symbols import whole
+from ...studies.queries.query_set import REPEAT
 from ...studies.queries.store import Answer, Store, StoreTrouble, same
 
 #: Seconds that an answer is expected to take besides listening, before any was given.
@@ -57,6 +58,7 @@ class _Cache:
     given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
     by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
     actions: dict[str, Any] = field(default_factory=dict)
+    reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
 
@@ -87,8 +89,8 @@ class FollowUp(Protocol):
     """What asks further questions once answers are there."""
 
     @property
-    def wanted(self) -> set[str]:
-        """The queries that wait for an answer now."""
+    def wanted(self) -> set[str] | None:
+        """The queries that wait for an answer now; None: all of them."""
 
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The queries that follow from new answers to these ones; called under the store's lock."""
@@ -161,6 +163,14 @@ class LabelingSession:
         with self._lock:
             mine = self._cache.by_person
             return [one for name, one in self._cache.answers.items() if name in mine.get(one.annotator, {})]
+
+    def reviewed_seconds(self, answer: Answer, item: Item) -> float:
+        """Seconds of the recording that played, or were shown, before this answer; else the segment's length."""
+        return self._cache.reviewed.get(answer.id, (item.offset - item.onset,))[0]
+
+    def reached(self, answer: Answer) -> float:
+        """How many seconds into the segment it played at most; NaN where nobody tells."""
+        return self._cache.reviewed.get(answer.id, (np.nan, np.nan))[1]
 
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
@@ -373,6 +383,10 @@ class LabelingSession:
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
+            elif row.kind == "reviewed":
+                with suppress(ValueError):  # somebody else's note
+                    seconds, reached = map(float, row.detail.split())
+                    kept.reviewed[row.action.rpartition(":")[0]] = seconds, reached
         changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:
@@ -415,6 +429,8 @@ class LabelingSession:
 
     def _mine(self, annotator: str, item: Item) -> bool:
         """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
+        if item.method.startswith(REPEAT):
+            return True  # it is for nobody else
         return (self._places[annotator] - item.number) % len(self._places) < self.votes
 
     def _open(self, annotator: str) -> _Open:

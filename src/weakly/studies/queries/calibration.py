@@ -21,7 +21,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import check, positive, whole
 from ...methods.base import Recording
 from ...posterior.law import slopes
-from .query_set import with_events
+from .query_set import AGAIN, COLUMNS, REPEAT, query_id, with_events
 
 if TYPE_CHECKING:
     from ...model.events import Events
@@ -167,8 +167,6 @@ def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None)
     An item is a segment of one of the same recordings, as long as the other queries and asked about the same label;
     nothing but the campaign's store tells it from them.
     """
-    from .query_set import COLUMNS, query_id
-
     frame, labels = queries.frame, queries.parameters["label"]
     asked = labels[0]
     mine = set(events.to_frame()["label"])
@@ -201,3 +199,19 @@ def with_items(queries: Queries, events: Events, *, count: int, rng: Any = None)
     at = np.concatenate((np.arange(len(frame), dtype=float), (np.arange(len(extra)) + 0.5) * step - 0.5))
     both = pd.concat([frame, extra], ignore_index=True)
     return replace(queries, frame=both.iloc[np.argsort(at, kind="stable")].reset_index(drop=True))
+
+
+def with_repeats(queries: Queries, share: float) -> Queries:
+    """The queries with some of them twice more, a third and two thirds of all later (or earlier). Names of queries are
+    digests: as good as drawn, and the same if the method is asked again."""
+    frame, n = queries.frame, len(queries.frame)
+    chosen = np.flatnonzero([int(name[::-1][:8], 16) < share / 2 * 2**32 for name in frame["query"]])
+    parts, places = [frame], [np.arange(n, dtype=float)]
+    for k in (1, 2) if len(chosen) else ():
+        again = frame.iloc[chosen].assign(method=REPEAT, calibration=True)
+        again["repeat"] += AGAIN + k
+        names = again[["recording", "onset", "offset", "label", "repeat"]].itertuples(index=False)
+        parts.append(again.assign(query=[query_id(*row) for row in names]))
+        places.append((chosen + k * n / 3) % n + 0.5)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return replace(queries, frame=pd.concat(parts, ignore_index=True).iloc[order].reset_index(drop=True))

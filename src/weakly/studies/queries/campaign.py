@@ -31,7 +31,7 @@ from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import merge
 from .exchange import Collected, Exporter, Returned, collect, read_returned, text_of
-from .query_set import COLUMNS, asked_so_far, make_method, queries, with_signal
+from .query_set import COLUMNS, REPEAT, asked_so_far, make_method, queries, with_signal
 from .store import NAME, Answer, CampaignState, Store, fingerprint, shortened
 
 if TYPE_CHECKING:
@@ -171,7 +171,14 @@ class Campaign:
                 raise InvalidInput(
                     f"{self.folder}: the campaign's settings hold {name!r}, which is no option: damaged?"
                 )
-        return {"method": method, **parameters, **signal, "answers": collect(self.queries, self.answers).answers}
+        answers = self._without_repeats(collect(self.queries, self.answers).answers)
+        return {"method": method, **parameters, **signal, "answers": answers}
+
+    def _without_repeats(self, answers: Answers) -> Answers:
+        """The answers that the method goes by: segments that were asked again tell of the annotator."""
+        again = set(self.queries.loc[self.queries["method"].str.startswith(REPEAT), "query"])
+        frame = answers.to_frame()
+        return Answers(frame[~frame["query"].isin(again)].reset_index(drop=True), answers.recordings)
 
     @property
     def tool(self) -> dict[str, Any]:
@@ -285,7 +292,7 @@ class Campaign:
         """How many queries the method would ask now, besides those that are waiting for an answer."""
         if not self.method().follows_answers:
             return 0
-        following = queries(self.everything(), **{**self.options(), "answers": found.answers})
+        following = queries(self.everything(), **{**self.options(), "answers": self._without_repeats(found.answers)})
         return int((~following.frame["query"].isin(set(self.queries["query"]))).sum())
 
     def write_labels(self, events: Events, found: Collected, out: str | Path) -> list[Path]:

@@ -30,6 +30,7 @@ from ...io.signals import write_clip
 from ...io.table import TextRows
 from ...io.vocabulary import UNREADABLE, answer_of
 from ...model.answers import Answers
+from ...posterior.slips import slips_of
 from .store import Answer, fingerprint, same
 
 if TYPE_CHECKING:
@@ -355,9 +356,18 @@ class Collected:
         """One row per answer."""
         return self.answers.to_frame()
 
+    def slips(self) -> list[dict[str, Any]]:
+        """What repeated segments tell of everybody who answered some: guesses, lapses, stickiness and drift."""
+        rows = []
+        for who, mine in self.answers.to_frame().sort_values("answered", kind="stable").groupby("annotator"):
+            places = mine[["recording", "onset", "offset", "label"]].itertuples(index=False, name=None)
+            found = slips_of(list(places), mine["present"].tolist())
+            rows += [] if found is None else [{"annotator": who, **found.to_dict()}]
+        return rows
+
     def calibration(self) -> pd.DataFrame:
-        """The answered calibration items: annotator, event_fraction, present."""
-        items = self.queries[self.queries["calibration"]].set_index("query")["event_fraction"]
+        """The answered items of known event fraction: annotator, event_fraction, present."""
+        items = self.queries[self.queries["event_fraction"].notna()].set_index("query")["event_fraction"]
         frame = self.answers.to_frame()
         mine = frame[frame["query"].isin(items.index) & frame["present"].notna()]
         return pd.DataFrame({

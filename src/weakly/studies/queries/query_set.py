@@ -20,7 +20,7 @@ from ...base.results import counted, hours, plain
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
 from ...io.feature_files import load_features, log_mel
-from ...io.signals import RECORDINGS, VIDEOS, durations
+from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
 from ...methods import METHODS
 from ...methods.base import AnswerHistory, Method, Recording, key, verdict
 from ...methods.change_point import WINDOWS, ChangePoint
@@ -38,11 +38,19 @@ COLUMNS = ("query", "recording", "onset", "offset", "label", "method", "round", 
 SECONDS_PER_ANSWER = 3.0
 #: Seconds of the shortest segment that a person is asked about, unless told.
 SHORTEST = 0.3
+#: The method of segments that are asked again, and what is added to their numbers, which some methods count too.
+REPEAT, AGAIN = "repeat", 100
 #: Segments of one recording beyond which a number is taken for a slip, or for damage.
 MOST_SEGMENTS = 10_000_000
 _WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
 _NUMBERS = ("segment_length", "hop", "start_length", "threshold", "penalty", "shortest", "n_events", "query_cost_share",
             "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
+
+
+def sense(recordings: Iterable[Recording]) -> str:
+    """What people have done with a segment of these: "heard" sound, "viewed" videos and traces."""
+    seen = any(one.path is not None and one.path.suffix.lower() in {*SIGNALS, *VIDEOS} for one in recordings)
+    return "viewed" if seen else "heard"
 
 
 def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
@@ -79,6 +87,11 @@ class Queries(Result):
     def listened(self) -> float:
         """How many seconds there are to hear."""
         return float((self.frame["offset"] - self.frame["onset"]).sum())
+
+    @property
+    def to_review(self) -> str:
+        """How long the segments are, in words."""
+        return f"{hours(self.listened)} to {'hear' if sense(self.recordings.values()) == 'heard' else 'view'}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -123,14 +136,14 @@ class Queries(Result):
             rows[name] = (mine, shades)
         longest = max((self.recordings[name].length for name in names), default=1.0)
         ax = timeline(rows, recording_length=longest, ax=ax)
-        ax.set_title(f"{self.method}: {counted(self.n_queries, 'query')}, {hours(self.listened)} to hear", fontsize=10)
+        ax.set_title(f"{self.method}: {counted(self.n_queries, 'query')}, {self.to_review}", fontsize=10)
         return ax
 
     @property
     def answer(self) -> str:
         """How many queries there are, and how much work."""
         names = counted(self.frame["recording"].nunique(), "recording")
-        work = f"{hours(self.listened)} to hear, about {hours(self.estimate())} of work"
+        work = f"{self.to_review}, about {hours(self.estimate())} of work"
         return f"{counted(self.n_queries, 'query')} in {names}: {work}."
 
     def brief(self) -> pd.DataFrame:
@@ -189,6 +202,7 @@ def queries(
     sample_rate: float | None = None,
     answers: Answers | None = None,
     calibrate: int | None = None,
+    repeats: float = 0.0,
     rng: int | Sequence[int] | np.random.Generator | None = None,
 ) -> Queries:
     """The segments to ask next, of every recording.
@@ -226,6 +240,8 @@ def queries(
     answers : what was answered so far; the methods that follow answers ask their next round.
     calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
         themselves, as long as the other queries (:mod:`.calibration`). ``rng`` chooses among them.
+    repeats : the share of queries that are asked again later on: half as many segments, twice more each, which tells
+        guesses from lapses (:mod:`weakly.posterior.slips`); they make no labels.
 
     Examples
     --------
@@ -259,6 +275,7 @@ def queries(
         raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
     if segment_length is not None:
         segment_length = float(check("segment_length", segment_length))
+    repeats = float(check("event_fraction", repeats, called="repeats"))
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
     parameters: dict[str, Any] = {
         "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
@@ -267,7 +284,7 @@ def queries(
         "start_length": start_length, "n_events": n_events, "query_cost_share": query_cost_share,
         "guess_rate": guess_rate, "lapse_rate": lapse_rate,
         "event_length": None if event_length is None else str(event_length), "event_rate": event_rate,
-        "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal,
+        "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal, "repeats": repeats,
     }  # fmt: skip
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
@@ -289,9 +306,10 @@ def queries(
     source = {"features": "arrays" if features is not None and path is None else path, "feature_hop": feature_hop,
               "sample_rate": sample_rate}  # fmt: skip
     result = Queries(frame, known, name, {**parameters, **source, "label": labels}, skipped, follows, left)
-    if calibrate:
-        from .calibration import with_items
+    from .calibration import with_items, with_repeats
 
+    result = with_repeats(result, repeats) if repeats else result
+    if calibrate:
         if truth is None:
             raise InvalidInput("calibrate needs events: strong labels of some of the recordings, to take items from")
         result = with_items(result, truth, count=calibrate, rng=rng)
@@ -350,9 +368,8 @@ def _by_name() -> tuple[str, ...]:
 
 
 def _spans(windows: Any) -> tuple[float, ...]:
-    return tuple(
-        positive("windows", one) for one in (windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows])
-    )
+    several = windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows]
+    return tuple(positive("windows", one) for one in several)
 
 
 def asked_so_far(answers: Answers | None, recording: str, label: str) -> AnswerHistory:
@@ -442,9 +459,7 @@ def with_features(one: Recording, features: Any, hop: float | None, sample_rate:
     if features is None:
         path = one.path
         if path is None:
-            raise InvalidInput(
-                f"recording {one.name!r}: change points need audio, or features; only its length is known"
-            )
+            raise InvalidInput(f"recording {one.name!r}: change points need audio or features, not only its length")
         return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
     if isinstance(features, (str, os.PathLike)):
         stem = Path(one.name).stem

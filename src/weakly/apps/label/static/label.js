@@ -155,11 +155,25 @@ for (const kind of ["keydown", "pointerdown", "pointermove"]) document.addEventL
 
 // The segment on the screen. -----------------------------------------------------------------------------------------
 
-const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, picture: false, usedPicture: false, sample: 0, speed: 1, busy: false, started: false, span: [0, 1] };
+const now = { items: [], item: null, shown: 0, plays: 0, context: false, usedContext: false, picture: false, usedPicture: false, sample: 0, speed: 1, busy: false, started: false, span: [0, 1], reviewed: 0, reached: 0, playedTo: null };
 /** What plays: the sound of the segment, or the film of the whole recording, of which the segment is shown. */
 const player = () => (now.item?.kind === "video" ? $("film") : $("sound"));
 const playing = () => !player().paused && !player().ended;
-const silence = () => ["sound", "film"].forEach((id) => $(id).pause());
+/** Where the recording is being played, in its seconds. */
+const position = () => (now.item?.kind === "video" ? 0 : now.span[0]) + player().currentTime;
+/** What really played since the last look: how many seconds, and how far into the segment. */
+function review() {
+  const at = position();
+  if (now.playedTo === null || now.item === null) return;
+  now.reviewed += Math.max(0, at - now.playedTo);
+  now.reached = Math.max(now.reached, at - now.item.onset);
+  now.playedTo = at;
+}
+const silence = () => {
+  review();
+  now.playedTo = null;
+  ["sound", "film"].forEach((id) => $(id).pause());
+};
 
 function ticks(low, high, most) {
   const rough = (high - low) / most;
@@ -208,7 +222,8 @@ async function show(said, done = "") {
   $("labeling").hidden = !item;
   $("help").hidden = !item;
   if (!item) return finish(said);
-  Object.assign(now, { item, plays: 0, context: false, usedContext: false, usedPicture: now.picture });
+  Object.assign(now, { item, plays: 0, context: false, usedContext: false, usedPicture: now.picture, reviewed: 0, reached: 0, playedTo: null });
+  $("begin").textContent = item.kind === "sound" ? "Start listening" : "Start";
   hear(item);
   $("context").setAttribute("aria-pressed", "false");
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
@@ -268,12 +283,18 @@ async function draw() {
 
 async function play() {
   now.plays += 1;
-  if (now.item.kind === "traces") return;
+  if (now.item.kind === "traces") { // all of it is seen at once
+    Object.assign(now, { reviewed: now.span[1] - now.span[0], reached: now.item.offset - now.item.onset });
+    return;
+  }
   const isFilm = now.item.kind === "video";
+  review();
+  now.playedTo = null;
   player().currentTime = isFilm ? now.span[0] : 0;
   player().playbackRate = now.speed;
   try {
     await player().play();
+    now.playedTo = now.span[0];
     now.started = true;
     $("start").hidden = true;
     requestAnimationFrame(follow);
@@ -284,6 +305,7 @@ async function play() {
 }
 
 function follow() {
+  review();
   const [low, high] = now.item?.kind === "video" ? now.span : [0, player().duration || 1];
   const at = player().currentTime;
   if (now.item?.kind === "video" && playing() && at >= high - 0.02) {
@@ -329,7 +351,9 @@ const answer = (present, button) => once(async () => {
   tick();
   silence();
   $(button).classList.add("chosen");
-  const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), plays: now.plays, speed: now.speed, context: now.usedContext, picture: now.usedPicture };
+  const length = now.item.offset - now.item.onset;
+  const heard = { reviewed_seconds: Number(now.reviewed.toFixed(3)), reached: Number(Math.min(now.reached, length).toFixed(3)) };
+  const body = { query: now.item.query, present, id: newId(), seconds: Number(clock.active.toFixed(3)), ...heard, plays: now.plays, speed: now.speed, context: now.usedContext, picture: now.usedPicture };
   let said;
   try {
     said = await send("tell", body);
