@@ -351,6 +351,7 @@ class ClassPosterior:
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
             if how == "estimated":
                 for name, value in (
+                    ("score_temper", c.temper),
                     ("log_answers_given_scores", c.log_likelihood), ("log_answers_without_scores", c.uncalibrated),
                 ):  # fmt: skip
                     rows.append(estimate(self.label, name, value, (np.nan, np.nan), how, True))
