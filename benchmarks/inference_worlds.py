@@ -123,7 +123,7 @@ def recover(
 
 
 def bunched(kind: str, rng: np.random.Generator, *, n: int = 30, length: float = 60.0) -> list[Any]:
-    """Recordings of calls of 1 s on average that do not overlap: plain, bouts, Hawkes, regular, or rates that differ."""
+    """Recordings of calls of 1 s on average that do not overlap: plain, bouts, Hawkes, regular, rates that differ."""
     law, made = LAWS["lognormal, mean 1 s"], []
     for _ in range(n):
         if kind == "plain":

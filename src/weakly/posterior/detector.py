@@ -10,8 +10,9 @@ a proper likelihood of the answers given the scores, whose gradient per step is
 :math:`P(\text{active} \mid \text{answers}, s) - P(\text{active} \mid s)`. No strong label is needed.
 
 Frames that err together are many witnesses of one error, and answers about segments hardly see it. So evidence is held
-to be as fitted, or weaker by ``temper``, each as likely: with :math:`\rho` the correlation of what the states leave of the
-scores of neighbouring steps, the slope that white errors would have, times :math:`\sqrt{(1 - \rho) / (1 + \rho)}`.
+to be as fitted, or weaker by ``temper``, each as likely: with :math:`\rho` the correlation of what the states leave of
+the scores of neighbouring steps, the slope that white errors would have, times
+:math:`\sqrt{(1 - \rho) / (1 + \rho)}`.
 """
 
 from __future__ import annotations
