@@ -1,11 +1,15 @@
 """`weakly infer` on worlds whose truth is known: twenty simulated ones, wrong assumptions, strong real sets.
 
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
+    python -m benchmarks.inference_worlds bouts [datasets] [given|slips|law|none] [worlds ...]
+    python -m benchmarks.inference_worlds detector [recordings]
     python -m benchmarks.inference_worlds damage [datasets] [seed]
     python -m benchmarks.inference_worlds real ../shared/data [desed powdermill voxconverse spinetail]
 
 ``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
-the rate back; do 95 % intervals hold the truth, are frames calibrated? ``damage``: what a wrong law of lengths,
+the rate back; do 95 % intervals hold the truth, are frames calibrated? ``bouts``: the same where events bunch, in clips
+of 3 s, 10 s and both, told the law and the noise, or left to find slips, the law, or both. ``detector``: seconds wrong,
+true and stated, with the scores of a detector whose errors are white or go on. ``damage``: what a wrong law of lengths,
 criterion or noise does. ``real``: annotated events made into answers at criterion .5 and forgotten; their law of
 lengths is known.
 """
@@ -116,6 +120,90 @@ def recover(
         if save is not None:
             pd.DataFrame(rows).to_pickle(save)
     return pd.DataFrame(rows)
+
+
+def bunched(kind: str, rng: np.random.Generator, *, n: int = 30, length: float = 60.0) -> list[Any]:
+    """Recordings of calls of 1 s on average that do not overlap: plain, bouts, Hawkes, regular, rates that differ."""
+    law, made = LAWS["lognormal, mean 1 s"], []
+    for _ in range(n):
+        if kind == "plain":
+            starts = np.cumsum(1 + rng.exponential(9.5, int(length / 5 + 40))) - 50
+        elif kind in ("bouts", "regular"):
+            every, more = (45.0, 3) if kind == "bouts" else (60.0, 6)
+            starts = []
+            for at in rng.uniform(-60, length, rng.poisson((length + 60) / every)):
+                gaps = rng.exponential(1.5, 40) if kind == "bouts" else rng.gamma(4, 0.75, 40)
+                starts.append((at + np.cumsum(1 + gaps) - 1 - gaps[0])[: 1 + rng.poisson(more)])
+            starts = np.concatenate([*starts, np.empty(0)])
+        elif kind == "hawkes":
+            line = rng.uniform(-60, length, rng.poisson(0.05 * (length + 60))).tolist()
+            for at in line:  # it grows as we go
+                line += [c for c in at + rng.exponential(4.0, rng.poisson(0.55)) if c < length]
+            starts = np.array(line)
+        else:
+            starts = rng.uniform(-20, length, rng.poisson(0.1 * rng.gamma(1.0) * (length + 20)))
+        events, end = [], -np.inf
+        for at in np.sort(starts):
+            at, end = max(at, end), max(at, end) + float(law.rvs(random_state=rng))
+            if end > 0 and at < length:
+                events.append((max(at, 0.0), min(end, length)))
+        made.append(np.array(events).reshape(-1, 2))
+    return made
+
+
+def bouts(datasets: int, told: str = "given", kinds: Any = ()) -> Any:
+    """Per world and clips: coverage of events and seconds, bias, width, identified, and gaps of one kind beside it."""
+    who = wk.Annotator(presence_criterion=0.5, guess_rate=0.03, lapse_rate=0.05)
+    law = LAWS["lognormal, mean 1 s"]
+    how: Any = {"given": {"event_length": law, "annotator": who}, "slips": {"event_length": law},
+                "law": {"annotator": who}, "none": {}}[told]  # fmt: skip
+    for kind in kinds or ("plain", "bouts", "hawkes", "regular", "rates"):
+        for widths in ((3.0,), (10.0,), (3.0, 10.0)):
+            rows = []
+            for k in range(datasets):
+                rng = np.random.default_rng([k, 7])
+                made = bunched(kind, rng)
+                parts = [ask(rng, made, length=60.0, width=w, criterion=0.5) for w in widths]
+                said = pd.concat([part[part["recording"].str[1:].astype(int) % len(widths) == j]
+                                  for j, part in enumerate(parts)])  # fmt: skip
+                wrong = rng.random(len(said)) < np.where(said["present"] == 1, 0.05, 0.03)
+                found = wk.infer(said.assign(present=np.where(wrong, 1 - said["present"], said["present"])),
+                                 recording_length=60.0, step=0.2, rng=0, **how)  # fmt: skip
+                row, part = found.overall.iloc[0], found.parts["event"]
+                true = {"n_events": sum(map(len, made)), "event_seconds": sum(np.ptp(e, axis=1).sum() for e in made)}
+                made_of = {}
+                for word, value in true.items():
+                    for name, (low, high) in (("", row[f"{word}_ci"]), ("one kind: ", part.family_interval(word, 0))):
+                        made_of[f"{name}{word}"] = low - 1e-9 <= value <= high + 1e-9
+                        made_of[f"{name}width of {word}"] = (high - low) / value
+                made_of |= {"bias": row["n_events"] / true["n_events"] - 1, "identified": part.identified}
+                rows.append(made_of | {f"alarm, {name}": p < 0.05 for name, p in part.check.items()})
+            yield {"world": kind, "clips": widths, "told": told, "n": datasets} | pd.DataFrame(rows).mean().to_dict()
+
+
+def detector(recordings: int = 40) -> Any:
+    """Wrong seconds per recording of 30 s with three events, true and stated, by detector's errors, clips and slips."""
+    law = LAWS["lognormal, mean 1 s"]
+    for together, width, slip in ((0.0, 3.0, 0.0), (0.9, 3.0, 0.0), (0.9, 3.0, 0.05), (0.9, 10.0, 0.05)):
+        rng = np.random.default_rng(0)
+        made = timelines(rng, law, 0.1, length=30.0, n=recordings)
+        onset, tables, active = np.arange(300) / 10, [], []
+        for r, events in enumerate(made):
+            noise = rng.normal(size=300)
+            for k in range(1, 300):
+                noise[k] = together * noise[k - 1] + math.sqrt(1 - together**2) * noise[k]
+            active.append(((onset[:, None] + 0.05 > events[:, 0]) & (onset[:, None] + 0.05 < events[:, 1])).any(axis=1))
+            score = np.where(active[-1], 3.0, -3.0) + 2 * noise
+            tables.append(pd.DataFrame({"recording": f"r{r}", "onset": onset, "offset": onset + 0.1, "score": score}))
+        said = ask(rng, made, length=30.0, width=width, criterion=0.5, noise=slip)
+        who = wk.Annotator(presence_criterion=0.5, guess_rate=slip, lapse_rate=slip)
+        found = wk.infer(said, event_length=law, annotator=who, scores=pd.concat(tables), recording_length=30.0,
+                         step=0.1, bouts=False, draws=10, rng=0)  # fmt: skip
+        p = [rows["active"].to_numpy() for _, rows in found.active.groupby("recording", sort=False)]
+        alone = [0.1 * ((t["score"] > 0).to_numpy() != a).sum() for t, a in zip(tables, active)]
+        yield {"errors go on": together, "clips": width, "slips": slip, "detector alone": np.mean(alone),
+               "wrong": np.mean([0.1 * ((x > 0.5) != a).sum() for x, a in zip(p, active)]),
+               "stated": np.mean([0.1 * np.minimum(x, 1 - x).sum() for x in p])}  # fmt: skip
 
 
 def coverage(found: pd.DataFrame) -> pd.DataFrame:
@@ -233,6 +321,12 @@ def main(job: str, *rest: str) -> None:
         print(coverage(found).round(3).to_string(index=False), reliability(found).round(4).to_string(), sep="\n")
     elif job == "damage":
         print(damage(*(int(x) for x in rest[:1]), seed=int(rest[1]) if len(rest) > 1 else 0).to_string())
+    elif job == "bouts":
+        for row in bouts(int(rest[0]) if rest else 24, *(rest[1:2] or ("given",)), rest[2:]):
+            print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+    elif job == "detector":
+        for row in detector(*(int(x) for x in rest[:1])):
+            print({k: round(float(v), 3) for k, v in row.items()}, flush=True)
     elif job == "real":
         for row in real(rest[0], rest[1:]):
             print({k: round(float(v), 3) if not isinstance(v, str) else v for k, v in row.items()}, flush=True)

@@ -1230,7 +1230,7 @@ class TestLive:
         folder = tmp_path / "c" / "labels"
         batch = wk.infer(
             wk.read_answers(folder / "answers.csv"), event_length=0.8, annotator=hears, recording_length=12.0,
-            draws=20, rng=0,
+            draws=20, rng=0, bouts=False,
         )  # fmt: skip
         active = pd.read_csv(folder / "active.csv")
         np.testing.assert_allclose(active["active"], batch.active["active"], atol=1e-12)

@@ -156,7 +156,8 @@ def class_posterior(
         )  # fmt: skip
     shares = shares_of(families)
     slipping = _slip_points(who, counts) if slips and families and integrated else [(who, 0.0)]
-    readies = [prepared(others, step, calibration) for others, _ in slipping]
+    beliefs = [None] if calibration is None else calibration.beliefs
+    readies = [prepared(others, step, belief) for belief in beliefs for others, _ in slipping]
     moved, upto = [], np.ones(1)
     if len(slipping) > 1:
         best = _likeliest([each.mode for each in families], None)
@@ -179,6 +180,9 @@ def class_posterior(
         elif moved:
             thetas[:, 0] += np.array(moved)[which, 0]
         nodes.append([(kind.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
+    # every node meets every belief in the scores, each as likely
+    nodes = [[(node, k + j * len(slipping), part / len(beliefs)) for node, k, part in each for j in range(len(beliefs))]
+             for each in nodes]  # fmt: skip
     seeds = rng.spawn(len(patterns))
     jobs = [(ones, nodes, shares, len(p.recordings), draws, seed)
             for ones, p, seed in zip(zip(*readies), patterns, seeds)]  # fmt: skip

@@ -206,10 +206,11 @@ class ClassPosterior:
     @property
     def bunching_unknown(self) -> bool:
         """Whether it is the gaps within bouts that leave the number of events open."""
-        if self.bayes_factor is None or self.identified:
+        if self.identified or not any(each.mode.family.stages for each in self.families):
             return False
         low, high = self.overall["n_events_ci"]
-        return self.stability > STABLE or high - low > 1.5 * float(np.diff(self.family_interval("n_events", 0))[0])
+        plain = math.inf if self.bayes_factor is None else float(np.diff(self.family_interval("n_events", 0))[0])
+        return self.stability > STABLE or high - low > 1.5 * plain
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -351,6 +352,7 @@ class ClassPosterior:
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
             if how == "estimated":
                 for name, value in (
+                    ("score_temper", c.temper),
                     ("log_answers_given_scores", c.log_likelihood), ("log_answers_without_scores", c.uncalibrated),
                 ):  # fmt: skip
                     rows.append(estimate(self.label, name, value, (np.nan, np.nan), how, True))

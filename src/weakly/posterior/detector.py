@@ -8,6 +8,11 @@ no such s; it becomes one as :math:`s = a z + b`, where a and b maximise
 
 a proper likelihood of the answers given the scores, whose gradient per step is
 :math:`P(\text{active} \mid \text{answers}, s) - P(\text{active} \mid s)`. No strong label is needed.
+
+Frames that err together are many witnesses of one error, and answers about segments hardly see it. So evidence is held
+to be as fitted, or weaker by ``temper``, each as likely: with :math:`\rho` the correlation of what the states leave of
+the scores of neighbouring steps, the slope that white errors would have, times
+:math:`\sqrt{(1 - \rho) / (1 + \rho)}`.
 """
 
 from __future__ import annotations
@@ -70,6 +75,13 @@ class Calibration:
     covariance: Array | None = None
     log_likelihood: float = math.nan
     uncalibrated: float = math.nan  # log P(answers), without any scores
+    temper: float = 1.0  # of the evidence, where errors go on from frame to frame
+
+    @property
+    def beliefs(self) -> list[Calibration]:
+        """As fitted and, where errors go on, weaker: each as likely."""
+        weaker = replace(self, scale=self.temper * self.scale, offset=self.temper * self.offset)
+        return [self] if self.temper > 0.95 else [self, weaker]
 
     def evidence(self, frames: FrameScores, step: float, n: int) -> Array:
         """s per step."""
@@ -140,9 +152,30 @@ def calibrate(
     for move in 0.02 * np.eye(2):
         curvature.append((objective(best.x + move)[1] - objective(best.x - move)[1]) / 0.04)
     sums = np.linalg.inv((np.array(curvature) + np.transpose(curvature)) / 2)
+    temper = _temper(ready, tables, renewal, np.asarray(best.x))
     # back from standard deviations: s = a' (z - middle) / unit + b'
     turn = np.array([[1 / unit, 0.0], [-middle / unit, 1.0]])
     a, b = turn @ best.x
     told, none = (log_answers_given_scores(ready, blanks, tables, renewal, at, executor)[0]
                   for at in (best.x, np.zeros(2)))  # fmt: skip
-    return Calibration(float(a), float(b), of_odds, turn @ sums @ turn.T, told, none)
+    return Calibration(float(a), float(b), of_odds, turn @ sums @ turn.T, told, none, temper)
+
+
+def _temper(ready: Sequence[Prepared], tables: Sequence[tuple[Array, Array]], renewal: Renewal, theta: Array) -> float:
+    """How much weaker evidence is if what the states leave of the scores goes on from step to step."""
+    states, scores, many, follows = [], [], [], []
+    for one, (score, count) in zip(ready, tables):
+        kept = count > 1e-9
+        states.append(replace(one, evidence=theta[0] * score + theta[1] * count).posterior(renewal).active[kept])
+        scores.append(score[kept] / count[kept])
+        many.append(count[kept])
+        follows.append(np.arange(kept.sum()) > 0)
+    p, z, follow = np.concatenate(states), np.concatenate(scores), np.concatenate(follows)
+    high, low = (float(w @ z) / max(float(w.sum()), 1e-9) for w in (p, 1 - p))
+    left = z - np.where(p > 0.5, high, low)
+    spread = float(left @ left) / max(len(left), 1)
+    if spread <= 0 or not theta[0] > 0:
+        return 1.0
+    rho = float(np.clip((left[1:] * left[:-1])[follow[1:]].mean() / spread, 0.0, 0.99))
+    white = (high - low) / spread / float(np.concatenate(many).mean())
+    return float(np.clip(math.sqrt((1 - rho) / (1 + rho)) * white / theta[0], 0.01, 1.0))

@@ -141,7 +141,7 @@ class QualityMonitor:
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
                 Answers.from_frame(given.drop(columns="answer")), event_length=self.lengths, annotator=annotator,
-                event_rate=self.event_rate, draws=draws, rng=0,
+                event_rate=self.event_rate, draws=draws, rng=0, bouts=False,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
