@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,7 +101,7 @@ def _signal(features: Features, length: float) -> SignalPrior:
     return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
 
 
-_summaries: OrderedDict[Any, tuple[float, tuple[Array, Array]]] = OrderedDict()
+_summaries: OrderedDict[Any, Any] = OrderedDict()
 _NONE = np.empty((0, 2))
 MOST = 1000  # queries of one minute
 _STRETCH = 60.0  # seconds that are asked together, or so many
@@ -132,6 +132,20 @@ class Stretch:
         within = (onset >= self.low - 2e-3) & (offset <= self.high + 2e-3)
         within |= (onset <= self.low) & (offset >= self.high) & (asked.present == 0)
         return AnswerHistory(asked.segments[within], asked.present[within])
+
+
+def _remembered(mark: Any, made: Callable[[], Any]) -> Any:
+    """What follows from the answers alone, worked out once."""
+    with _lock:
+        if mark in _summaries:
+            _summaries.move_to_end(mark)
+            return _summaries[mark]
+    found = made()
+    with _lock:
+        _summaries[mark] = found
+        while len(_summaries) > _SUMMARIES:
+            _summaries.popitem(last=False)
+    return found
 
 
 @cache
@@ -200,10 +214,11 @@ class Information(Method):
         if not 0 <= self.query_cost_share <= 1:
             raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
         whole("batch", self.batch)
-        _ = self._expected
+        _ = self.base_prior
 
     @cached_property
-    def _expected(self) -> ParameterPrior:
+    def base_prior(self) -> ParameterPrior:
+        """What is expected before any answer."""
         given: dict[str, tuple[float, float]] = {}
         if self.event_length is not None:
             law = Lengths.parse(self.event_length)
@@ -263,18 +278,23 @@ class Information(Method):
 
     def prior(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
         """What the other stretches of the campaign teach this one: the first of them that know something."""
-        taught: list[tuple[Array, Array]] = []
-        for name, (other, said) in ({recording.name: (recording, asked)} | dict(self.campaign)).items():
-            own = name == recording.name
-            said = asked if own else said
-            for part in self._cut(other) if len(said) >= _LESSONS[-1] else ():
-                if own and part.start == start:
-                    continue
-                lesson = self._lesson(other, said, part)
-                taught += [] if lesson is None else [lesson]
-                if len(taught) == _TEACHERS:
-                    return self._expected.taught(taught)
-        return self._expected.taught(taught)
+        lessons = list(self._lessons)
+        if recording.name not in self.campaign:
+            lessons = [*self._taught(recording, asked), *lessons]
+        own = recording.name, start
+        return self.base_prior.taught([lesson for *place, lesson in lessons if tuple(place) != own][:_TEACHERS])
+
+    @cached_property
+    def _lessons(self) -> list[tuple[str, float, tuple[Array, Array]]]:
+        """What the first stretches of the campaign teach, one more than are listened to: none teaches itself."""
+        every = (lesson for each in self.campaign.values() for lesson in self._taught(*each))
+        return list(islice(every, _TEACHERS + 1))
+
+    def _taught(self, recording: Recording, asked: AnswerHistory) -> Iterator[tuple[str, float, tuple[Array, Array]]]:
+        for part in self._cut(recording) if len(asked) >= _LESSONS[-1] else ():
+            lesson = self._lesson(recording, asked, part)
+            if lesson is not None:
+                yield recording.name, part.start, lesson
 
     def _lesson(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> tuple[Array, Array] | None:
         """What a stretch teaches, after 4, 8, ... answers: the others need not follow every one."""
@@ -282,33 +302,25 @@ class Information(Method):
         n = next((least for least in _LESSONS if n >= least), 0)
         return None if n == 0 else self._summary(recording, asked, part, n)[1]
 
-    def _summary(
-        self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None
-    ) -> tuple[float, tuple[Array, Array]]:
-        """How much an answer is expected to lower the wrong time of a stretch, and what it teaches, after its first n
-        answers and by itself: neither changes with what others teach, so both are kept."""
+    def _summary(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None) -> Any:
+        """How much the next answer is expected to tell for its cost, and what it teaches the others, after
+        its first n answers and by itself: neither changes with what others teach, so both are kept."""
         mine = part.asked(asked)
-        mark = (self._expected.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
+        mark = (self.base_prior.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
                 mine.present[:n].tobytes(), self.signal)  # fmt: skip
-        with _lock:
-            if mark in _summaries:
-                _summaries.move_to_end(mark)
-                return _summaries[mark]
-        known = self._alone(recording, asked, part, n)
-        active = known.active
-        wrong = float(np.minimum(active, 1 - active).mean()) * (part.end - part.start) * known.wrong_factor
-        found = wrong / (2 * max(1.0, known.n_events)), known.learned()  # an answer halves what is unknown of one edge
-        with _lock:
-            _summaries[mark] = found
-            while len(_summaries) > _SUMMARIES:
-                _summaries.popitem(last=False)
-        return found
+
+        def made() -> tuple[float, tuple[Array, Array]]:
+            known = self._alone(recording, asked, part, n)
+            refused = mine.segments[np.isnan(mine.present)]
+            return self._best(known, part, 1, refused)[1], known.learned()
+
+        return _remembered(mark, made)
 
     def _alone(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None) -> ParticlePosterior:
         """What the first n answers of a stretch say by themselves."""
         mine = part.asked(asked)
         sure = np.flatnonzero(~np.isnan(mine.present))[:n]
-        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self._expected, _FEW)
+        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self.base_prior, _FEW)
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
@@ -365,7 +377,8 @@ class Information(Method):
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
         parts = self.stretches(recording, asked)
         if len(asked) == 0:  # alike, and the same in all recordings of this length
-            one = self.state(Recording("", recording.length), asked, parts[0])
+            length = float(f"{recording.length:.2g}")
+            one = self.state(Recording("", length), asked, self._cut(Recording("", length))[0])
             return {name: len(parts) * one[name] for name in ("wrong_time", "n_events", "answers_left")}
         states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
@@ -401,7 +414,10 @@ class Information(Method):
         for *_, recording, asked, part in waiting:
             if n <= 0:
                 return
-            segments = self._segments(recording, asked, part)
+            if len(part.asked(asked)) == 0:  # then all of this length are alike: nobody listens to them yet
+                segments = self._segments(Recording("", recording.length), AnswerHistory(), part)
+            else:
+                segments = self._segments(recording, asked, part)
             if len(segments):
                 n -= 1
                 yield recording, segments
@@ -415,10 +431,16 @@ class Information(Method):
         """How much a first answer is expected to lower the wrong time of any stretch of such a recording."""
         first = self._cut(recording)[0]
         length = float(f"{first.end - first.start:.2g}")
-        return self._summary(Recording("", length), AnswerHistory(), Stretch(0.0, length, 0.0, length))[0]
+        return float(self._summary(Recording("", length), AnswerHistory(), Stretch(0.0, length, 0.0, length))[0])
 
     def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""
+        mine, expected = part.asked(asked), self.prior(recording, part.start, asked)
+        mark = (self, expected.digest, recording.name, recording.length, part, mine.segments.tobytes(),
+                mine.present.tobytes())  # fmt: skip
+        return np.asarray(_remembered(mark, lambda: self._choose(recording, asked, part)))
+
+    def _choose(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         now = self.state(recording, asked, part)
         if self.is_content(now, part):
             return _NONE
@@ -432,20 +454,24 @@ class Information(Method):
             gap = None
         n, first = self.batch, _NONE
         due = any(is_audit(len(known.present) + k) for k in range(n))
-        if gap is not None and (due or (is_empty and known.chance(gap) < EXPECTED)):
+        if gap is not None and (due or is_empty):
             n, first = n - 1, gap[None]
         if n == 0:
             return first
         refused = np.concatenate((mine.segments[np.isnan(mine.present)], first))
-        rest = known.best(n, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
-                          refused=refused)  # fmt: skip
+        rest, _ = self._best(known, part, n, refused)
         return np.concatenate((first, rest))
+
+    def _best(self, known: ParticlePosterior, part: Stretch, n: int, refused: Intervals) -> tuple[Intervals, float]:
+        return known.best(n, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
+                          refused=refused)  # fmt: skip
 
     def _gap(self, known: ParticlePosterior, part: Stretch, asked: AnswerHistory) -> tuple[Array | None, bool]:
         """The longest time where nothing is expected and that no absent answer covers; and whether that is all."""
         edges, active = self.within(known, part)
-        if (active <= 0.5).all():
-            return np.array([part.start, part.end]), True
+        everything = np.array([part.start, part.end])
+        if (active <= 0.5).all() and known.chance(everything) < EXPECTED:
+            return everything, True
         turns = np.flatnonzero(np.diff(np.concatenate(([False], active < _QUIET, [False])))).reshape(-1, 2)
         gaps = edges[turns]
         silent = asked.segments[asked.present == 0]

@@ -106,7 +106,7 @@ class BeliefSummary:
             campaign = self._following.campaign(session, label)
             method = self._method.among(campaign)
             for name, (recording, asked) in campaign.items():
-                for part in method.stretches(recording) if len(asked) else ():
+                for part in method.stretches(recording, asked) if len(asked) else ():
                     place, mine = (label, name, part.start), part.asked(asked)
                     held = self._parts.get(place)
                     if held is not None and _mark(held.asked) == _mark(mine):
@@ -154,7 +154,7 @@ class BeliefSummary:
         found: dict[str, Any] = {
             "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
         }
-        expected = parts[0].known.expected  # nothing came before the first one
+        expected = self._method.base_prior
         for name in _HEARS:
             k = NAMES.index(name)
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
