@@ -19,17 +19,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.errors import InvalidInput, MissingExtra
+from ..base.errors import InvalidInput
 from ..base.symbols import check, positive, whole
-from ..model.intervals import Features, Intervals
+from ..model.intervals import Intervals
 from ..model.lengths import Lengths
-from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import (
     EXPECTED,
     NO_SIGNAL,
@@ -41,66 +40,9 @@ from ..posterior.particles import (
 )
 from ..posterior.renewal import Array
 from .base import AnswerHistory, Labels, Method, Recording, Words
-from .change_point import WINDOWS, change_score, excess, loudness, prepare
+from .change_point import signal_of
 
-STEP = 0.02  # seconds
-_WEIGHTS = np.linspace(0.0, 4.0, 41)
-_MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
-_kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
 _lock = threading.Lock()
-
-
-def signal_of(recording: Recording) -> SignalPrior:
-    """What the features of a recording say; nothing where it has none, or where reading audio is not installed."""
-    source = recording.features
-    if source is None:
-        return NO_SIGNAL
-    mark: Any = id(source)
-    if isinstance(source, partial):
-        mark = (source.func.__name__, str(source.args), str(source.keywords))
-    with _lock:
-        if mark in _kept:
-            _kept.move_to_end(mark)
-            return _kept[mark][1]
-    try:
-        signal = _signal(recording.known_features(), recording.length)
-    except MissingExtra:
-        signal = NO_SIGNAL
-    with _lock:
-        _kept[mark] = source, signal
-        while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
-            _kept.popitem(last=False)
-    return signal
-
-
-def _size(kept: tuple[Any, SignalPrior]) -> int:
-    """Bytes of a signal and of the features that are held with it."""
-    source, signal = kept
-    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
-
-
-def _signal(features: Features, length: float) -> SignalPrior:
-    from scipy.ndimage import maximum_filter1d
-
-    at = np.arange(0.0, length + STEP, STEP)
-    score = change_score(prepare(features), step=features.step, windows=WINDOWS)
-    # Row i sits in the middle of a frame; the change at i lies between rows i - 1 and i.
-    score = maximum_filter1d(np.interp(at, features.times - features.step / 2, score), size=3)
-    edge = np.clip((score - score.mean()) / max(1e-9, float(score.std())), -1.0, 4.0)
-    means = np.array([np.log(np.mean(np.exp(weight * edge))) for weight in _WEIGHTS])
-    level, louds = np.zeros(0), []
-    if features.kind == "log-mel":
-        loud = loudness(excess(features.values.astype(np.float64), features.step))
-        middle = float(np.median(loud))
-        spread = max(1e-3, 1.4826 * float(np.median(np.abs(loud - middle))))
-        z = np.clip((np.interp(at, features.times, loud) - middle) / spread, -2.0, 4.0)
-        level = np.concatenate(([0.0], np.cumsum(z)[:-1]))
-        for width in (max(1, round(FIRST * 2**k / STEP)) for k in range(8)):
-            heard = (level[width:] - level[:-width]) / width if width < len(level) else z[:1]
-            louds.append([np.log(np.mean(np.exp(weight * heard))) for weight in _WEIGHTS])
-    return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
-
-
 _summaries: OrderedDict[Any, Any] = OrderedDict()
 _NONE = np.empty((0, 2))
 MOST = 1000  # queries of one minute
@@ -109,7 +51,7 @@ _LENGTHS = 10.0  # of the length of events, where that is given
 _BEYOND = 1 / 6  # of a stretch on either side, whose answers count
 _TWICE = 2  # all of a stretch is asked so often where nothing is expected
 _BLOCK = 5  # stretches that are audited together
-_TEACHERS, _LESSONS = 8, (32, 16, 8, 4)  # stretches that teach the others, and the answers after which they do
+_TEACHERS, _LESSONS = 8, (16, 4)  # stretches that teach the others, and the answers after which they do
 _FEW = 500  # particles, where stretches are compared
 _QUIET = 0.2  # the chance of an event at a moment below which none is expected
 _SUMMARIES = 20_000  # stretches of which numbers are kept in memory
@@ -146,6 +88,12 @@ def _remembered(mark: Any, made: Callable[[], Any]) -> Any:
         while len(_summaries) > _SUMMARIES:
             _summaries.popitem(last=False)
     return found
+
+
+def _alike(part: Stretch) -> tuple[Recording, Stretch]:
+    """A recording that stands for all stretches of about this length that nothing was asked of."""
+    length = float(f"{part.end - part.start:.2g}")
+    return Recording("", length), Stretch(0.0, length, 0.0, length)
 
 
 @cache
@@ -297,7 +245,7 @@ class Information(Method):
                 yield recording.name, part.start, lesson
 
     def _lesson(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> tuple[Array, Array] | None:
-        """What a stretch teaches, after 4, 8, ... answers: the others need not follow every one."""
+        """What a stretch teaches, after 4 and after 16 answers: the others need not follow every one."""
         n = int((~np.isnan(part.asked(asked).present)).sum())
         n = next((least for least in _LESSONS if n >= least), 0)
         return None if n == 0 else self._summary(recording, asked, part, n)[1]
@@ -377,9 +325,8 @@ class Information(Method):
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
         parts = self.stretches(recording, asked)
         if len(asked) == 0:  # alike, and the same in all recordings of this length
-            length = float(f"{recording.length:.2g}")
-            one = self.state(Recording("", length), asked, self._cut(Recording("", length))[0])
-            return {name: len(parts) * one[name] for name in ("wrong_time", "n_events", "answers_left")}
+            now = self.state(_alike(parts[0])[0], asked, _alike(parts[0])[1])
+            return {name: float(len(parts) * now[name]) for name in ("wrong_time", "n_events", "answers_left")}
         states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
@@ -414,8 +361,10 @@ class Information(Method):
         for *_, recording, asked, part in waiting:
             if n <= 0:
                 return
-            if len(part.asked(asked)) == 0:  # then all of this length are alike: nobody listens to them yet
-                segments = self._segments(Recording("", recording.length), AnswerHistory(), part)
+            if len(part.asked(asked)) == 0:  # all of this length are alike, and nobody looks at their signals yet
+                one, alike = _alike(part)
+                times = (part.end - part.start) / alike.end
+                segments = np.minimum(part.start + times * self._segments(one, AnswerHistory(), alike), part.end)
             else:
                 segments = self._segments(recording, asked, part)
             if len(segments):
@@ -429,9 +378,8 @@ class Information(Method):
 
     def _fresh(self, recording: Recording) -> float:
         """How much a first answer is expected to lower the wrong time of any stretch of such a recording."""
-        first = self._cut(recording)[0]
-        length = float(f"{first.end - first.start:.2g}")
-        return float(self._summary(Recording("", length), AnswerHistory(), Stretch(0.0, length, 0.0, length))[0])
+        one, alike = _alike(self._cut(recording)[0])
+        return float(self._summary(one, AnswerHistory(), alike)[0])
 
     def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""

@@ -133,11 +133,15 @@ class BeliefSummary:
         many = sum(one.n_events for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
         left = sum(one.answers_left for one in parts)
+        left += (sum(len(one.asked) for one in parts) + left) * rest / asked
+        answers, price = sum(len(one.asked) for one in parts), Cost()
+        heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
             "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
-            "answers_left": left + (sum(len(one.asked) for one in parts) + left) * rest / asked,
-            "shortest": self._method.shortest,
+            "answers_left": left, "shortest": self._method.shortest,
+            "work_left": left * (heard / answers + price.seconds_per_answer),
+            "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
         }  # fmt: skip
 
     def hears(self, session: LabelingSession) -> dict[str, Any] | None:
@@ -435,6 +439,12 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
             said.append(
                 f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
+            )
+        if labels.get("by_hand", np.inf) < labels.get("work_left", 0.0):
+            hand, work = hours(labels["by_hand"]), hours(labels["work_left"])
+            said.append(
+                f"Drawing by hand is less work: {hand} to hear all and mark about {labels['n_events']:.0f} events, "
+                f"against {work} for about {labels['answers_left']:.0f} more answers."
             )
     work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
     said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} heard, {work}.")
