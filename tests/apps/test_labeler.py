@@ -1663,8 +1663,8 @@ def test_it_says_when_to_draw_by_hand():
     spent = {"n_queries": 5, "listened": 12.0, "minutes": 1.0, "price": None}
     state = {"criterion": None, "labels": labels, "spent": spent, "goals": [], "may_stop": False}
     said = [each for each in sentences(None, state, None) if each.startswith("Drawing by hand")]
-    assert said == ["Drawing by hand is less work: 1.5 min to hear all and mark about 4 events, against 5 min for about "
-                    "60 more answers."]  # fmt: skip
+    assert said == ["Drawing by hand is less work: 1.5 minutes to hear all and mark about 4 events, against 5 minutes "
+                    "for about 60 more answers."]  # fmt: skip
     labels["work_left"] = 80.0
     assert not any(each.startswith("Drawing") for each in sentences(None, state, None))
 
