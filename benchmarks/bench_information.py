@@ -186,6 +186,38 @@ def verdict(rows):
     }  # fmt: skip
 
 
+def mixed(k):
+    """Three events of .7 to .9 s and one of 4 s in 30 s."""
+    rng = np.random.default_rng([7, k])
+    d = np.append(rng.uniform(0.7, 0.9, 3), 4.0)[rng.permutation(4)]
+    ends = np.cumsum(np.diff(np.concatenate(([0.0], np.sort(rng.uniform(0, 28 - d.sum(), 4))))) + 0.4 + d)
+    return Recording(f"mixed {k}", 30.0, events=np.column_stack((ends - d, ends)))
+
+
+def minutes_long(k):
+    """One event of 150 s in five minutes."""
+    start = np.random.default_rng([8, k]).uniform(5, 145)
+    return Recording(f"long {k}", 300.0, events=np.array([[start, start + 150.0]]))
+
+
+def empty(k):
+    """A minute without an event."""
+    return Recording(f"empty {k}", 60.0, events=_EMPTY)
+
+
+def unexpected(scene, n, flip_rate, *, most=60):
+    """Answers, seconds heard, stated and true wrong time, and recall of n scenes, each alone, by a criterion of .5."""
+    rows = []
+    for k in range(n):
+        one, method, answer, asked = scene(k), Information(), _asker(0.5, flip_rate, [3, k]), AnswerHistory()
+        while len(asked) < most and len(segments := method.next(one, asked)):
+            asked = asked.add(segments, answer(one.events, segments))
+        row = score([Outcome(one, method.labels(one, asked), asked)], presence_criterion=0.5)
+        rows.append((len(asked), asked.listened, method.outlook(one, asked)["wrong_time"], row["wrong_time"],
+                     row["event_recall"]))  # fmt: skip
+    return rows
+
+
 def run():
     """The rows of the small size."""
     recordings = timelines(CAMPAIGN)
@@ -346,6 +378,9 @@ def pieces(campaigns, n):
                 )
     for name, length, n_events, most in (("minute", 60.0, 6, 60), ("hour", 3600.0, 360, 150)):
         yield f"waits {name}", partial(waits, length, n_events, most)
+    for scene in (mixed, minutes_long, empty):
+        for flip in (0.0, 0.03):
+            yield f"unexpected {scene.__name__} {flip}", partial(unexpected, scene, n, flip)
     for gamma, flip in HEARD:
         how = {"criterion": gamma, "flip_rate": flip}
         for kind in (None, *NOISES):

@@ -1654,6 +1654,21 @@ def test_without_a_length_it_asks_what_tells_most(recordings, tmp_path):
         }  # fmt: skip
 
 
+def test_it_says_when_to_draw_by_hand():
+    """One sentence with both numbers where marking everything is less work than the answers that are left."""
+    from weakly.apps.label.live import sentences
+
+    labels = {"wrong_time": 2.0, "n_events": 4.0, "event_seconds": 6.0, "event_recall": 0.5, "shortest": 0.3,
+              "answers_left": 60.0, "work_left": 300.0, "by_hand": 90.0}  # fmt: skip
+    spent = {"n_queries": 5, "listened": 12.0, "minutes": 1.0, "price": None}
+    state = {"criterion": None, "labels": labels, "spent": spent, "goals": [], "may_stop": False}
+    said = [each for each in sentences(None, state, None) if each.startswith("Drawing by hand")]
+    assert said == ["Drawing by hand is less work: 1.5 minutes to hear all and mark about 4 events, against 5 minutes "
+                    "for about 60 more answers."]  # fmt: skip
+    labels["work_left"] = 80.0
+    assert not any(each.startswith("Drawing") for each in sentences(None, state, None))
+
+
 def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
     """Of two recordings one was heard of, of one class both: event seconds, events and wrong time add up by class."""
     from types import SimpleNamespace

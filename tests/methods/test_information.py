@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import weakly as wk
+from weakly.methods import information
 from weakly.methods.base import AnswerHistory, Recording, Session
-from weakly.methods.information import Information, Stretch, signal_of
+from weakly.methods.change_point import signal_of
+from weakly.methods.information import Information, Stretch
 from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.intervals import Features
 from weakly.posterior import particle_kernels as kernels
@@ -353,6 +355,48 @@ def test_long_recordings_are_asked_in_stretches():
     assert [p.start - p.low for p in longer] == pytest.approx([0, 400 / 6, 400 / 6])
 
 
+def test_one_queue_reaches_all_recordings():
+    """60 answers touch all 20, and most go where something is; the same answers ask the same, whatever is in memory."""
+    full = {"r3": np.array([[4.0, 5.0], [9.0, 10.5], [20.0, 21.0]]), "r11": np.array([[2.0, 3.0], [14.0, 16.0]])}
+    campaign = {f"r{k}": (Recording(f"r{k}", 30.0, events=full.get(f"r{k}", NONE)), AnswerHistory()) for k in range(20)}
+    who = SimulatedAnnotator(0.5)
+    for _ in range(60):
+        ((one, segments),) = Information().among(campaign).queue(campaign, 1)
+        recording, asked = campaign[one.name]
+        campaign[one.name] = recording, asked.add(segments, who(recording.events, segments))
+    counts = {name: len(asked) for name, (_, asked) in campaign.items()}
+    assert min(counts.values()) >= 1
+    assert min(counts["r3"], counts["r11"]) > np.median(list(counts.values()))
+    several = list(Information().among(campaign).queue(campaign, 3))
+    assert len({one.name for one, _ in several}) == 3
+    particles._kept.clear()
+    information._summaries.clear()
+    for (one, segments), (other, again) in zip(several, Information().among(campaign).queue(campaign, 3)):
+        assert one.name == other.name
+        assert np.array_equal(segments, again)
+
+
+def test_many_recordings_are_opened_at_once(monkeypatch):
+    """Nothing is worked out of a recording before it is asked about: one belief serves all of a length."""
+    begun = []
+    real = particles._first
+    monkeypatch.setattr(particles, "_first", lambda *given: begun.append(given) or real(*given))
+    information._summaries.clear()
+    found = wk.queries({f"{k}": 30.0 + 0.001 * k for k in range(400)}, method="information")
+    assert found.n_queries == 100
+    assert found.left["n_events"] > 400
+    assert len(begun) <= 4
+
+
+def test_beliefs_in_memory_are_bounded(monkeypatch):
+    monkeypatch.setattr(particles, "_KEPT", 2_000_000)
+    for k in range(12):
+        particle_posterior(np.array([[0.0, 5.0 + k]]), np.ones(1), recording_length=30.0,
+                           expected=ParameterPrior.broad())  # fmt: skip
+        assert sum(one.nbytes for one in particles._kept.values()) <= 2_000_000
+    assert 1 < len(particles._kept) < 12
+
+
 def test_a_signal_that_tells_is_trusted_and_noise_is_not():
     """Features that jump at the events' edges raise the weight of edges; features without a word do not."""
     rng = np.random.default_rng(0)
@@ -435,17 +479,17 @@ def test_killed_it_asks_the_same(tmp_path):
 
 
 def test_signals_in_memory_are_bounded(monkeypatch):
-    from weakly.methods import information
+    from weakly.methods import change_point
 
-    monkeypatch.setattr(information, "_kept", type(information._kept)())
-    monkeypatch.setattr(information, "_MOST", 300_000)
+    monkeypatch.setattr(change_point, "_kept", type(change_point._kept)())
+    monkeypatch.setattr(change_point, "_MOST", 300_000)
     times = np.arange(0.01, 60.0, 0.02)
     for k in range(12):
         values = np.random.default_rng(k).random((len(times), 4)).astype(np.float32)
         one = Recording("a", 60.0, features=Features(times, values, "log-mel"))
         assert signal_of(one) is signal_of(one)
-        assert 0 < sum(map(information._size, information._kept.values())) <= 300_000
-    assert 1 < len(information._kept) < 12
+        assert 0 < sum(map(change_point._size, change_point._kept.values())) <= 300_000
+    assert 1 < len(change_point._kept) < 12
     long = Recording("b", 600.0, features=Features(10 * times, values, "log-mel"))  # alone more than that
     assert signal_of(long) is signal_of(long)
-    assert len(information._kept) == 1
+    assert len(change_point._kept) == 1

@@ -46,7 +46,8 @@ def world(seed):
     present = (rng.random(len(segments)) < chance).astype(float)
     law = wk.Lengths.law(stats.lognorm(0.4, scale=median))
     who = wk.Annotator(presence_criterion=criterion, guess_rate=guess, lapse_rate=lapse)
-    exact = posterior(segments, present, renewal=Renewal.from_hazard(law, hazard=rate, step=0.05),
+    chance = -np.expm1(-rate * 0.05)  # that an event starts at a boundary
+    exact = posterior(segments, present, renewal=Renewal.from_gaps(law, gap=0.05 * (1 - chance) / chance, step=0.05),
                       recording_length=LENGTH, annotator=who)  # fmt: skip
     known = certain(presence_criterion=criterion, spread=0.002, guess_rate=guess, lapse_rate=lapse, event_rate=rate,
                     event_length=median, length_spread=0.4, seconds=1e3)  # fmt: skip

@@ -172,7 +172,9 @@ def queries(
     threshold: float = option("Change points: least prominence of a peak."),
     shortest: float = option("Seconds; change points and information ask nothing shorter.", 0.3),
     events_per_recording: float = option("Expected; bisection's start.", 1.0),
-    query_cost_share: float = option("The paper's r; bisection's start.", 0.5),
+    query_cost_share: float = option(
+        "The paper's r: bisection's start (0.5), information's price of an answer (0.75)."
+    ),
     guess_rate: float = option("How often a present is wrong: bisection then asks again.", 0.0),
     lapse_rate: float = option("How often an absent is wrong; information learns both.", 0.0),
     wrong_time: float = option("Information stops here: expected wrong seconds per recording; else a tenth of events."),

@@ -7,7 +7,7 @@ annotator, a person in front of a tool, and a campaign that is resumed after a c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -164,6 +164,13 @@ class Method(ABC):
     def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> Method:
         """The method within a campaign, whose other recordings and their answers may teach it something."""
         return self
+
+    def queue(
+        self, campaign: Mapping[str, tuple[Recording, AnswerHistory]], n: int
+    ) -> Iterator[tuple[Recording, Intervals]]:
+        """What to ask now in a campaign: of every recording in turn, unless a method compares them and asks n times."""
+        for recording, asked in campaign.values():
+            yield recording, self.next(recording, asked)
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float] | None:
         """What is left to do, where the method can tell: wrong_time, n_events, answers_left."""

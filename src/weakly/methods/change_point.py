@@ -10,24 +10,33 @@ points of that curve are the next segments.
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InvalidInput, optional
+from ..base.errors import InvalidInput, MissingExtra, optional
 from ..base.symbols import choice, positive
 from ..model.intervals import Features, Intervals
+from ..posterior.particle_kernels import FIRST
+from ..posterior.particles import NO_SIGNAL, SignalPrior
 from .base import AnswerHistory, AtOnce, Labels, Recording, enough
 from .simulated import Outcome, run
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
 WINDOWS = (0.1, 0.2, 0.4, 0.8)
+STEP = 0.02  # seconds
+_WEIGHTS = np.linspace(0.0, 4.0, 41)
+_MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
+_kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
+_lock = threading.Lock()
 
 
 def prepare(features: Features) -> NDArray[np.float64]:
@@ -407,3 +416,54 @@ def active_learning(
     for i in order:
         outcomes.append(run(method, recordings[i], annotator, earlier=outcomes))
     return [outcomes[order.index(i)] for i in range(len(recordings))]
+
+
+def signal_of(recording: Recording) -> SignalPrior:
+    """What the features of a recording say; nothing where it has none, or where reading audio is not installed."""
+    source = recording.features
+    if source is None:
+        return NO_SIGNAL
+    mark: Any = id(source)
+    if isinstance(source, partial):
+        mark = (source.func.__name__, str(source.args), str(source.keywords))
+    with _lock:
+        if mark in _kept:
+            _kept.move_to_end(mark)
+            return _kept[mark][1]
+    try:
+        signal = _signal(recording.known_features(), recording.length)
+    except MissingExtra:
+        signal = NO_SIGNAL
+    with _lock:
+        _kept[mark] = source, signal
+        while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
+            _kept.popitem(last=False)
+    return signal
+
+
+def _size(kept: tuple[Any, SignalPrior]) -> int:
+    """Bytes of a signal and of the features that are held with it."""
+    source, signal = kept
+    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
+
+
+def _signal(features: Features, length: float) -> SignalPrior:
+    from scipy.ndimage import maximum_filter1d
+
+    at = np.arange(0.0, length + STEP, STEP)
+    score = change_score(prepare(features), step=features.step, windows=WINDOWS)
+    # Row i sits in the middle of a frame; the change at i lies between rows i - 1 and i.
+    score = maximum_filter1d(np.interp(at, features.times - features.step / 2, score), size=3)
+    edge = np.clip((score - score.mean()) / max(1e-9, float(score.std())), -1.0, 4.0)
+    means = np.array([np.log(np.mean(np.exp(weight * edge))) for weight in _WEIGHTS])
+    level, louds = np.zeros(0), []
+    if features.kind == "log-mel":
+        loud = loudness(excess(features.values.astype(np.float64), features.step))
+        middle = float(np.median(loud))
+        spread = max(1e-3, 1.4826 * float(np.median(np.abs(loud - middle))))
+        z = np.clip((np.interp(at, features.times, loud) - middle) / spread, -2.0, 4.0)
+        level = np.concatenate(([0.0], np.cumsum(z)[:-1]))
+        for width in (max(1, round(FIRST * 2**k / STEP)) for k in range(8)):
+            heard = (level[width:] - level[:-width]) / width if width < len(level) else z[:1]
+            louds.append([np.log(np.mean(np.exp(weight * heard))) for weight in _WEIGHTS])
+    return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))

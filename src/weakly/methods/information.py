@@ -17,19 +17,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from itertools import pairwise
+from functools import cache, cached_property
+from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base.errors import InvalidInput, MissingExtra
+from ..base.errors import InvalidInput
 from ..base.symbols import check, positive, whole
-from ..model.intervals import Features, Intervals
+from ..model.intervals import Intervals
 from ..model.lengths import Lengths
-from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import (
     EXPECTED,
     NO_SIGNAL,
@@ -41,67 +40,10 @@ from ..posterior.particles import (
 )
 from ..posterior.renewal import Array
 from .base import AnswerHistory, Labels, Method, Recording, Words
-from .change_point import WINDOWS, change_score, excess, loudness, prepare
+from .change_point import signal_of
 
-STEP = 0.02  # seconds
-_WEIGHTS = np.linspace(0.0, 4.0, 41)
-_MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
-_kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
 _lock = threading.Lock()
-
-
-def signal_of(recording: Recording) -> SignalPrior:
-    """What the features of a recording say; nothing where it has none, or where reading audio is not installed."""
-    source = recording.features
-    if source is None:
-        return NO_SIGNAL
-    mark: Any = id(source)
-    if isinstance(source, partial):
-        mark = (source.func.__name__, str(source.args), str(source.keywords))
-    with _lock:
-        if mark in _kept:
-            _kept.move_to_end(mark)
-            return _kept[mark][1]
-    try:
-        signal = _signal(recording.known_features(), recording.length)
-    except MissingExtra:
-        signal = NO_SIGNAL
-    with _lock:
-        _kept[mark] = source, signal
-        while len(_kept) > 1 and sum(map(_size, _kept.values())) > _MOST:
-            _kept.popitem(last=False)
-    return signal
-
-
-def _size(kept: tuple[Any, SignalPrior]) -> int:
-    """Bytes of a signal and of the features that are held with it."""
-    source, signal = kept
-    return int(signal.edge.nbytes + signal.level.nbytes + (source.values.nbytes if isinstance(source, Features) else 0))
-
-
-def _signal(features: Features, length: float) -> SignalPrior:
-    from scipy.ndimage import maximum_filter1d
-
-    at = np.arange(0.0, length + STEP, STEP)
-    score = change_score(prepare(features), step=features.step, windows=WINDOWS)
-    # Row i sits in the middle of a frame; the change at i lies between rows i - 1 and i.
-    score = maximum_filter1d(np.interp(at, features.times - features.step / 2, score), size=3)
-    edge = np.clip((score - score.mean()) / max(1e-9, float(score.std())), -1.0, 4.0)
-    means = np.array([np.log(np.mean(np.exp(weight * edge))) for weight in _WEIGHTS])
-    level, louds = np.zeros(0), []
-    if features.kind == "log-mel":
-        loud = loudness(excess(features.values.astype(np.float64), features.step))
-        middle = float(np.median(loud))
-        spread = max(1e-3, 1.4826 * float(np.median(np.abs(loud - middle))))
-        z = np.clip((np.interp(at, features.times, loud) - middle) / spread, -2.0, 4.0)
-        level = np.concatenate(([0.0], np.cumsum(z)[:-1]))
-        for width in (max(1, round(FIRST * 2**k / STEP)) for k in range(8)):
-            heard = (level[width:] - level[:-width]) / width if width < len(level) else z[:1]
-            louds.append([np.log(np.mean(np.exp(weight * heard))) for weight in _WEIGHTS])
-    return SignalPrior(STEP, edge, _WEIGHTS, means, level, np.array(louds or [[0.0, 0.0]]))
-
-
-_summaries: OrderedDict[Any, tuple[float, tuple[Array, Array]]] = OrderedDict()
+_summaries: OrderedDict[Any, Any] = OrderedDict()
 _NONE = np.empty((0, 2))
 MOST = 1000  # queries of one minute
 _STRETCH = 60.0  # seconds that are asked together, or so many
@@ -109,7 +51,7 @@ _LENGTHS = 10.0  # of the length of events, where that is given
 _BEYOND = 1 / 6  # of a stretch on either side, whose answers count
 _TWICE = 2  # all of a stretch is asked so often where nothing is expected
 _BLOCK = 5  # stretches that are audited together
-_TEACHERS, _LESSONS = 8, (32, 16, 8, 4)  # stretches that teach the others, and the answers after which they do
+_TEACHERS, _LESSONS = 8, (16, 4)  # stretches that teach the others, and the answers after which they do
 _FEW = 500  # particles, where stretches are compared
 _QUIET = 0.2  # the chance of an event at a moment below which none is expected
 _SUMMARIES = 20_000  # stretches of which numbers are kept in memory
@@ -132,6 +74,26 @@ class Stretch:
         within = (onset >= self.low - 2e-3) & (offset <= self.high + 2e-3)
         within |= (onset <= self.low) & (offset >= self.high) & (asked.present == 0)
         return AnswerHistory(asked.segments[within], asked.present[within])
+
+
+def _remembered(mark: Any, made: Callable[[], Any]) -> Any:
+    """What follows from the answers alone, worked out once."""
+    with _lock:
+        if mark in _summaries:
+            _summaries.move_to_end(mark)
+            return _summaries[mark]
+    found = made()
+    with _lock:
+        _summaries[mark] = found
+        while len(_summaries) > _SUMMARIES:
+            _summaries.popitem(last=False)
+    return found
+
+
+def _alike(part: Stretch) -> tuple[Recording, Stretch]:
+    """A recording that stands for all stretches of about this length that nothing was asked of."""
+    length = float(f"{part.end - part.start:.2g}")
+    return Recording("", length), Stretch(0.0, length, 0.0, length)
 
 
 @cache
@@ -200,10 +162,11 @@ class Information(Method):
         if not 0 <= self.query_cost_share <= 1:
             raise InvalidInput(f"query_cost_share must be in [0, 1], got {self.query_cost_share:g}")
         whole("batch", self.batch)
-        _ = self._expected
+        _ = self.base_prior
 
     @cached_property
-    def _expected(self) -> ParameterPrior:
+    def base_prior(self) -> ParameterPrior:
+        """What is expected before any answer."""
         given: dict[str, tuple[float, float]] = {}
         if self.event_length is not None:
             law = Lengths.parse(self.event_length)
@@ -263,52 +226,49 @@ class Information(Method):
 
     def prior(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
         """What the other stretches of the campaign teach this one: the first of them that know something."""
-        taught: list[tuple[Array, Array]] = []
-        for name, (other, said) in ({recording.name: (recording, asked)} | dict(self.campaign)).items():
-            own = name == recording.name
-            said = asked if own else said
-            for part in self._cut(other) if len(said) >= _LESSONS[-1] else ():
-                if own and part.start == start:
-                    continue
-                lesson = self._lesson(other, said, part)
-                taught += [] if lesson is None else [lesson]
-                if len(taught) == _TEACHERS:
-                    return self._expected.taught(taught)
-        return self._expected.taught(taught)
+        lessons = list(self._lessons)
+        if recording.name not in self.campaign:
+            lessons = [*self._taught(recording, asked), *lessons]
+        own = recording.name, start
+        return self.base_prior.taught([lesson for *place, lesson in lessons if tuple(place) != own][:_TEACHERS])
+
+    @cached_property
+    def _lessons(self) -> list[tuple[str, float, tuple[Array, Array]]]:
+        """What the first stretches of the campaign teach, one more than are listened to: none teaches itself."""
+        every = (lesson for each in self.campaign.values() for lesson in self._taught(*each))
+        return list(islice(every, _TEACHERS + 1))
+
+    def _taught(self, recording: Recording, asked: AnswerHistory) -> Iterator[tuple[str, float, tuple[Array, Array]]]:
+        for part in self._cut(recording) if len(asked) >= _LESSONS[-1] else ():
+            lesson = self._lesson(recording, asked, part)
+            if lesson is not None:
+                yield recording.name, part.start, lesson
 
     def _lesson(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> tuple[Array, Array] | None:
-        """What a stretch teaches, after 4, 8, ... answers: the others need not follow every one."""
+        """What a stretch teaches, after 4 and after 16 answers: the others need not follow every one."""
         n = int((~np.isnan(part.asked(asked).present)).sum())
         n = next((least for least in _LESSONS if n >= least), 0)
         return None if n == 0 else self._summary(recording, asked, part, n)[1]
 
-    def _summary(
-        self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None
-    ) -> tuple[float, tuple[Array, Array]]:
-        """How much an answer is expected to lower the wrong time of a stretch, and what it teaches, after its first n
-        answers and by itself: neither changes with what others teach, so both are kept."""
+    def _summary(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None) -> Any:
+        """How much the next answer is expected to tell for its cost, and what it teaches the others, after
+        its first n answers and by itself: neither changes with what others teach, so both are kept."""
         mine = part.asked(asked)
-        mark = (self._expected.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
+        mark = (self.base_prior.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
                 mine.present[:n].tobytes(), self.signal)  # fmt: skip
-        with _lock:
-            if mark in _summaries:
-                _summaries.move_to_end(mark)
-                return _summaries[mark]
-        known = self._alone(recording, asked, part, n)
-        active = known.active
-        wrong = float(np.minimum(active, 1 - active).mean()) * (part.end - part.start) * known.wrong_factor
-        found = wrong / (2 * max(1.0, known.n_events)), known.learned()  # an answer halves what is unknown of one edge
-        with _lock:
-            _summaries[mark] = found
-            while len(_summaries) > _SUMMARIES:
-                _summaries.popitem(last=False)
-        return found
+
+        def made() -> tuple[float, tuple[Array, Array]]:
+            known = self._alone(recording, asked, part, n)
+            refused = mine.segments[np.isnan(mine.present)]
+            return self._best(known, part, 1, refused)[1], known.learned()
+
+        return _remembered(mark, made)
 
     def _alone(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None) -> ParticlePosterior:
         """What the first n answers of a stretch say by themselves."""
         mine = part.asked(asked)
         sure = np.flatnonzero(~np.isnan(mine.present))[:n]
-        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self._expected, _FEW)
+        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self.base_prior, _FEW)
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
@@ -365,8 +325,8 @@ class Information(Method):
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
         parts = self.stretches(recording, asked)
         if len(asked) == 0:  # alike, and the same in all recordings of this length
-            one = self.state(Recording("", recording.length), asked, parts[0])
-            return {name: len(parts) * one[name] for name in ("wrong_time", "n_events", "answers_left")}
+            now = self.state(_alike(parts[0])[0], asked, _alike(parts[0])[1])
+            return {name: float(len(parts) * now[name]) for name in ("wrong_time", "n_events", "answers_left")}
         states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
@@ -401,7 +361,12 @@ class Information(Method):
         for *_, recording, asked, part in waiting:
             if n <= 0:
                 return
-            segments = self._segments(recording, asked, part)
+            if len(part.asked(asked)) == 0:  # all of this length are alike, and nobody looks at their signals yet
+                one, alike = _alike(part)
+                times = (part.end - part.start) / alike.end
+                segments = np.minimum(part.start + times * self._segments(one, AnswerHistory(), alike), part.end)
+            else:
+                segments = self._segments(recording, asked, part)
             if len(segments):
                 n -= 1
                 yield recording, segments
@@ -413,12 +378,17 @@ class Information(Method):
 
     def _fresh(self, recording: Recording) -> float:
         """How much a first answer is expected to lower the wrong time of any stretch of such a recording."""
-        first = self._cut(recording)[0]
-        length = float(f"{first.end - first.start:.2g}")
-        return self._summary(Recording("", length), AnswerHistory(), Stretch(0.0, length, 0.0, length))[0]
+        one, alike = _alike(self._cut(recording)[0])
+        return float(self._summary(one, AnswerHistory(), alike)[0])
 
     def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""
+        mine, expected = part.asked(asked), self.prior(recording, part.start, asked)
+        mark = (self, expected.digest, recording.name, recording.length, part, mine.segments.tobytes(),
+                mine.present.tobytes())  # fmt: skip
+        return np.asarray(_remembered(mark, lambda: self._choose(recording, asked, part)))
+
+    def _choose(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         now = self.state(recording, asked, part)
         if self.is_content(now, part):
             return _NONE
@@ -432,20 +402,24 @@ class Information(Method):
             gap = None
         n, first = self.batch, _NONE
         due = any(is_audit(len(known.present) + k) for k in range(n))
-        if gap is not None and (due or (is_empty and known.chance(gap) < EXPECTED)):
+        if gap is not None and (due or is_empty):
             n, first = n - 1, gap[None]
         if n == 0:
             return first
         refused = np.concatenate((mine.segments[np.isnan(mine.present)], first))
-        rest = known.best(n, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
-                          refused=refused)  # fmt: skip
+        rest, _ = self._best(known, part, n, refused)
         return np.concatenate((first, rest))
+
+    def _best(self, known: ParticlePosterior, part: Stretch, n: int, refused: Intervals) -> tuple[Intervals, float]:
+        return known.best(n, start=part.start, end=part.end, share=self.query_cost_share, shortest=self.shortest,
+                          refused=refused)  # fmt: skip
 
     def _gap(self, known: ParticlePosterior, part: Stretch, asked: AnswerHistory) -> tuple[Array | None, bool]:
         """The longest time where nothing is expected and that no absent answer covers; and whether that is all."""
         edges, active = self.within(known, part)
-        if (active <= 0.5).all():
-            return np.array([part.start, part.end]), True
+        everything = np.array([part.start, part.end])
+        if (active <= 0.5).all() and known.chance(everything) < EXPECTED:
+            return everything, True
         turns = np.flatnonzero(np.diff(np.concatenate(([False], active < _QUIET, [False])))).reshape(-1, 2)
         gaps = edges[turns]
         silent = asked.segments[asked.present == 0]

@@ -341,19 +341,25 @@ class ParticlePosterior(TimelinePosterior):
             foreseen=foreseen, found=found,
         )  # fmt: skip
 
-    def best(self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals) -> Intervals:
-        """The n segments that tell most together about every label from start to end for their cost; fewer if none."""
+    def best(
+        self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals
+    ) -> tuple[Intervals, float]:
+        """The n segments that tell most together about every label from start to end for their cost; fewer if none.
+
+        And how much the first of them is expected to tell for its cost.
+        """
         segments = self._candidates(share, shortest)
         for bad in refused:  # what could not be told is not asked again
             both = np.minimum(segments[:, 1], bad[1]) - np.maximum(segments[:, 0], bad[0])
             either = np.maximum(segments[:, 1], bad[1]) - np.minimum(segments[:, 0], bad[0])
             segments = segments[both < 0.7 * either]
         if len(segments) == 0:
-            return np.empty((0, 2))
+            return np.empty((0, 2)), 0.0
         cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
         step = (end - start) / _COARSE
         rng, worlds = np.random.default_rng(len(self.present)), [self.weight]
         chosen: list[int] = []
+        most = 0.0
         for _ in range(min(n, len(segments))):
             gain = np.mean([
                 kernels.gains(*self._arrays, w, segments, start, step, _COARSE, self.recording_length) for w in worlds
@@ -363,9 +369,10 @@ class ParticlePosterior(TimelinePosterior):
             if not gain[best] > 1e-9:
                 break
             chosen.append(best)
+            most = max(most, float(gain[best]))
             if len(chosen) < n:  # the next one is chosen for several ways in which this one may be answered
                 worlds = [self._answered(w, segments[best], rng) for w in (worlds if len(chosen) > 1 else worlds * 8)]
-        return segments[chosen]
+        return segments[chosen], most
 
     def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
         present = np.exp(self._likelihood(segment, 1.0))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...methods.base import AnswerHistory, Recording, verdict
 from ...methods.information import Information, Stretch
+from ...model.cost import Cost
 from ...model.events import Events
 from ...posterior.particle_kernels import NAMES
 from ...posterior.particles import ParticlePosterior, scaled
@@ -59,7 +60,7 @@ class BeliefSummary:
             campaign = self._following.campaign(session, label)
             method = self._method.among(campaign)
             for name, (recording, asked) in campaign.items():
-                for part in method.stretches(recording) if len(asked) else ():
+                for part in method.stretches(recording, asked) if len(asked) else ():
                     place, mine = (label, name, part.start), part.asked(asked)
                     held = self._parts.get(place)
                     if held is not None and _mark(held.asked) == _mark(mine):
@@ -86,11 +87,15 @@ class BeliefSummary:
         many = sum(one.n_events for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
         left = sum(one.answers_left for one in parts)
+        left += (sum(len(one.asked) for one in parts) + left) * rest / asked
+        answers, price = sum(len(one.asked) for one in parts), Cost()
+        heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
             "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
-            "answers_left": left + (sum(len(one.asked) for one in parts) + left) * rest / asked,
-            "shortest": self._method.shortest,
+            "answers_left": left, "shortest": self._method.shortest,
+            "work_left": left * (heard / answers + price.seconds_per_answer),
+            "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
         }  # fmt: skip
 
     def hears(self, session: LabelingSession) -> dict[str, Any] | None:
@@ -107,7 +112,7 @@ class BeliefSummary:
         found: dict[str, Any] = {
             "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
         }
-        expected = parts[0].known.expected  # nothing came before the first one
+        expected = self._method.base_prior
         for name in _HEARS:
             k = NAMES.index(name)
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]

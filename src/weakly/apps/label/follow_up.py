@@ -37,12 +37,11 @@ EARLY = 0.2  # the share of answers before their sound from which on there is no
 
 
 class AdaptiveFollowUp:
-    """What a method asks after the answers so far, recording by recording."""
+    """What a method asks after the answers so far: recording by recording, or in one queue."""
 
     def __init__(self, method: Method, recordings: dict[str, Recording]) -> None:
         self.method, self.recordings = method, recordings
         self._wanted: dict[tuple[str, str], set[str]] = {}
-        self._marks: dict[tuple[str, str], bytes] = {}  # the answers that they follow from
 
     @property
     def wanted(self) -> set[str]:
@@ -54,46 +53,36 @@ class AdaptiveFollowUp:
         return True
 
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
-        """The method's next queries in the recordings of these ones."""
+        """The method's next queries: in the recordings of these ones, or wherever they tell most."""
+        rows: list[dict[str, Any]] = []
+        if self.method.learns:
+            for label in sorted({session.items[query].label for query in queries}):
+                campaign = self.campaign(session, label)
+                method, n = self.method.among(campaign), len(session.annotators) + 1  # and one to load meanwhile
+                mine = [
+                    dict(zip(COLUMNS, row)) for one, segments in method.queue(campaign, n)
+                    for row in rows_of(method, one, label, campaign[one.name][1], segments)
+                ]  # fmt: skip
+                back = {
+                    item.query for item in session.items.values()
+                    if item.label == label and session.was_taken_back(item.query) and not session.is_settled(item.query)
+                }  # fmt: skip
+                self._wanted[("", label)] = back | {row["query"] for row in mine}
+                rows += mine
+            return rows
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
-        rows = []
         for name, label in sorted(places):
             asked = [
                 item for item in session.items.values()
                 if (item.recording, item.label) == (name, label) and not item.calibration
                 and session.is_settled(item.query)
             ]  # fmt: skip
-            found = self._settled(session, asked)
-            method = self.method
-            if method.learns:
-                mark, before = found.segments.tobytes() + found.present.tobytes(), self._marks.get((name, label))
-                self._marks[(name, label)] = mark
-                waits = self._waits(session, name, label, asked, is_new=before is None)
-                if waits is not None:
-                    self._wanted[(name, label)] = {waits}
-                if waits is not None or (mark == before and self._wanted[(name, label)] <= session.items.keys()):
-                    continue
-                method = method.among(self.campaign(session, label))
-            mine = [dict(zip(COLUMNS, row)) for row in rows_of(method, self.recordings[name], label, found)]
+            found, one = self._settled(session, asked), self.recordings[name]
+            segments = self.method.next(one, found)
+            mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, one, label, found, segments)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
         return rows
-
-    def _waits(self, session: LabelingSession, name: str, label: str, asked: list[Item], *, is_new: bool) -> str | None:
-        """The query that a recording goes on waiting for: one taken back, or asked before a restart.
-
-        A method that learns might ask another one by now, because of what other recordings taught since.
-        """
-        last = max((item.number for item in asked), default=-1)
-        waiting = [
-            item.query for item in session.items.values()
-            if (item.recording, item.label) == (name, label) and not item.calibration and item.number > last
-            and not session.is_settled(item.query)
-        ]  # fmt: skip
-        back = [query for query in waiting if session.was_taken_back(query)]
-        if back:
-            return back[0]
-        return waiting[-1] if waiting and is_new else None
 
     def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:
         """What was answered of every recording."""

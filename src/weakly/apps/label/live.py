@@ -341,6 +341,12 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
                 f"The events may be shorter than the shortest segment that is asked, {labels['shortest']:g} s: then "
                 "their ends cannot be told, and these numbers are too good; a smaller --shortest would tell."
             )
+        if labels.get("by_hand", np.inf) < labels.get("work_left", 0.0):
+            hand, work = hours(labels["by_hand"]), hours(labels["work_left"])
+            said.append(
+                f"Drawing by hand is less work: {hand} to hear all and mark about {labels['n_events']:.0f} events, "
+                f"against {work} for about {labels['answers_left']:.0f} more answers."
+            )
     slips = state.get("slips")
     if slips is not None:
         alike = f"{slips['n_alike']} of {counted(slips['n_repeats'], 'repeated segment')}"

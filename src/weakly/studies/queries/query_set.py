@@ -26,7 +26,7 @@ from ...methods.base import AnswerHistory, Method, Recording, key, verdict
 from ...methods.change_point import WINDOWS, ChangePoint
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import Features, merge
+from ...model.intervals import Features, Intervals, merge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +40,8 @@ SECONDS_PER_ANSWER = 3.0
 SHORTEST = 0.3
 #: The method of segments that are asked again, and what is added to their numbers, which some methods count too.
 REPEAT, AGAIN = "repeat", 100
+#: Stretches of recordings that a method which compares them asks about in one round.
+MOST_IN_ROUND = 100
 #: Segments of one recording beyond which a number is taken for a slip, or for damage.
 MOST_SEGMENTS = 10_000_000
 _WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
@@ -191,7 +193,7 @@ def queries(
     start: int | None = None,
     start_length: float | None = None,
     n_events: float = 1.0,
-    query_cost_share: float = 0.5,
+    query_cost_share: float | None = None,
     event_length: str | float | None = None,
     event_rate: float | None = None,
     wrong_time: float | None = None,
@@ -234,8 +236,9 @@ def queries(
         of the expected event seconds. event_length (a law as text), event_rate (per second), presence_criterion,
         guess_rate, lapse_rate : where its learning begins, if anything is known. signal : whether it listens to the
         audio or features for hints. Its queries_per_recording are those of a round: 1, unless the tool needs more.
-    start (segments) or start_length (seconds), n_events, query_cost_share : of bisection. guess_rate, lapse_rate : how
-        often answers are wrong; bisection then asks again, information learns it.
+    start (segments) or start_length (seconds), n_events : of bisection. query_cost_share : r, of a query that costs r
+        beside 1 - r for each second: 0.5 in bisection, 0.75 (3 s of work for an answer) in information. guess_rate,
+        lapse_rate : how often answers are wrong; bisection then asks again, information learns it.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
     calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
@@ -396,17 +399,21 @@ def _rows(
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
     each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
     method = method.among(each)
-    rows = [row for one, asked in each.values() for row in rows_of(method, one, label, asked)]
+    rows = [
+        row for one, segments in method.queue(each, min(len(each), MOST_IN_ROUND))
+        for row in rows_of(method, one, label, each[one.name][1], segments)
+    ]  # fmt: skip
     for one, asked in each.values():
         for word, value in (method.outlook(one, asked) or {}).items():
             left[word] = left.get(word, 0.0) + value
     return rows
 
 
-def rows_of(method: Method, recording: Recording, label: str, asked: AnswerHistory) -> list[tuple[Any, ...]]:
-    """What the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
+def rows_of(
+    method: Method, recording: Recording, label: str, asked: AnswerHistory, segments: Intervals
+) -> list[tuple[Any, ...]]:
+    """The segments that the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
-    segments = method.next(recording, asked)
     seen: dict[tuple[int, int], int] = {}
     for segment in key(asked.segments):
         seen[segment] = seen.get(segment, 0) + 1
