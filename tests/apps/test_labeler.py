@@ -1762,6 +1762,8 @@ def test_what_played_is_what_counts(recordings, tmp_path):
     assert state["spent"]["listened"] == 4.5
     assert state["may_stop"]
     assert {row["kind"]: row["detail"] for row in rows(made, "actions")} == {"reviewed": "1.500 1.500"}
+    written = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
+    assert sorted(written["reviewed_seconds"]) == [1.5, 3.0]
     measured = open_measurement([], out=tmp_path / "m")
     page = web(measured)
     for count in range(20):  # the clock goes on, the sound does not
