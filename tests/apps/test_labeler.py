@@ -366,12 +366,13 @@ class TestTeam:
 
     def test_events_too_short_to_be_told_are_said_to_be(self):
         labels = {"wrong_time": 0.3, "n_events": 14.0, "event_seconds": 0.6, "event_recall": 1.0, "shortest": 0.3}
-        spent = {"n_queries": 1, "listened": 1.0, "minutes": 0.1, "price": None}
+        spent = {"n_queries": 1, "listened": 1.0, "minutes": 0.1, "price": None, "sense": "viewed"}
         state = {"criterion": None, "labels": labels, "spent": spent, "goals": [], "may_stop": False}
         told = [
             " ".join(sentences(None, {**state, "labels": labels | {"event_seconds": x}}, "ana")) for x in (0.6, 7.0)
         ]
         assert ["--shortest" in each for each in told] == [True, False]
+        assert "1 s viewed" in told[0]
 
     def test_nobody_sees_what_others_said(self, recordings, tmp_path):
         made = self.team(recordings, tmp_path / "c", votes=3)
@@ -1213,7 +1214,7 @@ def test_the_client_says_what_the_server_says(recordings, tmp_path, running):
 class TestLive:
     def test_the_posterior_is_that_of_infer_on_the_exported_answers(self, recordings, tmp_path):
         hears = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
-        live = {"lengths": wk.Lengths.fixed(0.8), "annotator": hears, "goals": targets("wrong_time<=100")}
+        live = {"lengths": wk.Lengths.fixed(0.8), "goals": targets("wrong_time<=100")}
         made = opened(recordings, tmp_path / "c", segment_length=1.5, live=live)
         page = web(made)
         nothing = page.get("/api/1/live").json()
@@ -1687,7 +1688,8 @@ def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
                         seconds=1.0, id=i)
         for i, (_, label, k) in enumerate(rows)
     ]  # fmt: skip
-    session = SimpleNamespace(items=items, all_answers=lambda: given)
+    nobody = {"people": ["ana"], "answers_by": lambda name: []}  # of whose slips nothing is known
+    session = SimpleNamespace(items=items, all_answers=lambda: given, **nobody)
     live = QualityMonitor({name: Recording(name, 10.0) for name in "ab"}, lengths=wk.Lengths.fixed(1.0), event_rate=0.1)
     found, overall = live.labels(session), live.inference(session).overall.set_index("label")
     owl, fox = overall.loc["owl"], overall.loc["fox"]
@@ -1698,3 +1700,90 @@ def test_recordings_that_nobody_heard_count_for_each_class_by_itself():
     p, step = active["active"].to_numpy(), (active["offset"] - active["onset"]).to_numpy()
     unheard = min(owl["event_seconds"], 10 - owl["event_seconds"])
     assert found["wrong_time"] == pytest.approx((np.minimum(p, 1 - p) @ step + unheard) / 2, rel=1e-12)
+
+
+class TestSlips:
+    """A share of the segments is asked again, unseen, and the page says what it knows of the listener."""
+
+    LIVE = {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1"), "event_rate": 0.3}  # noqa: RUF012
+
+    def answered(self, recordings, out, *, misses, repeats, **how):
+        rng = np.random.default_rng(5)
+        made = opened(recordings, out, segment_length=0.1, repeats=repeats, live=self.LIVE, **how)
+        known = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
+        asked = []
+        while items := made.session.ask("ana"):
+            item = items[0]
+            mine = known[known["recording"] == item.recording]
+            met = ((mine["onset"] < item.offset) & (mine["offset"] > item.onset)).any()
+            asked.append((item.recording, item.onset, item.query))
+            made.session.tell("ana", query=item.query, present=float(met and rng.random() >= misses), id=item.query)
+        return made, asked
+
+    def test_repeats_are_unseen_and_tell_how_much_is_missed(self, recordings, tmp_path, monkeypatch):
+        made, asked = self.answered(recordings, tmp_path / "c", misses=0.3, repeats=0.2)
+        places = [place for *place, _ in map(list, asked)]
+        seen = [k for k in range(len(places)) if places[k] in places[:k]]
+        assert 240 + len(seen) == len(asked)
+        assert 0.15 * 240 <= len(seen) <= 0.25 * 240
+        gaps = [k - max(j for j in range(k) if places[j] == places[k]) for k in seen]
+        assert min(gaps) > 3
+        slips = made.live.slips(made.session, "ana")
+        assert slips.numbers["lapse_rate"][1] <= 0.3 <= slips.numbers["lapse_rate"][2]
+        assert slips.numbers["lapse_rate"][0] > 0.15
+        assert slips.numbers["guess_rate"][0] < 0.05
+        assert slips.is_known
+        shown = web(made).get("/api/1/ask").json()
+        assert shown["items"] == []
+        monkeypatch.setattr(made.live, "inference", lambda session: None)  # what infer makes of it: another test
+        told = made.live._told(made.session, {"event_recall": 0.7})
+        assert told["event_recall_low"] < 0.7 == told["event_recall"] < told["event_recall_high"]
+        assert told["lapse_rate"] == slips.numbers["lapse_rate"][0]
+        assert made.live.annotators(made.session)["ana"].lapse_rate == told["lapse_rate"]
+        rows_ = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
+        assert len(rows_) == len(asked)
+
+    def test_without_repeats_it_is_said_that_nothing_tells(self, recordings, tmp_path):
+        made, asked = self.answered(recordings, tmp_path / "c", misses=0.3, repeats=0.0)
+        assert len(asked) == 240
+        assert made.live.slips(made.session, "ana") is None
+        told = {"wrong_time": 1.0, "n_events": 5.0, "event_seconds": 5.0, "event_recall": 0.98}
+        told |= made.live._told(made.session, told)
+        state = {
+            "criterion": None,
+            "labels": told,
+            "spent": made.live.spent(made.session),
+            "goals": [],
+            "may_stop": False,
+        }
+        text = " ".join(sentences(None, state, "ana"))
+        assert "98 % of them found, if you missed none" in text
+        assert "--repeats 0.1" in text
+        known = {**told, "lapse_rate": 0.3, "event_recall": 0.7, "event_recall_low": 0.6, "event_recall_high": 0.8}
+        text = " ".join(sentences(None, {**state, "labels": known}, "ana"))
+        assert "70 % (60 % to 80 %) of them found, as you miss 30 %" in text
+        assert "if you missed none" not in text
+
+
+def test_what_played_is_what_counts(recordings, tmp_path):
+    """Seconds heard are what the page played, not the segment's length; who never reached the event did not hear it."""
+    made = opened(recordings, tmp_path / "c", live={"goals": targets("listened<=2")})
+    page = web(made)
+    query = first(page)
+    tell(page, query, 1, id="half-of-it", seconds=2.0, reviewed_seconds=1.5, reached=1.5, plays=1)
+    assert page.get("/api/1/live").json()["spent"]["listened"] == 1.5
+    tell(page, first(page), 1, id="of-a-program")  # which does not say
+    state = page.get("/api/1/live").json()
+    assert state["spent"]["listened"] == 4.5
+    assert state["may_stop"]
+    assert {row["kind"]: row["detail"] for row in rows(made, "actions")} == {"reviewed": "1.500 1.500"}
+    written = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
+    assert sorted(written["reviewed_seconds"]) == [1.5, 3.0]
+    measured = open_measurement([], out=tmp_path / "m")
+    page = web(measured)
+    for count in range(20):  # the clock goes on, the sound does not
+        item = measured.session.ask("annotator")[0]
+        told = tell(page, item.query, int(item.event_fraction > 0.4), id=f"answer-{count}", seconds=9.0,
+                    reviewed_seconds=0.0, reached=0.0)  # fmt: skip
+        assert told.json()["kept"]
+    assert "before their sound could be heard" in measured.card("annotator")

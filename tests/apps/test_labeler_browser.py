@@ -593,3 +593,31 @@ def test_keys_without_listening_make_no_card(label, desk, tmp_path):
     desk.until(lambda: desk.shows("card"))
     assert desk.text("card").startswith("No card: ")
     assert not (tmp_path / "c" / "card.json").exists()
+
+
+def test_what_is_heard_is_what_played(label, recordings, desk):
+    """A segment that is stopped half way, one that is played twice, and one whose answer comes at its end."""
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5", "--repeats", "0.1")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.until(lambda: desk.sound()[1] > 0.75)
+    stopped = desk.sound()[1]
+    desk.press("p")
+    desk.until(lambda: desk.answered() == 1)
+    desk.until(lambda: desk.sound()[1] >= 1.45)
+    desk.press("r")
+    desk.until(lambda: 0 < desk.sound()[1] < 1.2)
+    desk.until(lambda: desk.sound()[1] >= 1.45)
+    desk.press("a")
+    desk.until(lambda: desk.answered() == 2)
+    (half, *_), (twice, whole) = (
+        map(float, row["detail"].split()) for row in desk.held("actions") if row["kind"] == "reviewed"
+    )
+    assert stopped - 0.05 <= half < 1.4
+    assert 2.7 < twice <= 3.05
+    assert whole == pytest.approx(1.5, abs=0.08)
+    spent = desk.fetched("live")[1]["spent"]
+    assert spent["listened"] == pytest.approx(half + twice, abs=0.01)
+    assert spent["minutes"] * 60 >= half + twice - 0.3
+    assert any(f"{half + twice:.1f}"[:2] in text and "heard" in text for text in desk.fetched("live")[1]["sentences"])

@@ -459,3 +459,36 @@ def test_death_in_the_middle_of_a_write_leaves_the_old_state(tmp_path):
         after = Campaign.open(tasks)
         assert len(after.answers) + len(after.queries) > len(before.answers) + len(before.queries)
         ABUSE["export"](export, after.queries["query"], "a" * 400)
+
+
+def test_repeats_of_a_campaign_tell_how_people_slip(tmp_path):
+    """A tenth of the queries is asked again far from the first time; they make no labels, and tell of slips."""
+    from weakly.studies.queries.campaign import Campaign
+
+    found = wk.queries({"a": 600.0}, method="fixed", segment_length=1.0, label="owl", repeats=0.1)
+    frame = found.to_frame()
+    again = frame["method"] == "repeat"
+    assert (~again).sum() == 600
+    assert 30 < again.sum() < 90
+    assert frame["query"].is_unique
+    assert frame.groupby("onset").size().isin([1, 3]).all()
+    assert frame[again].groupby("onset").apply(lambda rows: np.diff(rows.index).min(), include_groups=False).min() > 100
+    assert len(wk.queries({"a": 600.0}, segment_length=1.0)) == 600
+    found.write(tmp_path / "c", to="csv")
+    rng = np.random.default_rng(0)
+    clips = pd.read_csv(tmp_path / "c" / "clips.csv")
+    assert "repeat" not in " ".join(map(str, clips.drop(columns="query").to_numpy().ravel()))
+    met = clips["start_time"] % 4 < 1
+    clips["annotation"] = np.where(met & (rng.random(len(clips)) > 0.3), "present", "absent")
+    clips.to_csv(tmp_path / "c" / "clips.csv", index=False)
+    campaign = Campaign.open(tmp_path / "c")
+    taken = campaign.take([tmp_path / "c" / "clips.csv"])
+    (row,) = taken.slips()
+    assert row["lapse_rate_low"] <= 0.3 <= row["lapse_rate_high"]
+    assert row["guess_rate"] < 0.05
+    assert row["n_repeats"] == again.sum()
+    first = set(frame.loc[~again, "query"])
+    marks = clips[clips["query"].isin(first) & (clips["annotation"] == "present")]
+    events = campaign.labels(taken).to_frame()
+    assert (events["offset"] - events["onset"]).sum() == len(marks)
+    assert taken.calibration().empty

@@ -422,7 +422,7 @@ class CriterionPosterior:
         told = {name: high - low <= _TELLS[name] for name, (low, high) in ends.items()}
         reason = ""
         if details is not None and 2 * details.gain <= 4:
-            reason = "the answers do not depend on how much of an event was heard clearly enough to place a criterion"
+            reason = "the answers do not depend clearly enough on how much of an event there is to place a criterion"
         elif details is not None and not told["presence_criterion"]:
             low, high = ends["presence_criterion"]
             reason = f"too few answers to tell: any mean criterion from {low:.2f} to {high:.2f} fits"
@@ -476,7 +476,7 @@ def _threshold(h: NDArray[np.float64], y: NDArray[np.float64], scale: str) -> Cr
     interval = float(step.low[inside].min()), float(step.high[inside].max())
     reason = ""
     if 2 * (best - step.pooled) <= CUTOFF:
-        reason = "the answers do not depend on how much of an event was heard clearly enough to place a threshold"
+        reason = "the answers do not depend clearly enough on how much of an event there is to place a threshold"
     elif interval[0] <= 0 and interval[1] >= 1:
         reason = "the answers fit any threshold between 0 and 1: no part of an event was asked about"
     if reason:

@@ -29,7 +29,7 @@ from .session import Item, LabelingSession
 
 N_ITEMS = 50
 _scene = cache(soundscape)  # the same three are asked for twice
-DEPENDS = 300.0  # the Bayes factor against answers without listening from which on there is a card
+DEPENDS = 300.0  # the Bayes factor against answers without attention from which on there is a card
 POSSIBLE = 0.05  # how likely a law is at least that a card names
 NEAR_BEST = 0.7  # any item that tells as much, as a share of the best, may be asked
 REACTION = 0.2  # seconds that nobody needs less of between a sound and an answer to it
@@ -234,7 +234,8 @@ class AnnotatorProfile:
             rest = (f"{_noticed(name, self.laws[name])} ({percent(self.laws[name]['probability'])})" for name in others)
             said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
-        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as a coin's"
+        work = "listening" if self.sense == "heard" else "looking"
+        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as without {work}"
         alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
         seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
         return (
@@ -414,8 +415,9 @@ def card_of(
                 answers.append((item.event_fraction, one.present, length))
     if not given:
         return None
+    what = "sound" if seen == "heard" else "picture"
     if n_early > max(2, EARLY * len(given)):
-        return f"no card: {n_early} of {len(given)} answers came before their event could be {seen}"
+        return f"no card: {n_early} of {len(given)} answers came before their {what} could be {seen}"
     lengths = event_lengths(recordings)
     is_known = bool(lengths) and not any(math.isnan(length) for *_, length in answers)
     posterior = posterior_of([one if is_known else one[:2] for one in answers], lengths if is_known else ())
@@ -423,8 +425,8 @@ def card_of(
     if factor < DEPENDS:
         clearly = "" if factor < 1 else " clearly enough"
         return (
-            f"no card: your answers do not depend on {'the sound' if seen == 'heard' else 'what is shown'}{clearly}; "
-            f"{counted(len(answers), 'answer')}, Bayes factor {factor:.2g} against a coin, and a card needs {DEPENDS:g}"
+            f"no card: your answers do not depend on the {what}{clearly}; {counted(len(answers), 'answer')}, "
+            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}"
         )
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
     return AnnotatorProfile.of(

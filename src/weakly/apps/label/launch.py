@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import warnings
@@ -200,7 +201,15 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     """
     state = campaign.store.state()
     now = Campaign(campaign.folder, campaign.store, state, campaign.own)
-    found = collect(state.queries, state.answers)
+    found, session = collect(state.queries, state.answers), labeling.session
+    frame = found.answers.to_frame()
+    given = [
+        (session.answer_of(who, query), session.items[query]) for who, query in zip(frame["annotator"], frame["query"])
+    ]
+    frame["reviewed_seconds"] = [
+        math.nan if one is None else session.reviewed_seconds(one, item) for one, item in given
+    ]
+    found = replace(found, answers=Answers(frame, found.answers.recordings))
     folder = campaign.folder / LABELS
     paths = now.write_labels(now.labels(found), found, folder)
     answers = folder / "answers.csv"

@@ -154,13 +154,10 @@ class Audit(Result):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table that is not empty, by name."""
+        names = ("criteria", "curves", "rules", "votes", "strong")
         found: dict[str, pd.DataFrame | None] = {
             "audit": self.to_frame(),
-            "criteria": self.criteria,
-            "curves": self.curves,
-            "rules": self.rules,
-            "votes": self.votes,
-            "strong": self.strong,
+            **{name: getattr(self, name) for name in names},
         }
         if self.quality is not None:
             found |= {"missed": self.quality.missed, "phantom": self.quality.phantom}
@@ -175,25 +172,14 @@ class Audit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
+        names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
+                 "agreement", "annotation_agreement", "effort", "strong", "recipe")  # fmt: skip
         return {
-            "settings": plain(self.settings),
-            "findings": plain(self.findings),
-            "notes": list(self.notes),
+            **{name: plain(getattr(self, name)) for name in names},
             "card": plain(self.card()),
-            "criteria": plain(self.criteria),
-            "curves": plain(self.curves),
             "detection": self._detection(),
-            "rules": plain(self.rules),
-            "votes": plain(self.votes),
-            "quality": plain(self.quality),
-            "ceiling": plain(self.ceiling),
-            "agreement": plain(self.agreement),
-            "annotation_agreement": plain(self.annotation_agreement),
-            "effort": plain(self.effort),
             "annotators": None if self.aggregated is None else plain(self.aggregated.annotators),
             "prevalence": None if self.aggregated is None else plain(self.aggregated.prevalence),
-            "strong": plain(self.strong),
-            "recipe": plain(self.recipe),
             "fit": None if self.fit is None else {**plain(self.fit), "sentence": self.fit.sentence},
         }
 

@@ -112,16 +112,9 @@ def audit(
             "resolutions": widths,
             "where": dict(where or {}),
         },
-        "notes": (),
-        "criteria": pd.DataFrame(columns=list(_COLUMNS)),
-        "estimates": {},
-        "curves": pd.DataFrame(columns=["label", "scale"]),
-        "rules": pd.DataFrame(),
-        "quality": None,
-        "ceiling": None,
-        "strong": None,
-        "recipe": {},
-        "fit": None,
+        **{"notes": (), "estimates": {}, "recipe": {}, "rules": pd.DataFrame()},
+        **{"criteria": pd.DataFrame(columns=list(_COLUMNS)), "curves": pd.DataFrame(columns=["label", "scale"])},
+        **dict.fromkeys(("quality", "ceiling", "strong", "fit")),
     }
     if truth is not None:
         _strong_parts(parts, truth, label, rng, alone=said is None)
@@ -345,6 +338,10 @@ def _crowd(
         said = completed(said, looked)
         frame = said.to_frame()
     frame = frame[frame["present"].notna()]
+    twice = frame.duplicated(["recording", "onset", "offset", "label", "annotator"], keep="last")
+    if twice.any() and frame["annotator"].nunique() > 1:  # nobody agrees with themselves: the last word counts
+        frame = frame[~(twice & (frame["annotator"] != ""))]
+        said = Answers(frame, said.recordings)
     if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
         parts["agreement"] = answer_agreement(said)
         parts["majority"] = majority(said)

@@ -281,7 +281,7 @@ def _agreement(audit: Audit) -> list[Finding]:
             continue
         rows: Any = result.by_label.dropna(subset=["alpha"]).sort_values("alpha")
         if rows.empty and (result.by_label["units"] == 0).all():
-            text = "Several annotators are named, but no two of them heard the same recording: agreement is unknown"
+            text = "Several annotators are named, but no two of them examined the same recording: agreement is unknown"
             found.append(Finding(0.05, "agreement", text + "."))
         if len(rows) > 3:  # a sentence for all, and the class with most to settle
             low, high, few = rows.iloc[0], rows.iloc[-1], int((rows["alpha"] < 0.667).sum())
@@ -429,7 +429,7 @@ _TITLES = {
     "events": "Events found",
     "frames": "Errors of frames",
     "rule": "Clip rule that fits best",
-    "presence_criterion": "Presence criterion (law of the share of an event that must be heard)",
+    "presence_criterion": "Presence criterion (law of the share of an event that must be there)",
     "fit": "Do the answers look like this law? P-values",
     "votes": "How many votes are enough",
     "agreement": "Agreement of answers",

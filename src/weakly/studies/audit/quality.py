@@ -409,23 +409,16 @@ def effort(answers: Answers, *, recording_length: float | None = None) -> Effort
     width = (frame["offset"] - frame["onset"]).to_numpy(np.float64)
     if recording_length is not None:
         width = np.where(np.isnan(width), recording_length, width)
+    if "reviewed_seconds" in frame:  # what was really played or shown
+        width = frame["reviewed_seconds"].fillna(pd.Series(width, index=frame.index)).to_numpy(np.float64)
     busy = _not_idle(seconds)
     kept, heard = seconds[busy], width[busy]
     mean = float(kept.mean())
     error = float(kept.std(ddof=1) / math.sqrt(len(kept))) if len(kept) > 1 else math.nan
     per_query, per_second, note = _split(kept, heard)
     share = per_query / (per_query + per_second) if not math.isnan(per_query) else math.nan
-    return Effort(
-        mean,
-        error,
-        float(1 - busy.mean()),
-        float(seconds[~busy].sum()),
-        per_query,
-        per_second,
-        share,
-        len(seconds),
-        note,
-    )
+    idle = float(1 - busy.mean()), float(seconds[~busy].sum())
+    return Effort(mean, error, *idle, per_query, per_second, share, len(seconds), note)
 
 
 def _not_idle(seconds: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -458,5 +451,5 @@ def _split(seconds: NDArray[np.float64], width: NDArray[np.float64]) -> tuple[fl
             return intercept, slope, "split by the lengths of the segments"
     over = float(np.mean(seconds) - np.mean(width))
     if over < 0:
-        return 0.0, 1.0, "the annotators answered before the segment had ended: hearing is all the cost"
-    return over, 1.0, "hearing a second is taken to cost a second"
+        return 0.0, 1.0, "the annotators answered before the segment had ended: reviewing is all the cost"
+    return over, 1.0, "reviewing a second is taken to cost a second"
