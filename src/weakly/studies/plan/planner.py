@@ -147,8 +147,8 @@ def plan(
     if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(np.asarray(event_length)))
         ruled = objective == "wrong_time" and not wanted
-        told = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
-        limits = wanted if told else (*wanted, Condition("event_recall", ">=", FOUND))
+        held = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
+        limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
