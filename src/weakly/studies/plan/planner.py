@@ -147,14 +147,16 @@ def plan(
     if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(np.asarray(event_length)))
         ruled = objective == "wrong_time" and not wanted
-        limits = _limits(objective, wanted)
+        held = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
+        limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
         passes = pool if Passes.name in task.methods else Passes.candidates(task)
         several = classes(task, _common(task, picked.row, pool), passes)
     other = _other_rule(task, ways, asked, pilot)
-    by_criterion = _by_criterion(task, ways, asked) if unknown else ()
+    ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
+    by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]
     settings = _settings(task, brief, pilot, label, wanted, limit, objective)
     choices = _choices(task, picked, picks, own, free(pool), label)
     rows = _shown(task, ways, pool, picked, best, [each.row for each in choices])
@@ -276,12 +278,6 @@ def _pool(task: LabelingProblem, ways: Ways) -> list[MethodOutcome]:
     return [*rows, *(row for kind in trivial for row in kind.candidates(task))]
 
 
-def _limits(objective: str, wanted: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """What the choice is held to."""
-    told = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
-    return wanted if told else (*wanted, Condition("event_recall", ">=", FOUND))
-
-
 def _candidates(
     task: LabelingProblem, ways: Ways, wanted: tuple[Condition, ...], budget: float | None
 ) -> tuple[list[MethodOutcome], MethodOutcome]:
@@ -294,12 +290,14 @@ def _candidates(
     return pool + on_the_edge(task, pool, wanted=wanted, budget=budget), best
 
 
-def _elsewhere(task: LabelingProblem, ways: Ways, asked: dict[str, Any]) -> dict[str, Any] | None:
-    """What plain segments would do if people answered as this task has it; None where nothing can be worked out."""
+def _elsewhere(task: LabelingProblem, rule: str, ways: Ways, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """What plain segments would do if people answered by this rule; nothing where it cannot be worked out."""
+    task = replace(task, criteria=AnswerModels.of(rule=rule))
     few, plainly = task.few, tuple(way for way in ways if way.is_plain)
     pool = _pool(few, plainly or ways)
     pool += on_the_edge(few, pool, wanted=asked["wanted"], budget=asked["budget"])
-    return choose(pool, **asked).row.design.expected(task).to_dict() if any(row.asks for row in pool) else None
+    asks = any(row.asks for row in pool)
+    return [{"rule": rule, **choose(pool, **asked).row.design.expected(task).to_dict()}] if asks else []
 
 
 def _common(task: LabelingProblem, picked: MethodOutcome, pool: list[MethodOutcome]) -> MethodOutcome:
@@ -355,16 +353,6 @@ def _shown(
     return list(shown.values())
 
 
-def _by_criterion(task: LabelingProblem, ways: Ways, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """What would be recommended if the criterion were known to be this."""
-    made = []
-    for rule in (UNKNOWN[0], UNKNOWN[-1]):
-        own = replace(task, criteria=AnswerModels.of(rule=rule))
-        if row := _elsewhere(own, ways, asked):
-            made.append({"rule": rule, **row})
-    return made
-
-
 def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot: Pilot | None) -> dict[str, Any] | None:
     """What a rule in seconds would make of the plan where nobody waits for a share of an event: of long events, or of
     frames that touch and were joined."""
@@ -379,8 +367,7 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
         why = f"{percent(long)} of events last more than {seconds(_LONG)}"
     else:
         return None
-    row = _elsewhere(replace(task, criteria=AnswerModels.of(rule=UNKNOWN[1])), ways, asked)
-    return {"rule": UNKNOWN[1], "why": why, **row} if row else None
+    return next(({"why": why, **row} for row in _elsewhere(task, UNKNOWN[1], ways, asked)), None)
 
 
 def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:

@@ -131,7 +131,10 @@ def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unkn
     said.append(task.cost.work)
     if one_event:
         said.append("one event per recording (--events)")
-    shown = "Work is for all recordings; seconds are per recording: labelled wrong, of those that events last."
+    shown = (
+        f"A recording holds {seconds(task.event_time)} of events on average; wrong are its seconds that get the wrong "
+    )
+    shown += "label. Work is for all recordings."
     return f"{shown} Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}".strip()
 
 
