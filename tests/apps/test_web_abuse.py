@@ -41,8 +41,9 @@ class Server:
     def cheap(self):
         """Seconds that another user waits for a cheap question."""
         question = {**CHEAP, "recording_length": 100 + len(self.waited) / 16}  # no answer from memory
-        began = time.monotonic()
-        status, words = asked(self, "/api/plan", question)
+        began, status = time.monotonic(), 429
+        while status == 429 and time.monotonic() < began + PATIENCE:  # on a busy machine it may count as a long one
+            status, words = asked(self, "/api/plan", question)
         assert status == 200, words
         self.waited.append(time.monotonic() - began)
         return self.waited[-1]

@@ -374,13 +374,14 @@ def test_a_long_call_is_given_up_and_done_by_machine_code(monkeypatch):
     adds(values, 3, out)
     assert out.tolist() == [10.0, 13.0, 16.0, 19.0]
     assert "compiled" not in vars(adds)
-    adds(values, 100, out)
-    assert out.tolist() == [10.0, 113.0, 216.0, 319.0], "what Python had added is taken back"
+    adds(values, 20, out)  # of which Python does seven
+    assert out.tolist() == [10.0, 33.0, 56.0, 79.0], "what Python had added is taken back"
     assert vars(adds)["compiled"].signatures
 
 
 def test_what_python_refuses_is_done_by_machine_code():
     divides, out = kernel(_divide), np.zeros(2)
+    divides._left = 60.0
     divides(1.0, 1.0, out)
     assert out.tolist() == [1.0, np.inf]
 

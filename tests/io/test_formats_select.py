@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -454,6 +455,15 @@ def test_regions_of_a_class_and_of_its_absence_are_answers(tmp_path):
     table.write_text("filename\tonset\toffset\tevent_label\na.wav\t0\t5\tno dog\na.wav\t5\t9\tcat\n")
     with pytest.raises(InvalidInput, match="no answers about segments"):
         read_answers(table)
+
+
+def test_a_column_of_answers_where_every_row_is_of_another_class(tmp_path):
+    """It goes with the class only as everything does, so it is no property of the class."""
+    path = tmp_path / "a.csv"
+    path.write_text("filename,start,end,species,blorp\na.wav,0,10,owl,1\na.wav,10,20,fox,0\na.wav,20,30,dog,1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        assert read_answers(path).to_frame()["present"].tolist() == [1.0, 0.0, 1.0]
 
 
 def test_each_file_may_be_an_annotators(tmp_path):

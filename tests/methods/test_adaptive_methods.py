@@ -299,3 +299,12 @@ def test_real_recordings(real_data):
             )
             assert cut["n_queries"] <= fixed["n_queries"]
             assert cut["wrong_time"] < 0.75 * fixed["wrong_time"], (folder, count)
+
+
+def test_windows_end_with_the_recording_and_only_present_ones_are_kept():
+    windows, recording = Windows(3.0, 1.5, 1), Recording("a", 10.0)
+    spans = windows.segments(recording)
+    assert spans[-1].tolist() == [7.5, 10.0]
+    present = np.arange(len(spans)) == 1
+    found = windows.labels(recording, AnswerHistory(spans, present.astype(float)))
+    assert found.noticed.tolist() == [[1.5, 4.5]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import weakly as wk
 from weakly.model.annotator import Annotator
 from weakly.posterior import law
-from weakly.posterior.criterion import CUTOFF, estimate_criterion
+from weakly.posterior.criterion import CUTOFF, CriterionPosterior, estimate_criterion
 from weakly.studies.audit.quality import paper_recipe_criterion
 from weakly.theory import present_share
 
@@ -342,3 +342,11 @@ def test_audioset_animal(real_data):
     roots = np.array([one.presence_criterion for one in each])
     assert np.isnan(roots).sum() == 18
     assert np.nanmedian(roots) == pytest.approx(0.15, abs=0.01)
+
+
+def test_answers_at_the_ends_are_weighed_by_both_kinds_of_slips():
+    """A whole event meets every criterion, nothing meets none: what is left is Bayes' rule on the two rates."""
+    before = CriterionPosterior.prior()
+    for h, present, chance in ((1.0, 1, 1 - before.lapse), (1.0, 0, before.lapse), (0.0, 1, before.guess)):
+        expected = before.weights * chance
+        assert np.allclose(before.update(h, present).weights, expected / expected.sum(), rtol=1e-9, atol=1e-15)

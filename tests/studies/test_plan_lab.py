@@ -211,6 +211,9 @@ class TestTheAnswer:
         for each in others:
             if each.event_recall >= 0.9 or row.event_recall < 0.9:
                 assert not (each.cost < row.cost * (1 - 1e-9) and each.wrong_time < row.wrong_time * (1 - 1e-9))
+        if able := [each for each in others if each.event_recall >= 0.9 and each.wrong_time < free * (1 - 1e-9)]:
+            cheap = [each for each in able if each.cost <= 1.5 * min(each.cost for each in able)]
+            assert row.wrong_time == min(each.wrong_time for each in cheap)
         paid = wk.plan(d, cost=wk.Cost(per_hour=wage), **how)
         assert [each.row.design for each in paid.choices] == [each.row.design for each in made.choices]
         assert paid.recommended.cost == pytest.approx(wage * made.recommended.cost)
