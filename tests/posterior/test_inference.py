@@ -503,8 +503,8 @@ def test_wrong_time_is_below_painted_labels_and_below_the_prior():
 
 
 def test_the_check_holds_answers_against_those_of_the_process():
-    """Recordings that end within a step, where events without length are drawn: p-values of answers of the process are not small, and
-    those of answers that all stand at one end are."""
+    """Recordings that end within a step, where events without length are drawn: p-values of answers of the process are
+    not small, and those of answers that all stand at one end are."""
     world = Renewal(Lengths.sample([0.5, 2.0, 6.0]), 0.15, 0.25)
     rng, who = np.random.default_rng(0), AnswerModels.of(presence_criterion=0.5)
     clips = np.array([(k * 1.0, k + 1.0) for k in range(11)])
