@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
 from weakly.model.answer_model import AnswerModels
 from weakly.posterior.chain import Contradiction, posterior, prepare
+from weakly.posterior.class_posterior import AnswerPattern
 from weakly.posterior.detector import FrameScores, log_answers_given_scores
+from weakly.posterior.predictive import check
 from weakly.posterior.renewal import Bouts, Renewal
 
 JITTER = (-0.25, 0.25)
@@ -313,7 +315,7 @@ def test_the_likelihood_of_answers_given_scores_and_its_gradient():
         return log_answers_given_scores(ready, blank, tables, world, np.array([a, b]))
 
     assert at(1.0, 0.0)[0] == pytest.approx(-1.3996275728, abs=1e-10)
-    value, slope = at(0.7, -0.3)
+    slope = at(0.7, -0.3)[1]
     for k, (da, db) in enumerate(((1e-5, 0.0), (0.0, 1e-5))):
         assert slope[k] == pytest.approx((at(0.7 + da, -0.3 + db)[0] - at(0.7 - da, -0.3 - db)[0]) / 2e-5, abs=1e-8)
 
@@ -498,3 +500,23 @@ def test_wrong_time_is_below_painted_labels_and_below_the_prior():
         wrong.append(posterior(clips, said, renewal=CALLS, recording_length=20, annotator=HEARD).wrong_time)
     assert np.mean(wrong) < prior.wrong_time
     assert np.mean(wrong) + 3 * np.std(wrong) / 150**0.5 < np.mean(painted)
+
+
+def test_the_check_holds_answers_against_those_of_the_process():
+    """Recordings that end within a step, where events without length are drawn: p-values of answers of the process are
+    not small, and those of answers that all stand at one end are."""
+    world = Renewal(Lengths.sample([0.5, 2.0, 6.0]), 0.15, 0.25)
+    rng, who = np.random.default_rng(0), AnswerModels.of(presence_criterion=0.5)
+    clips = np.array([(k * 1.0, k + 1.0) for k in range(11)])
+    prior = posterior(np.empty((0, 2)), [], renewal=world, recording_length=11.8)
+    rows = []
+    for r, drawn in prior.sample(30, rng=1).groupby("sample"):
+        drawn = drawn[drawn["offset"] > drawn["onset"]]
+        met = PresenceRule.fraction(0.5).is_present(event=drawn[["onset", "offset"]].to_numpy()[:, None], segment=clips)
+        rows.append((f"r{r}", clips, met.any(axis=0).astype(float), ("",) * 11, 11.8))
+    order = {name: k for k, (name, *_) in enumerate(rows)}
+    found = check(AnswerPattern.grouped(rows), who, [world], order, rng=rng)
+    assert set(found) == {"neighbours", "recordings", "order"}
+    assert min(found.values()) > 0.02
+    sorted_ = [(name, clips, np.sort(said), people, length) for name, _, said, people, length in rows]
+    assert check(AnswerPattern.grouped(sorted_), who, [world], order, rng=rng)["neighbours"] < 0.01

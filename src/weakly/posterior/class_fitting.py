@@ -197,7 +197,7 @@ def class_posterior(
             recordings.append(
                 RecordingPosterior(
                     pattern.segments, pattern.present, pattern.annotators, pattern.length, (name,), step, active,
-                    *expected, events, seconds,
+                    *expected, events, seconds, frames=pattern.frames,
                 )
             )  # fmt: skip
     recordings.sort(key=lambda one: order[one.recording])

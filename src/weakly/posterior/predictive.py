@@ -83,6 +83,8 @@ def _asked_again(
     first = 0
     for prior, size in zip(priors, sizes.tolist()):
         sample, onset, offset = prior.draw(size, rng)
+        there = offset > onset  # one that begins with the last part of a step may have no length
+        sample, onset, offset = sample[there], onset[there], offset[there]
         low, high = np.searchsorted(starts, onset - widest), np.searchsorted(starts, offset)
         event = np.repeat(np.arange(len(onset)), high - low)
         segment = np.arange(len(event)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + low[event]
