@@ -213,9 +213,9 @@ class QualityMonitor:
         }  # fmt: skip
         return told | self._told(session, told)
 
-    def _told(self, session: LabelingSession, labels: dict[str, float], lapse: float | None = None) -> dict[str, Any]:
+    def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
-        with its interval; ``lapse`` is the rate that the share was worked out with, if that is another one."""
+        with its interval; a method that learns has worked it out with a rate of its own."""
         each = [self.slips(session, name) for name in session.people if session.answers_by(name)]
         if not each or not all(one is not None and one.is_known for one in each):
             return {"lapse_rate": None}
