@@ -189,8 +189,8 @@ class QualityMonitor:
         """
         if self.learned is not None:
             with self._lock:
-                known, who = self.learned.labels(session), self.learned.hears(session)
-            return None if known is None or who is None else known | self._told(session, known, who["lapse_rate"])
+                known = self.learned.labels(session)
+            return None if known is None else known | self._told(session, known)
         found = self.inference(session)
         if found is None:
             return None
@@ -213,20 +213,24 @@ class QualityMonitor:
         }  # fmt: skip
         return told | self._told(session, told)
 
-    def _told(self, session: LabelingSession, labels: dict[str, float], lapse: float | None = None) -> dict[str, Any]:
+    def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
-        with its interval; ``lapse`` is the rate that the share was worked out with, if that is another one."""
+        with its interval; a method that learns has worked it out with a rate of its own."""
         each = [self.slips(session, name) for name in session.people if session.answers_by(name)]
         if not each or not all(one is not None and one.is_known for one in each):
             return {"lapse_rate": None}
         rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)[[0, 2, 1]]
-        found = labels["event_recall"] * (1 - rates) / (1 - (rates[0] if lapse is None else lapse))
+        heard = None if self.learned is None else self.learned.hears(session)
+        found = labels["event_recall"] * (1 - rates) / (1 - (rates[0] if heard is None else heard["lapse_rate"]))
         ends = zip(("", "_low", "_high"), np.minimum(found, 1.0).tolist())
         return {"lapse_rate": float(rates[0]), **{f"event_recall{end}": value for end, value in ends}}
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
-        labels = None if self.learned is None else self.labels(session)
+        if self.learned is None:
+            return None
+        with self._lock:
+            labels = self.learned.labels(session)
         return None if labels is None else labels["answers_left"]
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
