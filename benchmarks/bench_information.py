@@ -126,8 +126,8 @@ def informed(recordings, criterion, flip_rate, *, most=MOST, features=False, see
                     stops.append([len(asked), *_state(method, one, asked)])
                     continue
             else:
-                segments = method.posterior(one, asked).best(1, start=0.0, end=one.length, share=1.0, shortest=SHORTEST,
-                                                          refused=_EMPTY)  # fmt: skip
+                segments, _ = method.posterior(one, asked).best(1, start=0.0, end=one.length, share=1.0,
+                                                             shortest=SHORTEST, refused=_EMPTY)  # fmt: skip
             asked = asked.add(segments, answer(one.events, segments))
             if len(asked) in at:
                 at[len(asked)].append(_state(method, one, asked))

@@ -629,7 +629,7 @@ def test_plan_and_infer_learn_one_law_of_lengths_from_cut_events(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_information_and_infer_say_the_same_of_the_same_answers(seed):
     """Both are told the law of lengths, the rate and who answers; the one asks, the other is given its answers. What
-    the method learns beside moves it a little."""
+    the method learns beside moves it a little, and so does that it holds any length of an event to be possible."""
     rng, length = np.random.default_rng(seed), 20.0
     starts = np.array([2.0, 9.0, 18.6]) + rng.uniform(-1.0, 1.0, 3)
     truth = np.minimum(np.column_stack((starts, starts + rng.lognormal(0.2, 0.3, 3))), length)  # the end may cut one
@@ -650,7 +650,7 @@ def test_information_and_infer_say_the_same_of_the_same_answers(seed):
     labels = method.labels(one, asked)
     painted = labels.segments[labels.present == 1]
     inferred = found.events().to_frame()[["onset", "offset"]].to_numpy()
-    assert np.diff(painted).sum() == pytest.approx(np.diff(inferred).sum(), abs=0.5)
+    assert np.diff(painted).sum() == pytest.approx(np.diff(inferred).sum(), abs=0.7)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ def few(monkeypatch):
     """Few particles, where they need not be exact."""
     monkeypatch.setattr(particles, "PARTICLES", 300)
     particles._kept.clear()
+    information._summaries.clear()
     yield
     particles._kept.clear()
+    information._summaries.clear()
 
 
 def logit(p):
@@ -366,7 +368,7 @@ def test_one_queue_reaches_all_recordings():
         campaign[one.name] = recording, asked.add(segments, who(recording.events, segments))
     counts = {name: len(asked) for name, (_, asked) in campaign.items()}
     assert min(counts.values()) >= 1
-    assert min(counts["r3"], counts["r11"]) > np.median(list(counts.values()))
+    assert max(counts["r3"], counts["r11"]) > 1.5 * np.median(list(counts.values()))
     several = list(Information().among(campaign).queue(campaign, 3))
     assert len({one.name for one, _ in several}) == 3
     particles._kept.clear()

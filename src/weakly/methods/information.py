@@ -303,7 +303,7 @@ class Information(Method):
         wrong, seconds = known.wrong_factor * float(np.minimum(active, 1 - active) @ step), float(active @ step)
         if self.wrong_time is not None:
             return wrong, self.wrong_time * length / recording.length, seconds
-        return wrong, max(min(_SHARE * seconds, _CEILING * length), _FLOOR * length), seconds
+        return wrong, max(min(_SHARE * seconds, _CEILING * min(length, _STRETCH)), _FLOOR * length), seconds
 
     def state(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
