@@ -201,7 +201,7 @@ def read_textgrid(source: Source) -> TextRows:
     cut = f"{source.name}: is cut short: it holds fewer tiers or intervals than it says"
 
     def text() -> str:
-        return next(tokens)[1:-1].replace('""', '"')
+        return next(tokens)[1:-1].replace('""', '"').strip()
 
     found, length, names = [], 0.0, Counter[str]()
     try:

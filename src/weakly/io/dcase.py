@@ -91,14 +91,8 @@ def sniff_clips(source: Source) -> bool:
 
 
 def _headerless(source: Source) -> ColumnTable:
-    width = len(source.first_row(source.delimiter))
-    if width == 5:
-        names = ["filename", "scene", "onset", "offset", "event_label"]
-    elif width == 3:
-        names = ["filename", "onset", "offset"]
-    else:
-        names = ["filename", "onset", "offset", "event_label"]
-    return ColumnTable.read(source, names=names)
+    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
+    return ColumnTable.read(source, names=["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)])
 
 
 def read_strong(source: Source) -> TextRows:
