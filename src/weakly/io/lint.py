@@ -88,8 +88,7 @@ class Check:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""
-        names = ("file", "line", "kind", "n", "message")
-        return pd.DataFrame([[getattr(item, name) for name in names] for item in self.findings], columns=list(names))
+        return pd.DataFrame(list(self.findings), columns=["file", "line", "kind", "n", "message"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers."""
@@ -429,7 +428,5 @@ def _sounds(names: list[str], folder: Path) -> list[FileFinding]:
     gone = [name for key, name in keys.items() if key not in there]
     found = _only_here(str(folder), "missing recording", gone, "annotated recordings without a sound file")
     more = [name for key, name in there.items() if key not in keys]
-    if more:
-        words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"
-        found.append(FileFinding(str(folder), None, "missing annotation", len(more), words))
-    return found
+    words = "sound files without annotations; empty ones deserve a row too"
+    return found + _only_here(str(folder), "missing annotation", more, words)

@@ -128,7 +128,7 @@ _KNOWN |= ASIDE
 _ENDS = {
     "onset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(start|begin|onset)$"),
     "offset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(end|stop)$"),
-    "annotator": re.compile(r"_by$"),
+    "annotator": re.compile(r"^(validated|verified|reviewed|checked|identified|confirmed|rated|marked|answered)_by$"),
 }
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 BITS = {"presence", "detected", "vote", "verdict"}
