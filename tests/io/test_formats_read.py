@@ -429,7 +429,7 @@ CUT = {
     "words of a label": ("a.lab", "0 1 dog bark\n1 2 dog", f"line 2: {LAST}"),
     "a line without label": ("a.txt", "0\t1\towl\n" * 70 + "2\t3\n" + "4\t5\tdog\n", "line 71: is cut short"),
     "a turn": ("a.rttm", "SPEAKER r 1 0 1 <NA> <NA> a <NA> <NA>\nSPEAKER r 1 3 1 <NA> <NA> b\n", "line 2: is cut"),
-    "clips without labels": ("a.csv", f'{YOUTUBE}a, 0, 10, "/m/1"\nb, 0, 10\n', "line 3: has 3 fields"),
+    "clips without labels": ("a.csv", f'{YOUTUBE}a, 0, 10, "/m/1"\nb, 0, 10\n', "line 3: is cut short"),
     "clips that were counted": ("a.csv", f"# num_segs=2\n{YOUTUBE}a, 0, 1, x\n", "num_segs=2 and holds 1 segment"),
     "names twice": ("a.tsv", WEAK + "a\towl\n" + WEAK + "b\towl\n", "line 3: repeats the names"),
     "a mark inside": ("a.tsv", NAMES + "a\t0\t1\towl\n\ufeffb\t0\t1\towl\n", "line 3: a byte order mark inside"),

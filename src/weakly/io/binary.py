@@ -13,6 +13,7 @@ import re
 import shlex
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -197,11 +198,11 @@ _TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|<absent>|(?<!\S)[-+]?[\d.]\S*(?!\S
 
 def read_textgrid(source: Source) -> TextRows:
     """The intervals with a text, and points. As in Praat, only texts and free-standing numbers are content."""
-    tokens = iter(_TOKEN.findall(source.text))
+    tokens: Iterator[str] = iter(_TOKEN.findall(source.text))
     cut = f"{source.name}: is cut short: it holds fewer tiers or intervals than it says"
 
     def text() -> str:
-        return next(tokens)[1:-1].replace('""', '"')
+        return next(tokens)[1:-1].replace('""', '"').strip()
 
     found, length, names = [], 0.0, Counter[str]()
     try:

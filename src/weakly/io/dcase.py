@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..base.results import counted
@@ -26,7 +27,7 @@ from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
-from .vocabulary import is_answers, is_number, numbers, suited
+from .vocabulary import is_answers, is_number, suited
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET, _LABEL = (
@@ -91,14 +92,8 @@ def sniff_clips(source: Source) -> bool:
 
 
 def _headerless(source: Source) -> ColumnTable:
-    width = len(source.first_row(source.delimiter))
-    if width == 5:
-        names = ["filename", "scene", "onset", "offset", "event_label"]
-    elif width == 3:
-        names = ["filename", "onset", "offset"]
-    else:
-        names = ["filename", "onset", "offset", "event_label"]
-    return ColumnTable.read(source, names=names)
+    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
+    return ColumnTable.read(source, names=["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)])
 
 
 def read_strong(source: Source) -> TextRows:
@@ -145,12 +140,18 @@ def read_weak(source: Source) -> TextRows:
     """The labels of clips: each listed label is present; of others nothing is said."""
     table = ColumnTable.read(source)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
-    many = label.lower() == "event_labels"
-    listed = [[p.strip() for p in text.split(",")] if many else [text] for text in table.columns[label]]
-    listed = [list(filter(None, some)) or [""] for some in listed]
+    if label.lower() == "event_labels":
+        table = _listed(table, label)
+    names = [name.strip() for name in table.columns[file]]
+    return _of_clips(source, names, table.columns[label], table.lines)
+
+
+def _listed(table: ColumnTable, name: str) -> ColumnTable:
+    """The table with a row for each label that a cell lists by commas; one that lists none stays as it is."""
+    listed = [[part.strip() for part in text.split(",") if part.strip()] or [""] for text in table.columns[name]]
     held = table.taken(np.repeat(np.arange(len(table)), list(map(len, listed))))
-    names = [name.strip() for name in held.columns[file]]
-    return _of_clips(source, names, [word for some in listed for word in some], held.lines)
+    held.columns[name] = [label for some in listed for label in some]
+    return held
 
 
 def read_clips(source: Source) -> TextRows:
@@ -198,11 +199,7 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
     found += [words for words in answer_losses(answers) if "without answers" not in words]
-    present: dict[str, list[str]] = {name: [] for name in names}
-    present.update({name: [] for name in answers.silent})
-    for name, label, value in zip(names, frame["label"].tolist(), frame["present"].tolist()):
-        if value == 1 and label not in present[name]:
-            present[name].append(label)
+    present = _present(frame, names, answers.silent)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
     if awkward:
         rows = [(name, label) for name, labels in present.items() for label in labels or [""]]
@@ -210,6 +207,14 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         rows = [(name, ",".join(labels)) for name, labels in present.items()]
     columns = list(zip(*rows)) if rows else [(), ()]
     save(path, delimited(columns, delimiter="\t", names=["filename", "event_label" if awkward else "event_labels"]))
+    return found
+
+
+def _present(frame: pd.DataFrame, names: Sequence[str], more: Sequence[str]) -> dict[str, list[str]]:
+    """The labels that are present in each clip, and clips without one."""
+    found: dict[str, list[str]] = {name: [] for name in (*names, *more)}
+    for name, label, value in zip(names, frame["label"].tolist(), frame["present"].tolist()):
+        found[name] += [label] if value == 1 and label not in found[name] else []
     return found
 
 
@@ -256,38 +261,26 @@ def sniff_videos(source: Source) -> bool:
 def read_videos(source: Source) -> TextRows:
     """The labels of clips: each listed label is present; of others nothing is said."""
     found, lines = source.rows(",", skipspace=True)
-    table = [(row, line) for row, line in zip(found, lines) if not row[0].startswith("#")]
-    ids, begins, finishes, kept = [], [], [], []
-    for row, line in table:
-        if len(row) < 4:  # a clip without labels has an empty field
-            source.fail(line, "positive_labels", f"has {len(row)} fields where YTID, start, end and labels are needed")
-            continue
-        ids.append(row[0].strip())
-        begins.append(row[1])
-        finishes.append(row[2])
-        kept.append((line, [part.strip() for field in row[3:] for part in field.split(",") if part.strip()]))
-    where = [line for line, _ in kept]
-    start = numbers(source, begins, where, "start_seconds")
-    end = numbers(source, finishes, where, "end_seconds")
-    length = np.round(end - start, 9)
-    names = [f"{name}_{round(at * 1000)}" if np.isfinite(at) else name for name, at in zip(ids, start.tolist())]
-    times = [len(parts) for _, parts in kept]
-    labels = [part for _, parts in kept for part in parts]
-    places = [line for (line, parts) in kept for _ in parts]
-    recording = [name for name, n in zip(names, times) for _ in range(n)]
-    offset = np.repeat(length, times)
+    some = [(row, line) for row, line in zip(found, lines) if not row[0].startswith("#")]
+    names = ["YTID", "start_seconds", "end_seconds", "positive_labels"]
+    rows_ = [row[:3] + [",".join(row[3:])] * (len(row) > 3) for row, _ in some]
+    table = ColumnTable.of(source, names, [(rows_, [line for _, line in some])])
+    start, end = table.numbers("start_seconds"), table.numbers("end_seconds")
+    length = table.columns["length"] = np.round(end - start, 9)
+    ids = [name.strip() for name in table.columns["YTID"]]
+    clips = [f"{name}_{round(at * 1000)}" if np.isfinite(at) else name for name, at in zip(ids, start.tolist())]
+    table.columns["clip"], table.names = clips, [*table.names, "length", "clip"]
+    held = _listed(table, "positive_labels")
+    offset, labels = held.columns["length"], held.columns["positive_labels"]
     onset = np.where(np.isfinite(offset), 0.0, np.inf)
-    rows = TextRows.of(source, places, recording, onset, offset, labels, present=np.ones(len(labels)))
-    good = np.isfinite(length) & (length > 0)
-    rows.lengths = {name: float(v) for name, v, yes in zip(names, length, good) if yes}
-    rows.empty = [name for name, n in zip(names, times) if not n]
-    rows.blank = {line for (line, parts) in kept if not parts}
-    source.n_rows = len(table)
+    rows = TextRows.of(source, held.lines, held.columns["clip"], onset, offset, labels, present=np.ones(len(held)))
+    rows.lengths = {name: float(v) for name, v in zip(clips, length) if np.isfinite(v) and v > 0}
+    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
     due = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
-    if due and int(due[1]) != len(table):
-        words = f"says num_segs={due[1]} and holds {counted(len(table), 'segment')}; is it whole?"
+    if due and int(due[1]) != len(some):
+        words = f"says num_segs={due[1]} and holds {counted(len(some), 'segment')}; is it whole?"
         source.note(f"{source.name}: {words}", kind="cut short")
-    told = f"recording = YTID_milliseconds ({len(set(names))}), label = positive_labels ({len(set(labels))})"
+    told = f"recording = YTID_milliseconds ({len(set(clips))}), label = positive_labels ({len(set(labels) - {''})})"
     return rows.checked().say(f"{told}, time = all of the clip")
 
 
@@ -304,10 +297,7 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
     starts = dict(zip(frame["recording"], frame["onset"]))
     if frame[["recording", "onset", "offset"]].drop_duplicates()["recording"].duplicated().any():
         raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
-    labels: dict[str, list[str]] = {name: [] for name in names}
-    for name, label, value in zip(frame["recording"], frame["label"], frame["present"]):
-        if value == 1 and label not in labels[name]:
-            labels[name].append(label)
+    labels = _present(frame, frame["recording"].tolist(), names)
     if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
         raise InvalidInput(
             "audioset-weak: separates labels by commas; there are labels that hold commas, quotes or spaces"

@@ -65,12 +65,9 @@ def _length_table(source: Source) -> tuple[ColumnTable, list[str], tuple[str, li
         return table, [name.strip() for name in table.columns["filename"]], ("duration", table.columns["duration"])
     if len(source.header) > 1 and not suited(source.header, "onset"):
         table = ColumnTable.read(source)
-        length = length_columns(table.names)
-        if length:
-            others = [name for name in table.names if name != length[0]]
-            name = suited(others, "recording")[:1] or (others if len(others) == 1 else [])
-            if name:
-                return table, [value.strip() for value in table.columns[name[0]]], (length[0], table.columns[length[0]])
+        name, length = length_columns(table.names)
+        if name and length:
+            return table, [value.strip() for value in table.columns[name]], (length, table.columns[length])
     raise InvalidInput(
         f"{source.name}: recording_length must be seconds, or a file with the columns filename and duration (seconds)"
     )

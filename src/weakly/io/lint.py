@@ -24,14 +24,13 @@ from .registry import is_lengths
 from .source import PARQUET, Source, quoted
 from .table import TextRows
 from .times import suspected_unit
+from .vocabulary import MEDIA
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
 _MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _DATES = re.compile(rf"^(\d{{1,2}}-({_MONTH})|({_MONTH})-\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}})$", re.IGNORECASE)
 _ROUNDED = re.compile(r"^\d(\.\d+)?E\+\d{2}$")
 _FORMULA = re.compile(r"^[=@]|^[+-]\w+\(")
-_SOUNDS = {".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4"}
-
 
 #: What a finding may be about; conditions such as ``past_the_end>0`` name them with underscores.
 FINDINGS = (
@@ -89,8 +88,7 @@ class Check:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per finding."""
-        names = ("file", "line", "kind", "n", "message")
-        return pd.DataFrame([[getattr(item, name) for name in names] for item in self.findings], columns=list(names))
+        return pd.DataFrame(list(self.findings), columns=["file", "line", "kind", "n", "message"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers."""
@@ -425,12 +423,10 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
 def _sounds(names: list[str], folder: Path) -> list[FileFinding]:
     if not folder.is_dir():
         raise InvalidInput(f"recordings must be a folder with sound files, got {str(folder)!r}")
-    there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if p.suffix.lower() in _SOUNDS}
+    there = {name_key(p.name): p.name for p in sorted(folder.rglob("*")) if MEDIA.search(p.name)}
     keys = {name_key(name): name for name in names}
     gone = [name for key, name in keys.items() if key not in there]
     found = _only_here(str(folder), "missing recording", gone, "annotated recordings without a sound file")
     more = [name for key, name in there.items() if key not in keys]
-    if more:
-        words = f"sound files without annotations (first: {quoted(more[0], most=60)}); empty ones deserve a row too"
-        found.append(FileFinding(str(folder), None, "missing annotation", len(more), words))
-    return found
+    words = "sound files without annotations; empty ones deserve a row too"
+    return found + _only_here(str(folder), "missing annotation", more, words)

@@ -15,6 +15,7 @@ from ..model.answers import Answers
 from ..model.events import Events
 from .source import COMMENT, KINDS, Source, column_of, quoted
 from .table import TextRows
+from .times import special
 from .vocabulary import UNITS, is_number, normal, suited
 
 
@@ -122,18 +123,13 @@ def own(item: Format) -> tuple[str, ...]:
     return ("recording",) if item.name == "jams" else ("label",) if item.name in ("textgrid", "elan") else ()
 
 
-def is_fixed(role: str, value: str) -> bool:
-    """Whether what was said of a role is a number for all rows (a rate, a length) and no column's name."""
-    return role in ("rate", "length") and value[:1] in "0123456789."
-
-
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
-    given = {role: name for role, name in source.columns.items() if not (name.startswith("@") or role in own(item))}
+    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role in own(item))}
     plain = item.name in ("csv", "tsv", "records", "parquet")
     if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):
         return item
-    other = [name for role, name in given.items() if not is_fixed(role, name) and name.lower() not in source.names]
+    other = [name for name in given.values() if name.lower() not in source.names]
     parts = [part.strip() for name in other for part in name.split("+")]
     missing = [name for name in parts if column_of(source.header, name) is None]
     if missing:
@@ -184,18 +180,20 @@ def is_lengths(source: Source) -> bool:
     rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
     if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
         return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
-    names = [name for name in source.header if not suited([name], "rate")]
-    length = length_columns(names)[:1]
-    others = [name for name in names if name not in length]
-    if not length or any(suited(others, role) for role in ("onset", "offset", "present")) or "actions" in source.names:
+    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
+    others = [each for each in source.header if each not in (name, length)]
+    if not length or not name or suited(others, "label") or "actions" in source.names:
         return False
-    known = len(others) == 1 or (bool(suited(others, "recording")) and not suited(others, "label"))
-    at = source.header.index(length[0])
+    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
+        return False
+    at = source.header.index(length)
     body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
-    return known and sum(map(is_number, body)) > 0.5 * len(body)
+    return sum(map(is_number, body)) > 0.5 * len(body)
 
 
-def length_columns(names: Sequence[str]) -> list[str]:
-    """The columns that may hold the lengths of recordings, best first."""
+def length_columns(names: Sequence[str]) -> tuple[str, str]:
+    """The columns that hold recordings and their lengths; "" where none does."""
     found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
-    return [name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0]
+    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
+    others = [name for name in names if name != length]
+    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length

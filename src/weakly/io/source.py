@@ -192,12 +192,6 @@ class Source:
             return "\t"
         return ";" if first.count(";") > first.count(",") else ","
 
-    def first_row(self, delimiter: str) -> list[str]:
-        """The fields of the first row that holds something."""
-        for rows, _ in self.chunks(delimiter):
-            return rows[0] if rows else []
-        return []
-
     @cached_property
     def header(self) -> list[str]:
         """The fields of the first line, as they are."""

@@ -23,7 +23,7 @@ from .registry import JSON, Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows, lengths_agree
 from .times import NEXT, next_starts, pass_points
-from .tracks import Lines, is_beats
+from .tracks import is_beats, lines_of
 from .vocabulary import MISSING, is_number
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
@@ -328,9 +328,12 @@ def read_soccernet(source: Source) -> TextRows:
     return rows.say(f"recording = UrlLocal/half ({n}), label = label ({labels}), time = position in ms")
 
 
+_APART = re.compile(r"[,;\t]|\s+")
+
+
 def sniff_starts(source: Source) -> bool:
     """Rows of a time that does not go back, alone or with a word or a number behind it."""
-    rows = [re.split(r"[,;\t]|\s+", line.strip(), maxsplit=1) for line in source.head]
+    rows = [_APART.split(line.strip(), maxsplit=1) for line in source.head]
     if len(rows) < 2 or not all(is_number(row[0]) for row in rows) or len({len(row) for row in rows}) > 1:
         return False
     times = [float(row[0]) for row in rows]
@@ -341,12 +344,8 @@ def sniff_starts(source: Source) -> bool:
 
 def read_starts(source: Source) -> TextRows:
     """Times without ends: points, or segments that last until the next time; the last time only ends."""
-    found, n = Lines(source, 2), 0
-    for line, text in source.lines():
-        n += 1
-        found.add(line, *[*re.split(r"[,;\t]|\s+", text.strip(), maxsplit=1), ""][:2])
-    source.n_rows = n
-    onset = found.numbers(0, "time")
+    table = lines_of(source, ("time", "label"), lambda text: [*_APART.split(text.strip(), maxsplit=1), ""][:2])
+    onset = table.numbers("time")
     following = source.columns.get("offset") == NEXT
     if not following and source.point_length is None and source.on_error != "collect":
         raise InvalidInput(
@@ -354,8 +353,8 @@ def read_starts(source: Source) -> TextRows:
             "0.2 s around it; --columns offset=@next if each lasts until the next begins"
         )
     offset = next_starts(onset, [0] * len(onset)) if following else onset.copy()
-    label = [text.strip() or source.label or "event" for text in found.columns[1]]
-    rows = TextRows.of(source, found.places, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)
+    label = [text.strip() or source.label or "event" for text in table.columns["label"]]
+    rows = TextRows.of(source, table.lines, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)
     if following:
         rows.keep(np.isfinite(offset) | np.isinf(onset), why="ends only")
     rows.checked()

@@ -351,9 +351,9 @@ class ColumnTable:
             )
         return name
 
-    def numbers(self, name: str, *, scale: float = 1.0) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> NDArray[np.float64]:
         """A column as float64; empty fields are NaN; what is not a number is a broken row (and NaN)."""
-        return numbers(self.source, self.columns[name], self.lines, name, scale=scale)
+        return numbers(self.source, self.columns[name], self.lines, name)
 
     def nothing(self, onset: Any, offset: Any, label: str | None) -> NDArray[np.bool_]:
         """Which rows hold neither times nor a label: recordings that were annotated and are empty."""

@@ -23,7 +23,7 @@ from ..model.events import Events
 from .output import answer_losses, exact, inexact, losses, per_recording, plain_fields, save, texts_of
 from .registry import Format
 from .source import Source, quoted
-from .table import TextRows, short_rows
+from .table import ColumnTable, TextRows
 from .times import duration, ending
 from .vocabulary import UNREADABLE, answer_of, is_number, numbers, split_answer
 
@@ -31,44 +31,12 @@ _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", 
 _ASKED = re.compile(r"(^|\s)[0-9a-f]{12}(\s|$)|\?")
 
 
-class Lines:
-    """Fields of lines in columns, each with its line."""
-
-    def __init__(self, source: Source, n: int) -> None:
-        self.source = source
-        self.columns: list[list[str]] = [[] for _ in range(n)]
-        self.places: list[int | str] = []
-
-    def add(self, line: int, *fields: str) -> None:
-        for column, value in zip(self.columns, fields):
-            column.append(value)
-        self.places.append(line)
-
-    @classmethod
-    def split(
-        cls, source: Source, n: int, fields_of: Callable[[str], Sequence[str]], wrong: str, *, comment: str = "\0"
-    ) -> Lines:
-        """Every line that is no comment; one that has not n fields is broken, and ``wrong`` says why."""
-        found, source.n_rows = cls(source, n), 0
-        for line, text in source.lines():
-            if text.lstrip().startswith(comment):
-                continue
-            source.n_rows += 1
-            fields = fields_of(text)
-            if len(fields) == n:
-                found.add(line, *fields)
-            else:
-                source.fail(line, "", wrong.format(len(fields)))
-        return found
-
-    def numbers(self, k: int, name: str) -> Any:
-        return numbers(self.source, self.columns[k], self.places, name)
-
-    def short(self, widths: Sequence[int]) -> list[int]:
-        """The lines that are broken, because they hold fewer fields than the others do."""
-        most = max(widths, default=0)
-        fewer = {i: n for i, n in enumerate(widths) if n < most}
-        return sorted(short_rows(self.source, fewer, self.places, most, padded=False))
+def lines_of(
+    source: Source, names: Sequence[str], fields_of: Callable[[str], Sequence[str]], *, comment: str = "\0"
+) -> ColumnTable:
+    """The lines that are no comments, as a table; one with more or fewer fields is dealt with as in any table."""
+    some = [(list(fields_of(text)), line) for line, text in source.lines() if not text.lstrip().startswith(comment)]
+    return ColumnTable.of(source, list(names), [([fields for fields, _ in some], [line for _, line in some])])
 
 
 def sniff(source: Source) -> bool:
@@ -81,37 +49,33 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> TextRows:
     """The labels of one track; the file's name stands for the recording."""
-    found = Lines(source, 4)
-    bands: dict[int, tuple[str, str]] = {}
-    widths: list[int] = []
-    n = 0
+    some: list[list[str]] = []
+    lines: list[int] = []
+    bands: dict[int | str, list[str]] = {}
+    broken = 0
     for line, text in source.lines():
         fields = text.split("\t")
-        if fields[0] == "\\":
-            if len(fields) != 3 or not found.places or len(found.places) - 1 in bands:
-                source.fail(line, "", "a line of frequencies needs two numbers and stands below its label")
-                n += 1
-            else:
-                bands[len(found.places) - 1] = (fields[1], fields[2])
-            continue
-        n += 1
-        if len(fields) < 2 or len(fields) > 4:
-            source.fail(line, "", f"has {len(fields)} fields; a label is start, end and text, separated by tabs")
-            continue
-        more = [*fields, "", ""][2:4]
-        found.add(line, fields[0], fields[1], more[0] if len(fields) > 2 else source.label or "event", more[1])
-        widths.append(len(fields))
-    source.n_rows = n
-    onset = found.numbers(0, "start")
-    onset[found.short(widths)] = np.inf
-    recording, label, places = source.stem(*_ENDING), found.columns[2], found.places
-    rows = TextRows.of(source, places, recording, onset, found.numbers(1, "end"), label)
-    if any(found.columns[3]):  # BirdNET's confidence, or what somebody noted
-        numeric = all(is_number(text) for text in found.columns[3] if text)
-        rows.data |= {"confidence": found.numbers(3, "confidence")} if numeric else {"comment": found.columns[3]}
+        if fields[0] == "\\" and len(fields) == 3 and lines and lines[-1] not in bands:
+            bands[lines[-1]] = fields[1:]
+        elif fields[0] == "\\" or not 2 <= len(fields) <= 4:
+            words = "a line of frequencies needs two numbers and stands below its label"
+            told = f"has {len(fields)} fields; a label is start, end and text, separated by tabs"
+            source.fail(line, "", words if fields[0] == "\\" else told)
+            broken += 1
+        else:
+            some.append(fields)
+            lines.append(line)
+    table = ColumnTable.of(source, ["start", "end", "label", "more"][: max(map(len, some), default=3)], [(some, lines)])
+    source.n_rows = len(lines) + broken
+    recording, places = source.stem(*_ENDING), table.lines
+    label, more = table.columns.get("label", [source.label or "event"] * len(table)), table.columns.get("more", [])
+    rows = TextRows.of(source, places, recording, table.numbers("start"), table.numbers("end"), label)
+    if any(more):  # BirdNET's confidence, or what somebody noted
+        numeric = all(is_number(text) for text in more if text)
+        rows.data |= {"confidence": table.numbers("more")} if numeric else {"comment": more}
     if bands:
         for name, k in (("low_frequency", 0), ("high_frequency", 1)):
-            rows.data[name] = numbers(source, [bands.get(i, ("", ""))[k] for i in range(len(places))], places, name)
+            rows.data[name] = numbers(source, [bands.get(line, ("", ""))[k] for line in places], places, name)
     asked = places and sum(bool(_ASKED.search(text)) for text in label) > 0.5 * len(label)
     if asked:
         _questions(rows)
@@ -220,9 +184,9 @@ def sniff_triples(source: Source) -> bool:
 def read_spans(source: Source, *, spaced: bool) -> TextRows:
     """Start, end and label of each line, perhaps a confidence: seconds, or the units of 100 ns that HTK writes."""
     sign = None if spaced else source.delimiter
-    found = Lines.split(source, 3, lambda text: text.split(sign, 2), "has {} fields; a label is start, end and text")
-    start, end = found.numbers(0, "start"), found.numbers(1, "end")
-    times = [*found.columns[0], *found.columns[1]]
+    table = lines_of(source, ("start", "end", "label"), lambda text: text.split(sign, 2))
+    start, end = table.numbers("start"), table.numbers("end")
+    times = [*table.columns["start"], *table.columns["end"]]
     whole = spaced and bool(times) and all(text.isdigit() for text in times)
     if whole and source.path.suffix.lower() in (".phn", ".wrd") and "rate" not in source.columns:
         raise InvalidInput(f"{source.name}: its times are sample numbers: --columns rate=16000 (TIMIT's)")
@@ -230,11 +194,11 @@ def read_spans(source: Source, *, spaced: bool) -> TextRows:
     if whole and max(map(int, times)) >= 1_000_000:
         start, end, unit = np.round(start * 1e-7, 9), np.round(end * 1e-7, 9), "units of 100 ns"
         source.note(f"{source.name}: whole numbers this large are HTK's units of 100 ns")
-    label = [text.strip().strip('"') for text in found.columns[2]]
+    label = [text.strip().strip('"') for text in table.columns["label"]]
     parts = [text.rsplit(sign, 1) for text in label]
     scored = bool(parts) and all(len(part) == 2 and "." in part[1] and is_number(part[1]) for part in parts)
     label = [part[0].strip() for part in parts] if scored else label
-    rows = TextRows.of(source, found.places, source.stem(*_ENDING), start, end, label)
+    rows = TextRows.of(source, table.lines, source.stem(*_ENDING), start, end, label)
     if scored:
         rows.data["confidence"] = np.array([float(part[1]) for part in parts])
     k = len(set(rows.checked().data["label"]))
@@ -283,9 +247,9 @@ def is_beats(rows: Sequence[Sequence[str]]) -> bool:
 
 def read_pairs(source: Source) -> TextRows:
     """The events of one NIGENS file: its class is the folder's name."""
-    found = Lines.split(source, 2, _fields, "has {} fields; a NIGENS line is start and end")
+    table = lines_of(source, ("start", "end"), _fields)
     recording, label = source.stem(r"\.txt$"), source.label or source.path.resolve().parent.name or "event"
-    rows = TextRows.of(source, found.places, recording, found.numbers(0, "start"), found.numbers(1, "end"), label)
+    rows = TextRows.of(source, table.lines, recording, table.numbers("start"), table.numbers("end"), label)
     source.own = ""  # the same name in two folders is one recording with two classes
     return rows.checked().say(f"recording = the file's name (1), label = the folder's name {label!r}, time in seconds")
 
@@ -327,25 +291,21 @@ def sniff_listed(source: Source) -> bool:
 
 def read_listed(source: Source) -> TextRows:
     """The segments of a list of videos; the class stands behind ##, else it is the file's name (Diving_val: Diving)."""
-    found, n = Lines(source, 4), 0
-    for line, text in source.lines():
-        match, n = _LISTED.match(text), n + 1
-        if match is None:
-            source.fail(line, "", f"{quoted(text)} is not a name, a start and an end")
-        else:
-            found.add(line, match[1], match[2], match[3], match[4] or "")
-    source.n_rows = n
+
+    def fields_of(text: str) -> list[str]:
+        match = _LISTED.match(text)
+        return [text] if match is None else [part for part in match.groups() if part is not None]
+
+    told = any("##" in line for line in source.head)
+    table = lines_of(source, ["name", "start", "end", "label"][: 3 + told], fields_of)
+    times, names = (table.numbers("start"), table.numbers("end")), table.columns["name"]
     name = re.sub(r"[_-](val|validation|test|testing|train|training)$", "", source.path.stem)
-    told = any(found.columns[3])
-    if first_is_label(source, found.columns[0], told=told):
-        found.columns[0], found.columns[3], told = [source.stem()] * len(found.places), found.columns[0], True
-    onset = found.numbers(1, "start")
-    onset[found.short([3 + bool(text) for text in found.columns[3]])] = np.inf
-    label = found.columns[3] if told else [source.label or name] * len(found.places)
-    rows = TextRows.of(source, found.places, found.columns[0], onset, found.numbers(2, "end"), label)
-    n, k = len(set(found.columns[0])), len(set(label))
-    which = "the words behind ##" if told else "the file's name"
-    return rows.checked().say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
+    label = table.columns.get("label", [source.label or name] * len(table))
+    if first_is_label(source, names, told=told):
+        names, label, told = [source.stem()] * len(table), names, True
+    n, k, which = len(set(names)), len(set(label)), "the words behind ##" if told else "the file's name"
+    rows = TextRows.of(source, table.lines, names, *times, label).checked()
+    return rows.say(f"recording = the first word ({n}), label = {which} ({k}), time in seconds")
 
 
 _NO_TURN = "SPKR-INFO LEXEME NON-LEX NON-SPEECH FILLER EDIT SU IP CB A/P NOSCORE NO_RT_METADATA SEGMENT"
@@ -362,31 +322,28 @@ def sniff_rttm(source: Source) -> bool:
 
 def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
-    found = Lines(source, 6)
-    others: set[int | str] = set()
-    widths: list[int] = []
     lines = [(line, text.split()) for line, text in source.lines() if not text.lstrip().startswith(";;")]
-    source.n_rows = len(lines)
+    turns = []
     for line, fields in lines:
-        if fields[0] in _OTHERS:
-            others.add(line)
-        elif fields[0] != "SPEAKER" or not 8 <= len(fields) <= 10:
+        if fields[0] == "SPEAKER" and 8 <= len(fields) <= 10:
+            turns.append((line, fields))
+        elif fields[0] not in _OTHERS:
             got = f"got {len(fields)}, {quoted(fields[0])}"
             source.fail(line, "", f"a turn has 8 to 10 words, the first SPEAKER; {got}")
-        else:
-            score = "" if len(fields) < 9 or fields[8] == "<NA>" else fields[8]
-            found.add(line, fields[1], fields[3], fields[4], fields[7], score, fields[2])
-            widths.append(len(fields))
-    onset = found.numbers(1, "onset")
-    onset[found.short(widths)] = np.inf
-    end = ending(onset, found.numbers(2, "duration"))
-    rows = TextRows.of(source, found.places, found.columns[0], onset, end, found.columns[3])
-    if any(found.columns[4]):
-        rows.data["confidence"] = found.numbers(4, "confidence")
-    if len(set(found.columns[5])) > 1:
-        rows.data["channel"] = found.columns[5]
+    width = max((len(fields) for _, fields in turns), default=8)
+    names = ["type", "recording", "channel", "onset", "duration", "words", "subtype", "speaker", "confidence", "ahead"]
+    table = ColumnTable.of(source, names[:width], [([fields for _, fields in turns], [line for line, _ in turns])])
+    source.n_rows, recording, speaker = len(lines), table.columns["recording"], table.columns["speaker"]
+    onset = table.numbers("onset")
+    end = ending(onset, table.numbers("duration"))
+    rows = TextRows.of(source, table.lines, recording, onset, end, speaker)
+    if set(table.columns.get("confidence", ())) - {"<NA>"}:
+        rows.data["confidence"] = table.numbers("confidence")
+    if len(set(table.columns["channel"])) > 1:
+        rows.data["channel"] = table.columns["channel"]
+    others: set[int | str] = {line for line, fields in lines if fields[0] in _OTHERS}
     rows.merged = {"no turn": others} if others else {}
-    n, k = len(set(found.columns[0])), len(set(found.columns[3]))
+    n, k = len(set(recording)), len(set(speaker))
     return rows.checked().say(f"recording = the second word ({n}), label = the speaker ({k}), time in seconds")
 
 
@@ -422,11 +379,9 @@ def sniff_uem(source: Source) -> bool:
 
 def read_uem(source: Source) -> TextRows:
     """The stretches that were examined, as events of the class "examined"; give them as ``examined``."""
-    wrong = "has {} words; a UEM line is file, channel, start and end"
-    found = Lines.split(source, 4, str.split, wrong, comment=";;")
-    times = found.numbers(2, "start"), found.numbers(3, "end")
-    rows = TextRows.of(source, found.places, found.columns[0], *times, "examined")
-    n = len(set(found.columns[0]))
+    table = lines_of(source, ("file", "channel", "start", "end"), str.split, comment=";;")
+    times, names = (table.numbers("start"), table.numbers("end")), table.columns["file"]
+    rows, n = TextRows.of(source, table.lines, names, *times, "examined"), len(set(names))
     return rows.checked().say(f"recording = the first word ({n}), stretches that were examined")
 
 
@@ -449,13 +404,13 @@ def sniff_mne(source: Source) -> bool:
 
 def read_mne(source: Source) -> TextRows:
     """Onset, duration and description of each line; those without a duration are points."""
-    wrong = "has {} fields; an annotation is onset, duration, description"
-    found = Lines.split(source, 3, lambda text: [part.strip() for part in text.split(",", 2)], wrong, comment="#")
-    onset = found.numbers(0, "onset")
-    end = ending(onset, found.numbers(1, "duration"))
+    names = ("onset", "duration", "description")
+    table = lines_of(source, names, lambda text: [part.strip() for part in text.split(",", 2)], comment="#")
+    onset, label = table.numbers("onset"), table.columns["description"]
+    end = ending(onset, table.numbers("duration"))
     name = source.stem(r"[-_.]?annot(ations)?\.txt$", r"-annot\.txt$", r"\.txt$")
-    rows = TextRows.of(source, found.places, name, onset, end, found.columns[2])
-    told = f"label = description ({len(set(found.columns[2]))}), time = onset + duration in seconds"
+    rows = TextRows.of(source, table.lines, name, onset, end, label)
+    told = f"label = description ({len(set(label))}), time = onset + duration in seconds"
     return rows.checked().say(f"recording = the file's name (1), {told}")
 
 

@@ -128,7 +128,7 @@ _KNOWN |= ASIDE
 _ENDS = {
     "onset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(start|begin|onset)$"),
     "offset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(end|stop)$"),
-    "annotator": re.compile(r"_by$"),
+    "annotator": re.compile(r"^(validated|verified|reviewed|checked|identified|confirmed|rated|marked|answered)_by$"),
 }
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
 BITS = {"presence", "detected", "vote", "verdict"}
@@ -420,19 +420,16 @@ def _clock(text: str) -> float:
     return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
 
 
-def numbers(
-    source: Source, values: Sequence[Any], places: Sequence[int | str], column: str, *, scale: float = 1.0
-) -> NDArray[np.float64]:
+def numbers(source: Source, values: Sequence[Any], places: Sequence[int | str], column: str) -> NDArray[np.float64]:
     """Texts as float64 seconds; empty is NaN; hh:mm:ss is read as such; what is no number is a broken row.
 
     Rows that hold no number become infinite, so that the check of the times, which knows NaN as "empty", drops them.
     """
     if isinstance(values, np.ndarray):
-        found = values.astype(np.float64) if values.dtype.kind != "m" else values / np.timedelta64(1, "s")
-        return found * scale if scale != 1.0 else found
-    found = _quick(values)
-    if found is not None:
-        return found * scale if scale != 1.0 else found
+        return values.astype(np.float64) if values.dtype.kind != "m" else values / np.timedelta64(1, "s")
+    quick = _quick(values)
+    if quick is not None:
+        return quick
     comma = source.delimiter == ";" and kind_of(values) == "number"  # 1,5 in a table that semicolons separate
     found = np.empty(len(values))
     clocks = 0
@@ -445,7 +442,7 @@ def numbers(
             if "_" in text:
                 raise ValueError
             if ":" in text:
-                found[i], clocks = _clock(text) / scale, clocks + 1
+                found[i], clocks = _clock(text), clocks + 1
             else:
                 found[i] = float(text.replace(",", ".") if comma else text)
             broken = not np.isfinite(found[i])
@@ -456,7 +453,7 @@ def numbers(
             found[i] = np.inf
     if clocks:
         source.clocks.add(column)
-    return found * scale if scale != 1.0 else found
+    return found
 
 
 def _quick(values: Sequence[str]) -> NDArray[np.float64] | None:
