@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -118,11 +119,15 @@ def run_blocks(markdown: str) -> list[str]:
     return list(json.loads(done.stdout))
 
 
+#: What the blocks of a page print, by the page's address: started before the first page is made, side by side.
+_OUTPUTS: dict[str, Future[list[str]]] = {}
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Under every command of a page, what it prints."""
-    if not _BLOCK.search(markdown) or not page.file.src_uri.startswith(("index", "start", "howto/")):
+    if page.file.src_uri not in _OUTPUTS:
         return markdown
-    outputs = iter(run_blocks(markdown))
+    outputs = iter(_OUTPUTS[page.file.src_uri].result())
 
     def shown(match: re.Match[str]) -> str:
         lines = next(outputs).rstrip().splitlines()
@@ -137,6 +142,11 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that are computed."""
     from mkdocs.structure.files import File
 
+    pool = ThreadPoolExecutor(os.cpu_count())  # each runs in a process of its own
+    for file in files.documentation_pages():
+        text = file.content_string if file.src_uri.startswith(("index", "start", "faq", "howto/")) else ""
+        if _BLOCK.search(text):
+            _OUTPUTS[file.src_uri] = pool.submit(run_blocks, text)
     pages = {
         "reference/glossary.md": glossary(),
         "reference/cli.md": cli_reference(),

@@ -110,7 +110,7 @@ def test_rules_side_by_side_and_labels_on_disk(capsys, table, tmp_path):
     )
     assert code == 0
     assert "koogu" in text
-    assert "clip labels depend on the rule" in text
+    assert "The rule decides" in text
     from weakly.studies.evaluate.clips import clip_labels
 
     ours = clip_labels(wk.read(table), segment_length=3.0, rule="birdnet").to_frame()

@@ -8,19 +8,21 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
 
 from .. import __version__
-from ..base.errors import WeaklyError
+from ..base.errors import InvalidInput, WeaklyError
 from ..base.files import inputs_kept
+from . import common
 
 app = typer.Typer(
     name="weakly",
     help="Know how good weak labels are before you pay for them.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,7 +42,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False, "--version", "-V", callback=_version, is_eager=True, metavar="", help="Print the version and exit."
     ),
 ) -> None:
     pass
@@ -59,7 +61,7 @@ def _one_line(message: object) -> str:
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    print(f"weakly: note: {_one_line(message)}", file=sys.stderr)
+    common.note(f"weakly: note: {_one_line(message)}")
 
 
 def _mend_streams() -> None:
@@ -85,19 +87,64 @@ def _repeated(arguments: list[str]) -> list[str]:
     return found
 
 
+def _project(arguments: list[str]) -> dict[str, dict[str, Any]]:
+    """By command, the options that ``weakly.toml`` of this folder sets: for all commands, or in the table of one.
+
+    What the command line says of who answers replaces all that the file says of it.
+    """
+    file, common.project = Path("weakly.toml"), {}
+    if not file.is_file() or not arguments:
+        return {}
+    import difflib
+    import tomllib
+
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file}: {error}") from error
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    options = {name: {each.name: each for each in command.params} for name, command in commands.items()}
+    known = {each for names in options.values() for each in names} - {"json", "out", "report", "force", "quiet"}
+    who = {"presence_criterion", "rule", "annotator"}
+    given = {word.partition("=")[0][2:].replace("-", "_") for word in arguments if word.startswith("--")}
+    own = said.get(arguments[0], {}) if arguments[0] in options else {}
+    shared = {key: value for key, value in said.items() if not (key in options and isinstance(value, dict))}
+    for key, value in (shared | own).items():
+        name = key.replace("-", "_")
+        if name not in known or (key in own and name not in options[arguments[0]]):
+            close = difflib.get_close_matches(name, known, n=1)
+            guess = f"; did you mean {close[0]!r}?" if close else ""
+            raise InvalidInput(f"{file}: {key!r} is no option that a project can set{guess}")
+        here = options.get(arguments[0], {}).get(name)
+        if here is not None and not (name in who and given & who):
+            many = getattr(here, "multiple", False)
+            parts = value if isinstance(value, list) else [value]
+            common.project[name] = parts if many else ",".join(map(str, parts)) if value is parts else value
+    if common.project:
+        common.note(f"weakly: note: {file} sets {', '.join(common.project)}")
+    return {arguments[0]: common.project}
+
+
+def _stdin_as_file(arguments: list[str], folder: str) -> list[str]:
+    """The arguments, with a file that holds what comes from stdin in the place of ``-``."""
+    file = Path(folder) / "stdin"
+    if "-" in arguments:
+        file.write_bytes(sys.stdin.buffer.read())
+    return [str(file) if word == "-" else word for word in arguments]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     _mend_streams()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    common.quiet = any(word in ("-q", "--quiet") for word in arguments)
     warnings.showwarning = _say_warning
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed
     try:
-        with inputs_kept():
-            code = app(
-                args=_repeated(sys.argv[1:] if arguments is None else arguments),
-                prog_name="weakly",
-                standalone_mode=False,
-            )
+        with inputs_kept(), TemporaryDirectory() as folder:
+            words = _stdin_as_file(_repeated(arguments), folder)
+            code = app(args=words, prog_name="weakly", standalone_mode=False, default_map=_project(arguments))
         if code == 130:  # some releases of typer turn the interruption into this code
             raise KeyboardInterrupt
     except _UsageError as error:
@@ -114,8 +161,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = 141  # typer and rich would end with 1, which says that a check did not hold
     except (WeaklyError, OSError) as error:
         system = isinstance(error, OSError) and error.strerror and error.filename is not None
-        words = f"{error.filename}: {error.strerror}" if system else error  # type: ignore[union-attr]
-        print(f"weakly: {_one_line(words)}", file=sys.stderr)
+        said = f"{error.filename}: {error.strerror}" if system else error  # type: ignore[union-attr]
+        print(f"weakly: {_one_line(said)}", file=sys.stderr)
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         print("weakly: interrupted", file=sys.stderr)

@@ -35,12 +35,13 @@ def fresh(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def option(help: str, default: Any = None, *names: str, **how: Any) -> Any:
-    """An option of a command; its name is that of the argument unless told."""
-    return typer.Option(default, *names, help=help, **how)
+    """An option of a command; its name is that of the argument unless told. A flag shows no type."""
+    return typer.Option(default, *names, help=help, **({"metavar": ""} if isinstance(default, bool) else {}) | how)
 
 
-def _shared(name: str, help: str, kind: Any = str, default: Any = None, **how: Any) -> tuple[Any, Any]:
-    return kind, option(help, default, name, **how)
+def _shared(name: str, help: str, kind: Any = str, default: Any = None, *more: str, **how: Any) -> tuple[Any, Any]:
+    panel = "Output" if name in ("--json", "--out", "--report", "--force", "--quiet") else "Reading files"
+    return kind, option(help, default, name, *more, **{"rich_help_panel": panel} | how)
 
 
 _COLUMNS = (
@@ -75,6 +76,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "json": _shared("--json", "Print one JSON document and nothing else.", bool, False),
     "out": _shared("--out", _OUT, Path, metavar="DIR", callback=fresh),
     "report": _shared("--report", "Write one self-contained HTML file.", Path, metavar="FILE.html", callback=fresh),
+    "quiet": _shared("--quiet", "No notes on stderr.", bool, False, "-q"),
     # Eager, so that it is known when the places to write to are looked at.
     "force": _shared("--force", "Write over files that are there.", bool, False, is_eager=True),
 }
@@ -192,16 +194,14 @@ def pairs(texts: Sequence[str] | str | None, *, name: str, example: str) -> dict
 
 def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:
     """The rows; on stderr what was taken as what, and what became of them where they did not all become events."""
-    from ..base.results import printable
-
     if not quiet:
         for line in rows.reading.splitlines():
-            print(f"weakly: read: {printable(line)}", file=sys.stderr)
+            note(f"weakly: read: {line}")
         sums = rows.account
         if rows.reading and sums["rows"] != sums["events"]:
             told = ", ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged") if sums[name])
             told += f" ({sums['absent']} of them say absent)" if sums.get("absent") else ""
-            print(f"weakly: read: {sums['rows']} rows = {told}", file=sys.stderr)
+            note(f"weakly: read: {sums['rows']} rows = {told}")
     return rows
 
 
@@ -225,14 +225,14 @@ def command(
     from . import app
 
     more = "point_length open_end absent sheet tier" if "columns" in reading.split() else ""
-    names = (*reading.split(), *more.split(), *leaving.split())
+    names = (*reading.split(), *more.split(), *leaving.split(), "quiet")
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function)
 
         def run(**given: Any) -> None:
             shared = {each: given.pop(each) for each in names}
-            shared.pop("force", None)
+            shared = {each: value for each, value in shared.items() if each not in ("force", "quiet")}
             if leaving:
                 given["outlet"] = Outlet(**{each: shared.pop(each) for each in leaving.split() if each in shared})
             if reading:
@@ -352,6 +352,19 @@ def say(text: str = "", *, indent: str = "") -> None:
     typer.echo(text if width is None else "\n".join(wrapped(line, width, indent) for line in text.split("\n")))
 
 
+quiet = False  # whether --quiet was given to the command that runs
+project: dict[str, Any] = {}  # the options that weakly.toml gave it
+
+
+def note(text: str, *, fold: bool = True) -> None:
+    """A line on stderr beside the answer, folded on a terminal; --quiet leaves it out."""
+    from ..base.results import printable
+
+    if not quiet:
+        width = columns() or 80 if fold and sys.stderr.isatty() else None
+        print(printable(text) if width is None else wrapped(printable(text), width, "  "), file=sys.stderr)
+
+
 def print_table(frame: Any, *, title: str | None = None) -> None:
     """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it."""
     print_rows(list(frame.columns), list(frame.itertuples(index=False, name=None)), title=title)
@@ -425,15 +438,14 @@ def command_line() -> str:
     """The command as it was typed, for reports."""
     import shlex
 
-    return shlex.join(["weakly", *sys.argv[1:]])
+    settings = ", ".join(f"{name} = {value!r}" for name, value in project.items())
+    return shlex.join(["weakly", *sys.argv[1:]]) + (f"  # weakly.toml: {settings}" if settings else "")
 
 
 def wrote(*paths: Path) -> None:
     """Tell on stderr which files were written."""
-    from ..base.results import printable
-
     for path in paths:
-        print(f"wrote {printable(path)}", file=sys.stderr)
+        note(f"wrote {path}", fold=False)
 
 
 def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: Sequence[Path]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...base import plot
 from ...base.errors import InvalidInput
@@ -97,7 +98,7 @@ class Reproduction:
 
     def to_frame(self) -> Any:
         """One row per claim."""
-        return page.claims_frame(self.claims)
+        return pd.DataFrame([row.to_dict() for row in self.claims])
 
     def plot(self, ax: Any = None) -> Any:
         """How many claims of each category get which verdict."""

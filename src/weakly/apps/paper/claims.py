@@ -21,26 +21,9 @@ import numpy as np
 
 HOLDS, ABOUT, FAILS, OPEN, REMARK = "holds", "holds approximately", "does not hold", "not repeated", "remark"
 VERDICTS = (HOLDS, ABOUT, FAILS, OPEN)
-#: Category -> what it holds, and how those that do not hold are counted.
-CATEGORIES = {
-    "theorem": ("theorems, proofs and formulas", "theorem or formula", "theorems or formulas"),
-    "number": ("printed numbers", "printed number", "printed numbers"),
-    "figure": ("what the figures are said to show", "statement on a figure", "statements on figures"),
-    "interpretation": ("what is concluded from them", "interpretation", "interpretations"),
-    "slip": ("misprints and slips that leave the results as they are", "misprint or slip", "misprints or slips"),
-    "code": ("what the published scripts do", "line of the scripts", "lines of the scripts"),
-}
-#: Kind of comparison -> the tolerance that every claim of this kind is held to.
-TOLERANCES = {
-    "exact": "a formula: holds if it agrees to 1e-9, else it does not hold",
-    "digits": "a printed number: holds if the value rounds to it, approximately within 5 %",
-    "accuracy": "accuracies: hold within 0.01, approximately within 0.05; curves by their mean absolute difference",
-    "size": "lengths and costs: hold within 5 %, approximately within 25 %; curves by their mean absolute difference",
-    "order": "an inequality: it holds or it does not, to 1e-9",
-    "effect": "an effect on the accuracy that the text admits: modest up to 0.05, approximately up to 0.1",
-    "share": "several cases, tests or readings: holds if all agree, approximately if at least half do",
-    "none": "nothing is judged: the sentence does not claim it, or its data are not here",
-}
+_JUDGING = tomllib.loads(Path(__file__).with_name("judging.toml").read_text(encoding="utf-8"))
+#: Category -> what it holds, and how one or several that do not hold are called; kind of comparison -> its tolerance.
+CATEGORIES, TOLERANCES = _JUDGING["categories"], _JUDGING["tolerances"]
 
 
 def judge(kind: str, value: Any, target: Any) -> str:
@@ -194,17 +177,7 @@ def summary(rows: Iterable[tuple[Claim, str]]) -> str:
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_]|\S")
 _SIMPLE = re.compile(r"\d+(\.\d+)?|\w(_\w+)?\*?(\^\w)?")
 _MATHS = re.compile(r"\$(.+?)\$|\\\((.+?)\\\)")
-_SIGNS = {
-    r"\gamma": "γ", r"\delta": "δ", r"\rho": "ρ", r"\mu": "μ", r"\infty": "∞", r"\E": "𝔼",
-    r"\rightarrow": "→", r"\approx": "≈", r"\geq": "≥", r"\ge": "≥", r"\leq": "≤", r"\le": "≤", r"\in": "∈",
-    r"\gg": "≫", r"\sim": "∼", r"\cap": "∩", r"\dots": "…", r"\{": "{", r"\}": "}", "-": "−",
-}  # fmt: skip
 _SPACED = "=<>≈≥≤∈→≫∼∩+−"
-#: The labels of the paper that the sentences refer to.
-_REFERENCES = {
-    "thm:max_iou": "3", "thm:label_accuracy": "5", "app:thm3": "A.3", "eq:label_accuracy_recording": "14",
-    "fig:simple_simulation": "6", "fig:normal_mean": "7", "fig:normal_variance": "8", "fig:gamma": "9",
-}  # fmt: skip
 #: Symbols in our own words: d_q*, f*, t_1, B_ORC, 10^9, and Greek letters.
 _BARE = re.compile(r"\b([A-Za-z])_(\w+)(\*?)|\b([fB])\*|(?<=[\dγδ])\^(\d+)|([γδρμ])(\*?)")
 
@@ -263,7 +236,7 @@ class _Formula:
             end = self.tokens.index("}", self.at)
             word, self.at = "".join(self.tokens[self.at : end]), end + 1
             return f"<mtext>{word}</mtext>" if self.markup else word
-        sign = _SIGNS.get(token, token)
+        sign = _JUDGING["signs"].get(token, token)
         if not self.markup:
             return f" {sign} " if sign in _SPACED else f"{sign} " if sign == "," else sign
         tag = "mn" if sign[0].isdigit() else "mi" if sign.isalpha() or sign == "∞" else "mo"
@@ -271,7 +244,7 @@ class _Formula:
 
 
 def _prose(latex: str) -> str:
-    words = re.sub(r"~?\\ref\{([^}]*)\}", lambda match: f" {_REFERENCES[match[1]]}", latex)
+    words = re.sub(r"~?\\ref\{([^}]*)\}", lambda match: f" {_JUDGING['references'][match[1]]}", latex)
     return words.replace(r"\%", " %").replace("[...]", "…").replace("~", " ")
 
 

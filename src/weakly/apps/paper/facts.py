@@ -77,11 +77,6 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def names() -> list[str]:
-    """The names of the fact tables."""
-    return list(_table()["samples"])
-
-
 def shipped(name: str) -> LengthSample:
     """A fact table of the package.
 
@@ -117,11 +112,6 @@ class Data:
     annotations: Events | None = None  # onsets for the offset figure
     annotations_source: str = ""
     dcase: tuple[tuple[str, Events, Any], ...] = ()
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """Which data each figure that needs data was drawn from."""
-        return {"nigens_dog": self.dog.source, "nigens_baby": self.baby.source, "audioset_animal": self.animal.source}
 
 
 def gather(

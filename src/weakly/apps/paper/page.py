@@ -97,11 +97,6 @@ def expressions() -> PaperTable:
 TABLES = {"datasets": datasets, "expressions": expressions}
 
 
-def claims_frame(checked: tuple[Checked, ...]) -> pd.DataFrame:
-    """One row per claim."""
-    return pd.DataFrame([row.to_dict() for row in checked])
-
-
 def pairs(checked: tuple[Checked, ...]) -> list[tuple[Claim, str]]:
     """Every claim with its verdict."""
     return [(row.claim, row.verdict) for row in checked]

@@ -20,7 +20,8 @@ export function svg(tag, attributes = {}, text = null) {
   return node;
 }
 
-const SHARES = ["accuracy", "precision", "recall", "bound", "share", "coverage", "f1", "kappa", "perfect", "mimic", "agreement"];
+const isShare = (name) => ["accuracy", "precision", "recall", "bound", "share", "coverage", "agreement"].some((word) => name.includes(word));
+const isScore = (name) => ["f1", "kappa", "perfect", "mimic"].some((word) => name.includes(word));
 
 /** How many decimals, at least so many, keep what is not none and not the whole from being rounded to it. */
 function kept(value, least, whole = 1) {
@@ -49,10 +50,15 @@ export function show(name, value) {
   if (Array.isArray(value)) return value.map((each) => show(name, each)).join(" – ");
   if (name === "listened" && typeof value === "number") return duration(value);
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
-  if (SHARES.some((word) => name.includes(word))) return value.toFixed(kept(value, 3));
+  if (isShare(name)) return percent(value);
+  if (isScore(name)) return value.toFixed(kept(value, 3));
   if ((name.startsWith("n_") && Math.abs(value) >= 10) || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(3)));
 }
+
+/** What the library says of its arguments and options, in the words of a page. */
+const SPOKEN = [[/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
+export const spoken = (text) => SPOKEN.reduce((said, [pattern, word]) => said.replace(pattern, word), String(text));
 
 /** A number and its unit stay on one line. */
 export const unbroken = (text) => text.replace(/(\d) (s|h|min|%)(?![a-z])/g, "$1\u00a0$2");
@@ -71,10 +77,10 @@ const headed = (name) => `${{ label: "class", wrong_time: "wrong time" }[name] ?
 /** The decimals that all numbers of a column share: as many as any of them needs, two if most are larger than 1, three at most. */
 function decimals(name, rows) {
   const values = rows.map((row) => row[name]).filter((value) => typeof value === "number" && !Number.isNaN(value));
-  if (name === "listened" || values.length < 2 || values.every((value) => Number.isInteger(value) || Math.abs(value) >= 100)) return null;
+  if (name === "listened" || isShare(name) || values.length < 2 || values.every((value) => Number.isInteger(value) || Math.abs(value) >= 100)) return null;
   const needed = values.map((value) => (show(name, value).split(".")[1] ?? "").length);
   const middle = values.map(Math.abs).sort((a, b) => a - b)[Math.floor(values.length / 2)];
-  return Math.min(Math.max(...needed), SHARES.some((word) => name.includes(word)) || middle < 1 ? 3 : 2);
+  return Math.min(Math.max(...needed), isScore(name) || middle < 1 ? 3 : 2);
 }
 
 /** A cell: its value and, as a part that narrow tables leave out, its standard error. */
@@ -84,7 +90,7 @@ function cell(name, row, places) {
   const lost = (number) => [0, 1].some((end) => number !== end && Number(said(number).replaceAll(",", "")) === end && Number(show(name, number)) !== end);
   const shown = typeof value !== "number" || places === null ? unbroken(show(name, value)) : lost(value) ? show(name, value) : said(value);
   if (typeof error !== "number" || !(error > 0) || typeof value !== "number") return [shown];
-  const spread = places === null ? (shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error)) : said(error);
+  const spread = isShare(name) ? percent(error) : places === null ? (shown.includes(".") ? error.toFixed(shown.split(".")[1].length) : show(name, error)) : said(error);
   return [shown, el("span", { class: "error-of", text: ` ± ${Number(spread) === 0 ? `<${spread.replace(/0$/, "1")}` : spread}` })];
 }
 

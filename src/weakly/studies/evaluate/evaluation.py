@@ -251,9 +251,7 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
     sentences = []
     for row in best.head(_FEW).to_dict(orient="records"):
         width = seconds(row["segment_length"])
-        start = (
-            f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"the labels are of {width} segments{of}"
-        )
+        start = f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"segments of {width} are used{of}"
         clips = f", with {counted(round(row['n_queries']), 'clip')} to play" if queries else ""
         text = (f"{observer_name(row)}: " if len(best) > 1 else "") + start
         accuracy, found = percent(row["overlap_accuracy"]), percent(row["event_recall"])

@@ -1,5 +1,5 @@
 // Fields of a form from a declaration: label, slider and number side by side, help, and a place for its own error.
-import { el } from "./dom.js";
+import { el, spoken } from "./dom.js";
 import { Place, Problem, example, upload } from "./server.js";
 
 const STEPS = 1000;
@@ -133,7 +133,7 @@ class Field {
       } catch (error) {
         if (error.name === "AbortError") return;
         if (!(error instanceof Problem)) throw error;
-        arrived(null, "", error.message);
+        arrived(null, "", spoken(error.message));
       }
     };
     this.take = (file) => {

@@ -1,7 +1,7 @@
 // One tab: a form on the left, the answer on the right. What is shown always belongs to the form beside it: while a new
 // answer is on its way the old one is dimmed, and where there is none, because of an error or a cancelled question, the
 // page says so in its place.
-import { el, save, toast, unbroken, vocabulary, words } from "./dom.js";
+import { el, save, spoken, toast, unbroken, vocabulary, words } from "./dom.js";
 import { Form } from "./fields.js";
 import { Place, Problem, ask, fetchFile } from "./server.js";
 
@@ -138,7 +138,7 @@ export class Panel {
     this.below.hidden = false; // figures need a size to be drawn
     this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: text[0].toUpperCase() + text.slice(1) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;
-    const [first, ...more] = this.spec.words(result);
+    const [first, ...more] = this.spec.words(result).map(spoken);
     this.node.dataset.verdict = result.verdict ?? "";
     await this.spec.render(this, result);
     if (!signal.aborted) this.say("answered", first, more);
@@ -151,7 +151,7 @@ export class Panel {
       await field.resend();
       return;
     }
-    const message = problem.message.replace(/\b[a-z]+(_[a-z]+)+\b/g, (name) => (vocabulary[name] || this.form.field(name) ? words(name) : name));
+    const message = spoken(problem.message).replace(/\b[a-z]+(_[a-z]+)+\b/g, (name) => (vocabulary[name] || this.form.field(name) ? words(name) : name));
     this.form.showError(problem.field, message);
     this.say("problem", `No answer: ${message}`);
   }

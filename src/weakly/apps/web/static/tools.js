@@ -34,6 +34,7 @@ function overLengths(result) {
   const few = classes.length <= 5;
   const caption = several ? (few ? "" : `Bold: ${classes.length || "all"} classes together; grey: each class, named when pointed at.`) : "Bands: two standard errors.";
   const at = (result.best ?? []).filter((row) => !several || row.label === "all");
+  const marks = at.length > 2 ? [] : at.map((row) => ({ x: row.segment_length, text: `${at.length > 1 ? "" : "best: "}${row.segment_length} s` }));
   const finding = (word, title) => (at.length !== 1 || !known(at[0][word]) ? `${title} over segment length`
     : `${title}: ${percent(at[0][word])} at ${at[0].segment_length} s${word === "overlap_accuracy" ? ", the best of these lengths" : ""}`);
   const pictures = [["overlap_accuracy", "Accuracy near events"], ["event_recall", "Events found"]].map(([word, title]) => {
@@ -42,7 +43,7 @@ function overLengths(result) {
     const band = (rows) => (rows.some((row) => row[`${word}_se`] > 0) ? [-2, 2].map((k) => rows.map((row) => Math.min(1, Math.max(0, row[word] + k * row[`${word}_se`])))) : null);
     const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1, dotted: true } : { grey: true, legend: false }));
     traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, dotted: true, band: band(rows) })));
-    const draw = () => curves(picture.plot, { traces, x: { title: "segment length (s)", log: true }, y: { title: title.toLowerCase(), share: true, range: [0, 1.03] }, closest: true });
+    const draw = () => curves(picture.plot, { traces, x: { title: "segment length (s)", log: true }, y: { title: title.toLowerCase(), share: true, range: [0, 1.03] }, closest: true, marks });
     return { node: picture.node, draw };
   });
   return { node: el("div", { class: "figures" }, ...pictures.map((each) => each.node)), draw: () => Promise.all(pictures.map((each) => each.draw())) };
@@ -65,7 +66,7 @@ async function showRows(panel, result) {
 }
 
 /** Sentences of an answer; a point within a number or a name does not end one. */
-const sentences = (text) => text.split(/(?<=\.) (?=[A-Z])/);
+const sentences = (text) => text.split(/(?<=\.) (?=[A-Z])(?!This gives)/);
 
 const fileField = (panel, name, label, more = {}) => ({
   name, label, kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others; told apart by content.",

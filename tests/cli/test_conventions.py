@@ -1,0 +1,74 @@
+"""Conventions of command lines: the project file, stdin, quiet, version, completion, groups of options."""
+
+import io
+import json
+
+import pytest
+
+import weakly
+from weakly.cli import main
+from weakly.studies.simulate import PILOT
+
+
+def run(capfd, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(each) for each in arguments])
+    said = capfd.readouterr()
+    return stop.value.code, said.out, said.err
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
+EVALUATE = ("evaluate", PILOT, "--segment-length", "3", "--json")
+
+
+def test_the_project_file_sets_what_the_command_line_does_not(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weakly.toml").write_text('rule = "seconds:1"\nper-hour = 20\n[evaluate]\nsegment-length = [1, 3]\n')
+    code, out, err = run(capfd, "evaluate", PILOT, "--json")
+    assert code == 0
+    assert "weakly.toml sets rule, segment_length" in err
+    assert json.loads(out)["settings"]["segment_length"] == [1.0, 3.0]
+    assert {row["rule"] for row in json.loads(out)["rows"]} == {"seconds(1)"}
+    code, out, _ = run(capfd, *EVALUATE, "--presence-criterion", "0.5")  # who answers is replaced as a whole
+    assert (code, json.loads(out)["rows"][0]["presence_criterion"]) == (0, 0.5)
+    assert "rule" not in json.loads(out)["rows"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("per_huor = 3", "'per_huor' is no option that a project can set; did you mean 'per_hour'?"),
+        ("force = true", "'force' is no option"),
+        ("[evaluate]\nper_hour = 3", "'per_hour' is no option"),
+        ("rule = ", "weakly.toml: Invalid value"),
+    ],
+)
+def test_a_wrong_project_file_is_one_line(capfd, tmp_path, monkeypatch, text, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weakly.toml").write_text(text)
+    code, _, err = run(capfd, *EVALUATE, "--presence-criterion", "0.5")
+    assert (code, err.count("\n")) == (2, 1)
+    assert words in err
+
+
+def test_stdin_and_quiet(capfd, monkeypatch):
+    _, expected, notes = run(capfd, *EVALUATE, "--presence-criterion", "0.5")
+    assert "weakly: read: 244 rows" in notes
+    stdin = io.TextIOWrapper(io.BytesIO(PILOT.read_bytes()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    code, out, err = run(capfd, "evaluate", "-", *EVALUATE[2:], "--presence-criterion", "0.5", "-q")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["rows"] == json.loads(expected)["rows"]
+
+
+def test_version_completion_and_groups(capfd, monkeypatch):
+    assert run(capfd, "-V")[:2] == (0, f"weakly {weakly.__version__}\n")
+    monkeypatch.setenv("COLUMNS", "100")
+    out = run(capfd, "evaluate", "--help")[1]
+    assert out.index("─ Options") < out.index("─ Reading files") < out.index("─ Output")
+    assert "<bool>" not in out.split("─ Reading files")[1]
+    assert "--install-completion" in run(capfd, "--help")[1]
+    monkeypatch.setenv("_WEAKLY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "weakly eval")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert run(capfd)[1].split() == ["evaluate"]
