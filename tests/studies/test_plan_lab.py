@@ -224,7 +224,7 @@ class TestTheAnswer:
         assert [each.role for each in made.choices] == ["by_hand", "plain", "yours", "yours", "yours"]
 
     def test_more_budget_is_never_worse(self):
-        """What a budget pays for is taken; marking by hand was recommended again once a dearer plain length could be."""
+        """What a budget pays for is taken: marking by hand came back once a dearer plain length could be paid."""
         work = {"presence_criterion": 0.5, "recording_length": 100}
         wrong = [wk.plan(1.0, budget=hours, **work).wrong_time for hours in (0.033, 0.2, 1.0)]
         assert wrong == sorted(wrong, reverse=True)
