@@ -193,7 +193,7 @@ class TestWrongAnswersOfThePast:
         )
 
     def test_finding_events_alone_is_no_aim(self):
-        """One segment for all finds every event and says nothing; the frontier shows the price of less wrong time."""
+        """One segment for all finds every event and says nothing; the frontier shows what more would cost."""
         made = asking(1.0, target="event_recall>=0.95", **PAPER)
         assert made.event_recall >= 0.95
         assert made.wrong_time < made.task.event_time

@@ -97,7 +97,8 @@ def decide(
     Under a target it is the cheapest that meets it; under another objective than wrong time the foremost of those that
     ask; where marking by hand is not compared the least wrong time, of what is as good the cheapest. Else, of the
     choices that can be paid for, that the tools allow and that leave less wrong time than asking nobody, those that
-    find 90 % of events, if there are such: the least wrong time that costs at most half as much again as the cheapest.
+    find 90 % of events, if there are such: the least wrong time, without a budget at most half as dear again as the
+    cheapest.
     """
     how: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": budget, "noise": noise, "spare": spare}
     trivial = [row for row in rows if row.design.is_trivial]
@@ -114,7 +115,7 @@ def decide(
         own = usable if wanted else [row for row in usable if not row.design.is_strong] or usable
         chosen = choose([*own, *trivial], **how)
     else:
-        chosen = _recommended(picks, usable, trivial) or choose([*usable, *trivial], **how)
+        chosen = _recommended(picks, usable, trivial, budget) or choose([*usable, *trivial], **how)
     name = role(chosen.row)
     picks[name] = chosen
     others = [each.row for key, each in picks.items() if key != "best" and each.row.asks]
@@ -140,7 +141,9 @@ def _saves(row: MethodOutcome, others: list[MethodOutcome]) -> bool:
     )
 
 
-def _recommended(picks: dict[str, Choice], usable: list[MethodOutcome], trivial: list[MethodOutcome]) -> Choice | None:
+def _recommended(
+    picks: dict[str, Choice], usable: list[MethodOutcome], trivial: list[MethodOutcome], budget: float | None
+) -> Choice | None:
     """Of the choices of every role, none that another dominates: the least wrong of those that cost little more."""
     others = [each.row for name, each in picks.items() if name != "best" and each.row.asks and each.limit != "budget"]
     able = [
@@ -150,7 +153,7 @@ def _recommended(picks: dict[str, Choice], usable: list[MethodOutcome], trivial:
     better = [each for each in able if _better([each.row], trivial)]
     better = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better
     least = min((each.row.cost for each in better), default=0.0)
-    cheap = [each for each in better if each.row.cost <= MORE * least]
+    cheap = [each for each in better if budget is not None or each.row.cost <= MORE * least]  # a budget is for spending
     return min(cheap, key=lambda each: each.row.wrong_time, default=None)
 
 

@@ -422,7 +422,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     strong = "by_hand" in task.methods
     by_hand = (
         "; so of plain segments, and of the other ways to ask; of these and marking by hand the least wrong time that "
-        "costs at most half as much again as the cheapest"
+        "costs at most half as much again as the cheapest (or, with a budget, that it pays for)"
     )
     chosen = {
         "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
