@@ -563,6 +563,9 @@ LATER = [
     Stranger("channels of turns are not joined unsaid", {"c.rttm": table(
         "SPEAKER m 1 0.0 1.0 <NA> <NA> ann <NA> <NA>", "SPEAKER m 2 0.5 1.0 <NA> <NA> ann <NA> <NA>")},
         [("m", 0, 1, "ann")], way="--where channel=1", noted=True),
+    Stranger("a person beside our own names", {"o.csv": table(
+        "recording,onset,offset,label,bo", "a,0,3,owl,TRUE", "a,3,6,owl,FALSE")},
+        [("a", 0, 3, "owl", "", 1), ("a", 3, 6, "owl", "", 0)], "answers", way="--columns answer=bo", noted=True),
     Stranger("an object in each line", {"r.jsonl": table(
         '{"file": "a.wav", "start": 1, "end": 2, "label": "dog"}', '{"file": "b.wav", "start": 3, "end": 4, "label": "cat"}')},
         [("a.wav", 1, 2, "dog"), ("b.wav", 3, 4, "cat")]),

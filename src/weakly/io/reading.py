@@ -18,8 +18,8 @@ from .addresses import Paths
 from .durations import asked_length, read_examined
 from .gather import FATES, FileRows, HowMany, SampleRequest, gathered, merged_columns
 from .source import quoted
-from .table import TextRows
-from .vocabulary import opposites
+from .table import OURS, TextRows
+from .vocabulary import is_answers, opposites
 
 
 def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -373,7 +373,11 @@ def _as_answers(rows: TextRows, where: Mapping[str, str], notes: list[str]) -> N
     if not rows.weak:
         length = np.round(rows.data["offset"] - rows.data["onset"], 6)
         if len(length) > 1 and (length == length[0]).all():
-            notes.append(f"{name}: all rows are {length[0]:g} s long: taken as answers, the segments that are present")
+            # Beside our own names nothing is taken for answers, but it may hold them.
+            extra = [n for n, values in rows.data.items() if n not in OURS and is_answers(values)]
+            way = f"; --columns {shlex.quote(f'answer={extra[0]}')} if that holds the answers" if extra else ""
+            told = f"all rows are {length[0]:g} s long: taken as answers, the segments that are present"
+            notes.append(f"{name}: {told}{way}")
             rows.data["present"] = np.ones(len(rows))
             return
         ways = rows.source.asked or "--columns answer=@present if they are segments, all present"
