@@ -94,7 +94,7 @@ def test_a_pilot_is_planned_and_its_labels_stay_text(page, pilot):
     first = [cell.text for cell in rows[0].find_elements(By.TAG_NAME, "td")]
     assert first[0] == "all classes"  # not the first of them in the alphabet
     best = found.overall.to_frame()["overlap_accuracy"].max()
-    assert first[2].startswith(f"{best:.3f}")
+    assert first[2].startswith(percent(best))
     assert page.browser.find_elements(By.TAG_NAME, "img") == []
     assert "owned" not in page.browser.title
 
