@@ -16,6 +16,7 @@ import pytest
 from weakly.base import compiled
 
 matplotlib.use("Agg")
+os.environ.pop("COLUMNS", None)  # which workers of a parallel run are given; output goes to a pipe here
 compiled.PATIENCE = (0.5, 0.2)  # a process that runs thousands of tests has its kernels compiled soon
 
 hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)

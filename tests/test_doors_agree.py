@@ -544,7 +544,7 @@ def test_a_share_reads_the_same_at_every_door():
         for said in (percent(near), percent(1 - near), show("recall", near), show("recall", 1 - near)):
             assert float(said.removesuffix(" %")) not in (0, 1, 100)
     frame = pd.DataFrame({"event_recall": [1.0, 1.0, 0.9996]})
-    assert "0.9996" in Report("x").table(frame).html()
+    assert "99.96\xa0%" in Report("x").table(frame).html()
     measured = dict.fromkeys((f for f in AnnotatorProfile.__dataclass_fields__ if "_" in f), 0.9996) | {"n_items": 9}
     assert "100 %" not in str(AnnotatorProfile(annotator="a", label="x", spread=0.1, **measured))
 

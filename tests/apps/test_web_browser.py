@@ -61,10 +61,10 @@ def test_the_timeline_follows_the_segment_length(page):
     slider.send_keys(*[Keys.ARROW_RIGHT] * 8)
     length = float(page.browser.find_element(By.ID, "try-length").get_property("value"))
     kw = {"event_length": 1, "segment_length": length, "presence_criterion": 0.5}
-    expected = f"{float(wk.overlap_accuracy(**kw)):.3f}"
+    expected = show("overlap_accuracy", float(wk.overlap_accuracy(**kw)))
     assert expected != before
     page.until(lambda: page.find("[data-word=overlap_accuracy] b").text == expected)
-    assert page.find("[data-word=event_recall] b").text == f"{float(wk.event_recall(**kw)):.3f}"
+    assert page.find("[data-word=event_recall] b").text == show("event_recall", float(wk.event_recall(**kw)))
     # one rectangle per segment of the strip, and the line in the figure stands at the length
     segments = page.browser.execute_script("return document.querySelectorAll('.timeline .edge').length")
     plan = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
@@ -148,7 +148,7 @@ def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.type("event_length", "1")
     same = {"recording_length": 100, "segment_length": 1, "presence_criterion": 0.5, "n_recordings": 100}
     found = wk.simulate(1.0, n_events=1, rng=1, **same)
-    page.until(lambda: f"{found.overlap_accuracy:.3f}" in page.find("tbody").text)
+    page.until(lambda: show("overlap_accuracy", found.overlap_accuracy) in page.find("tbody").text)
 
 
 def test_downloads(page):

@@ -36,7 +36,7 @@ GOOD = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # what was stopped does not start again
 def web():
     with TestClient(APP) as client:
         yield client
@@ -51,7 +51,7 @@ def sent(web):
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # what was stopped does not start again
 def keys(web):
     return sent(web)
 
@@ -88,7 +88,7 @@ def test_a_broken_body_is_answered_as_described(path, kind, web):
     assert str(answer.status_code) in described["responses"], answer.text
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # what was stopped does not start again
 def patient():
     """A server that lets work take its time, and its files: the first question may have to compile."""
     with TestClient(create_app(limits=Limits(seconds=300.0), names=["testserver"], warm=False)) as client:

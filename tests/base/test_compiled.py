@@ -255,7 +255,7 @@ def test_an_edit_compiles_what_it_changes_and_nothing_else(tmp_path):
     assert not {name for name in changed if name.startswith("weakly.") or name in ("sweep._ends", "tally.accumulate")}
 
 
-@pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option"])
+@pytest.mark.parametrize("change", ["callee", "constant", "array", "module constant", "fields", "option", "home"])
 def test_the_digest_of_a_kernel_holds_what_its_code_depends_on(change, monkeypatch):
     from types import ModuleType
 
@@ -287,6 +287,8 @@ def high(x):
         module.LIMIT = 4
     elif change == "fields":
         scope["Pair"] = namedtuple("Pair", "b a")
+    elif change == "home":  # kept machine code asks for what it calls by the name of its module
+        scope["low"].py_func.__module__ = "weakly.elsewhere"
     assert code_digest(scope["high"]) != before
 
 

@@ -348,7 +348,7 @@ def test_bad_input_at_the_door():
         ({"method": "fixed", "segment_length": -1}, "segment_length must be > 0"),
         ({"method": "fixed", "queries_per_recording": 2, "budget": 3}, "not both"),
         ({"method": "fixed", "queries_per_recording": 0}, "whole number from 1"),
-        ({"method": "change-point", "queries_per_recording": 3}, "need audio, or features"),
+        ({"method": "change-point", "queries_per_recording": 3}, "need audio or features, not only its length"),
     ):
         with pytest.raises(InvalidInput, match=words):
             wk.queries({"a": 10.0}, **options)

@@ -120,7 +120,7 @@ def test_the_doors(tmp_path):
     how = ["--recording-length", str(LENGTH), "--presence-criterion", "0.5", "--posterior"]
     run = CliRunner().invoke(app, ["evaluate", str(path), "--segment-length", "2", *how])
     assert run.exit_code == 0, run.output
-    assert "posterior_wrong_time" in run.stdout
+    assert "posterior wrong time" in run.stdout
     wrong = CliRunner().invoke(app, ["evaluate", str(path), *how])
     assert isinstance(wrong.exception, InvalidInput)
     page = tmp_path / "plan.html"

@@ -14,7 +14,7 @@ is compiled anew.
 
 Nothing that numba builds as a closure may be called in a kernel, above all no sort of NumPy's: the machine code of a
 closure is named by a number that counts within one process, so two kernels kept by two processes can carry the same
-name for different code, and a third process links one to the other's. ``tests/test_compiled.py`` refuses them.
+name for different code, and a third process links one to the other's. ``tests/base/test_compiled.py`` refuses them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def code_digest(kernel: Any) -> str:
     digest = hashlib.sha256(version("numba").encode())
     for current, values in _called(kernel):
         code = current.py_func.__code__
-        depends = [sorted(current.options.items()), code.co_code, code.co_consts, code.co_names, code.co_varnames]
+        home = (current.py_func.__module__, current.py_func.__qualname__)  # machine code names what it calls
+        depends = [home, sorted(current.options.items()), code.co_code, code.co_consts, code.co_names, code.co_varnames]
         for name, value in values:
             if isinstance(value, int | float | str | tuple | np.generic):
                 depends.append((name, value))

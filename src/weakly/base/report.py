@@ -170,8 +170,10 @@ class Report:
         buffer = io.StringIO()
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        drawn = re.sub(r"<metadata>.*?</metadata>", "", buffer.getvalue(), flags=re.S)
-        drawn = drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
+        drawn = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", buffer.getvalue(), flags=re.S)
+        lines = 'style="stroke-linejoin: round; stroke-linecap: butt"'  # what the style would say to all of the page
+        drawn = drawn[drawn.index("<svg") :]
+        drawn = drawn.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}" {lines}', 1)
         anchor = f' id="{escape(name)}"' if name else ""
         above = f"<h3>{escape(title)}</h3>" if title else ""
         size = " class=wide" if wide else f' style="--wide: {figure.get_figwidth():g}"'

@@ -184,8 +184,8 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
     save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
     found = losses(events, empty=False)
-    if any(label != label.strip() or label in _FEWSHOT for label in labels):
-        found.append("labels that begin or end with a space, or are called like a column")
+    if any(label != label.strip() or label in ("", *_FEWSHOT) for label in labels):
+        found.append("labels that are empty, begin or end with a space, or are called like a column")
     return found
 
 

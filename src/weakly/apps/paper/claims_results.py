@@ -97,7 +97,7 @@ def _simulation_length() -> ClaimFinding:
     off = np.abs(found / theory - 1)
     k = int(np.argmax(off))
     words = (
-        f"off by {100 * off.mean():.1f} % on average over the figure's {off.size} criteria; most at γ = "
+        f"off by {percent(off.mean())} on average over the figure's {off.size} criteria; most at γ = "
         f"{PAPER.criteria[k]:.2g}, where the simulation has its maximum at {found[k]:.3f} s, not at {theory[k]:.3f} s"
     )
     return ClaimFinding(found, theory, words)
@@ -125,10 +125,10 @@ def _segment_lengths() -> ClaimFinding:
     ends = [law.quantile([1e-3, 1 - 1e-3]) for law in laws]
     asked = np.array([PAPER.segment_lengths(shortest=float(low), longest=float(high)) for low, high in ends])
     got = PAPER.cut(asked)
-    off = 100 * (got / asked - 1)
+    off = got / asked - 1
     words = (
-        f"segments are whole parts of 100 s: {off[0].mean():.1f} % longer on average on the single event's grid "
-        f"({off[0].max():.1f} % at most), {off.mean():.1f} % over the grids of {len(laws)} laws of lengths"
+        f"segments are whole parts of 100 s: {percent(off[0].mean())} longer on average on the single event's grid "
+        f"({percent(off[0].max())} at most), {percent(off.mean())} over the grids of {len(laws)} laws of lengths"
     )
     return ClaimFinding(got.ravel(), asked.ravel(), words)
 
