@@ -286,7 +286,7 @@ def house() -> str:
 def schema() -> str:
     """The JSON of every result: its keys with the type of what they hold, read off a small real result."""
     import weakly as wk
-    from weakly.base.results import plain
+    from weakly.base.results import to_jsonable
 
     events = wk.Events.from_frame(_small_events(), recording_length=20.0)
     shown = {
@@ -298,7 +298,7 @@ def schema() -> str:
         "weakly audit --json": wk.audit(strong=events, weak=_small_answers()),
     }
     parts = ["# JSON of every result\n\n`--json` prints `.to_dict()` of the object that Python returns.\n"]
-    parts += [f"## {name}\n\n```text\n{_shape(plain(result))}\n```\n" for name, result in shown.items()]
+    parts += [f"## {name}\n\n```text\n{_shape(to_jsonable(result))}\n```\n" for name, result in shown.items()]
     return "\n".join(parts)
 
 

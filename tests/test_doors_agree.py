@@ -24,7 +24,7 @@ import reference
 import weakly as wk
 from weakly import theory
 from weakly.base.report import Report, Result
-from weakly.base.results import percent, show
+from weakly.base.results import format_value, percent
 from weakly.engine.tally import of_labels
 from weakly.methods import Fixed, Windows
 from weakly.methods.base import Recording
@@ -541,7 +541,7 @@ def test_a_share_reads_the_same_at_every_door():
 
     assert [percent(value) for value in (0.996, 0.9996, 0.0004, 0.004)] == ["99.6 %", "99.96 %", "0.04 %", "0.4 %"]
     for near in 10.0 ** -np.arange(2.2, 8.0, 0.37):
-        for said in (percent(near), percent(1 - near), show("recall", near), show("recall", 1 - near)):
+        for said in (percent(near), percent(1 - near), format_value("recall", near), format_value("recall", 1 - near)):
             assert float(said.removesuffix(" %")) not in (0, 1, 100)
     frame = pd.DataFrame({"event_recall": [1.0, 1.0, 0.9996]})
     assert "99.96\xa0%" in Report("x").table(frame).html()

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from weakly.base import plot
 from weakly.base.report import Report
-from weakly.base.results import plain
+from weakly.base.results import to_jsonable
 
 MARKUP = '<b>"x"</b>'
 
@@ -70,7 +70,7 @@ def test_plain_values_are_json_whatever_they_were():
     class Half(float):
         """A float that is not quite one."""
 
-    found = plain(
+    found = to_jsonable(
         {
             1: Pair(np.nan, (np.float32(0.5), np.int64(3), np.bool_(True))),
             "far": [np.inf, np.float64("-inf"), Half("nan"), Half(0.5)],

@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import weakly as wk
-from weakly.base.results import percent, show
+from weakly.base.results import format_value, percent
 from weakly.io.soundscape import soundscape
 
 NASTY = "<img src=x onerror=document.title='owned'>"
@@ -52,7 +52,7 @@ def test_the_answer_follows_the_slider_and_is_that_of_the_function(page):
     names = ("name", "event_recall", "overlap_accuracy", "n_queries")
     wrong = float(cells.pop(1).partition(" ±")[0])  # as many decimals as its column has
     assert wrong == pytest.approx(expected.recommended.wrong_time, abs=0.005)
-    assert cells[:4] == [show(name, getattr(expected.recommended, name)) for name in names]
+    assert cells[:4] == [format_value(name, getattr(expected.recommended, name)) for name in names]
 
 
 def test_the_timeline_follows_the_segment_length(page):
@@ -61,10 +61,10 @@ def test_the_timeline_follows_the_segment_length(page):
     slider.send_keys(*[Keys.ARROW_RIGHT] * 8)
     length = float(page.browser.find_element(By.ID, "try-length").get_property("value"))
     kw = {"event_length": 1, "segment_length": length, "presence_criterion": 0.5}
-    expected = show("overlap_accuracy", float(wk.overlap_accuracy(**kw)))
+    expected = format_value("overlap_accuracy", float(wk.overlap_accuracy(**kw)))
     assert expected != before
     page.until(lambda: page.find("[data-word=overlap_accuracy] b").text == expected)
-    assert page.find("[data-word=event_recall] b").text == show("event_recall", float(wk.event_recall(**kw)))
+    assert page.find("[data-word=event_recall] b").text == format_value("event_recall", float(wk.event_recall(**kw)))
     # one rectangle per segment of the strip, and the line in the figure stands at the length
     segments = page.browser.execute_script("return document.querySelectorAll('.timeline .edge').length")
     plan = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
@@ -148,7 +148,7 @@ def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.type("event_length", "1")
     same = {"recording_length": 100, "segment_length": 1, "presence_criterion": 0.5, "n_recordings": 100}
     found = wk.simulate(1.0, n_events=1, rng=1, **same)
-    page.until(lambda: show("overlap_accuracy", found.overlap_accuracy) in page.find("tbody").text)
+    page.until(lambda: format_value("overlap_accuracy", found.overlap_accuracy) in page.find("tbody").text)
 
 
 def test_downloads(page):
@@ -346,11 +346,11 @@ def test_the_page_says_shares_as_the_command_line_does(page):
     import("/static/dom.js").then(({ percent, show }) => done(
       values.map((each) => [percent(each), percent(each, true), show("event_recall", each)])))"""
     found = page.browser.execute_async_script(script, values)
-    assert found == [[percent(each), percent(each, exact=True), show("event_recall", each)] for each in values]
+    assert found == [[percent(each), percent(each, exact=True), format_value("event_recall", each)] for each in values]
     numbers = [[name, each] for name in ("n_events", "wrong_time", "mimic", "f1") for each in (1, 4.15, 20.6, 0.98765)]
     script = """const [numbers, done] = arguments;
     import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
-    assert page.browser.execute_async_script(script, numbers) == [show(*each) for each in numbers]
+    assert page.browser.execute_async_script(script, numbers) == [format_value(*each) for each in numbers]
 
 
 @pytest.mark.parametrize("command", ["serve", "label"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from .files import atomic_write
 from .plot import style
-from .results import Finding, show, word
+from .results import Finding, format_value, safe_label
 from .symbols import definition, headed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _HEADS = {"wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offse
 
 def _places(name: str, values: list[float]) -> int | None:
     """The decimals that all numbers of a column share; None if they are counts, or words."""
-    said = [show(name, value) for value in values]
+    said = [format_value(name, value) for value in values]
     needed = max((len(text.partition(".")[2]) for text in said), default=0)
     return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None if values else None
 
@@ -61,14 +61,14 @@ class _Column:
         self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
 
     def number(self, value: Any) -> str:
-        said = show(self.name, value)
+        said = format_value(self.name, value)
         if said in ("–", "yes", "no") or said.endswith("%") or not isinstance(value, (int, float)):
             kept = re.sub(r"(\d) (s|h|%)(?![a-z])", "\\1\u00a0\\2", said)  # a number and its unit on one line
             return _CLASSES.get(said, said) if self.name == "label" else kept
         value = value / self.scale
         if self.places is None:
-            return show(self.name, value)
-        said, short = show(self.name, value), f"{round(value, self.places) + 0.0:,.{self.places}f}"
+            return format_value(self.name, value)
+        said, short = format_value(self.name, value), f"{round(value, self.places) + 0.0:,.{self.places}f}"
         told, rounded = (float(text.replace(",", "")) for text in (said, short))
         # What is not nothing is not 0.00, what is not all of it not 1.00.
         return said if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and told != rounded else short
@@ -140,7 +140,9 @@ class Report:
             frame = frame.head(most)
         names = [str(name) for name in frame.columns]
         rows = list(frame.itertuples(index=False, name=None))
-        filled = {name for k, name in enumerate(names) if any(show(name, row[k]) not in ("–", "") for row in rows)}
+        filled = {
+            name for k, name in enumerate(names) if any(format_value(name, row[k]) not in ("–", "") for row in rows)
+        }
         kept = [name for name in names if (name in filled or not rows) and not _joined(name, names)]
         cells = [dict(zip(names, row)) for row in rows]
         if len(rows) > 1 and "label" in kept and all(row["label"] == "all" for row in cells):
@@ -302,4 +304,4 @@ class Result(ABC):
         return page.figure(self.plot().figure, "").table(next(iter(self.shown().values())), most=20).body()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {word(self.answer.partition(chr(10))[0], most=160)}>"
+        return f"<{type(self).__name__}: {safe_label(self.answer.partition(chr(10))[0], most=160)}>"

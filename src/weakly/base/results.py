@@ -29,10 +29,10 @@ METRICS = (
 WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
 
 
-def plain(value: Any) -> Any:
+def to_jsonable(value: Any) -> Any:
     """The value as JSON can hold it: lists, dicts, strings, numbers; what is not finite becomes None.
 
-    >>> plain({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
+    >>> to_jsonable({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
     {'a': 0.5, 'b': [1, 2], 'c': None}
     """
     kind = type(value)  # the usual kinds first: results hold thousands of them
@@ -41,19 +41,19 @@ def plain(value: Any) -> Any:
     if kind in (str, int, bool, type(None)):
         return value
     if hasattr(value, "to_dict") and not hasattr(value, "iloc"):
-        return plain(value.to_dict())
+        return to_jsonable(value.to_dict())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: to_jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_jsonable(item) for key, item in value.items()}
     if hasattr(value, "iloc") and hasattr(value, "columns"):  # a data frame: one dict per row
-        return [plain(row) for row in value.to_dict(orient="records")]
+        return [to_jsonable(row) for row in value.to_dict(orient="records")]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return to_jsonable(value.tolist())
     if isinstance(value, (list, tuple, set)):
-        return [plain(item) for item in value]
+        return [to_jsonable(item) for item in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return to_jsonable(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, bool, int)):
@@ -63,7 +63,7 @@ def plain(value: Any) -> Any:
 
 def to_json(value: Any) -> str:
     """The value as one JSON document."""
-    text = json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(to_jsonable(value), indent=2, allow_nan=False, ensure_ascii=False)
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -75,18 +75,18 @@ _SCORES = ("f1", "kappa", "perfect", "mimic")
 _COUNTS = ("n_", "rows", "count")
 
 
-def show(name: str, value: Any) -> str:
+def format_value(name: str, value: Any) -> str:
     """The value as people read it: shares in percent, whole counts from 10 on, else three significant digits.
 
-    >>> show("event_recall", 0.98765), show("n_queries", 2140.0), show("cost", 4894.3), show("f1", 0.80901)
-    ('99 %', '2,140', '4,894', '0.809')
+    >>> format_value("event_recall", 0.98765), format_value("n_queries", 2140.0), format_value("cost", 4894.3)
+    ('99 %', '2,140', '4,894')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if not isinstance(value, (int, float, np.number)):
-        return word(value, most=300)
+        return safe_label(value, most=300)
     number = float(value)
     if any(word in str(name) for word in _SHARES):
         return percent(number)
@@ -98,10 +98,10 @@ def show(name: str, value: Any) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-def digits(value: float) -> str:
+def format_length(value: float) -> str:
     """A number as people write a length: two digits that tell, three from 10 on.
 
-    >>> digits(0.80901), digits(12.34), digits(3.0), digits(0.0123), digits(0.00002)
+    >>> format_length(0.80901), format_length(12.34), format_length(3.0), format_length(0.0123), format_length(0.00002)
     ('0.81', '12.3', '3', '0.012', '0.00002')
     """
     if value <= 0 or not math.isfinite(value):
@@ -119,7 +119,7 @@ def seconds(value: float) -> str:
     >>> seconds(0.80901), seconds(695.2), seconds(4000)
     ('0.81 s', '695 s', '1.1 hours')
     """
-    return f"{digits(value)} s" if value < 3600 else hours(value)
+    return f"{format_length(value)} s" if value < 3600 else hours(value)
 
 
 def _decimals(value: float, least: int, whole: float = 1.0) -> int:
@@ -198,10 +198,10 @@ def printable(text: Any) -> str:
     return text if text.isprintable() else "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)
 
 
-def word(text: Any, *, most: int = 60) -> str:
+def safe_label(text: Any, *, most: int = 60) -> str:
     """A label fit for a sentence: what does not print becomes ?, what is long is cut.
 
-    >>> word("dog\\x1b[31m"), word("x" * 100, most=8)
+    >>> safe_label("dog\\x1b[31m"), safe_label("x" * 100, most=8)
     ('dog?[31m', 'xxxxx...')
     """
     clean = printable(str(text)[: 4 * most]).replace("\n", "?")

@@ -378,11 +378,11 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
     """
     from numbers import Number
 
-    from ..base.results import show
+    from ..base.results import format_value
     from ..base.symbols import headed
 
     width, names = columns(), [str(name) for name in names]
-    cells = [[show(name, value) for name, value in zip(names, row)] for row in rows]
+    cells = [[format_value(name, value) for name, value in zip(names, row)] for row in rows]
     spoken = [headed(name) for name in names]
     heads = [[name] for name in spoken]
     errors = {names.index(name[:-3]): k for k, name in enumerate(names) if name.endswith("_se") and name[:-3] in names}

@@ -211,7 +211,7 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from ..base.results import digits, percent
+    from ..base.results import format_length, percent
 
     heads = {
         "name": "way to label",
@@ -226,11 +226,14 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
         heads["cost"] = f"cost\n({made.task.cost.currency or 'units'})"
     cells = [
         [
-            digits(row.wrong_time),
+            format_length(row.wrong_time),
             percent(row.event_recall),
             percent(row.overlap_accuracy),
             f"{row.n_queries:,.0f}",
-            *(f"{value:,.0f}" if value >= 100 else digits(value) for value in (row.hours, row.cost)[: 1 + priced]),
+            *(
+                f"{value:,.0f}" if value >= 100 else format_length(value)
+                for value in (row.hours, row.cost)[: 1 + priced]
+            ),
         ]
         for row in rows
     ]

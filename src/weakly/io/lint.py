@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
-from ..base.results import Condition, plain
+from ..base.results import Condition, to_jsonable
 from .addresses import Paths
 from .dcase import clip_length
 from .durations import asked_length, lengths_in, match_lengths, name_key, read_examined
@@ -99,7 +99,7 @@ class Check:
             "readings": [list(pair) for pair in self.readings],
             "account": dict(self.account),
             **({} if self.sample is None else {"sample": dict(self.sample)}),
-            "findings": [plain(item) for item in self.findings],
+            "findings": [to_jsonable(item) for item in self.findings],
         }
 
 

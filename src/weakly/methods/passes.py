@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
-from ..base.results import digits, percent, seconds
+from ..base.results import format_length, percent, seconds
 from ..model.intervals import Intervals
 from .base import AnswerHistory, Method, Recording, Words, size
 from .bisection import Bisection, halved
@@ -126,7 +126,7 @@ def _how(own: Method, halves: bool) -> str:
 
 def from_to(low: float, high: float) -> str:
     """A range of lengths, in one unit where it can be."""
-    return f"from {digits(low) if high < 3600 else seconds(low)} to {seconds(high)}"
+    return f"from {format_length(low) if high < 3600 else seconds(low)} to {seconds(high)}"
 
 
 def _together(sums: Sequence[Sums]) -> Sums:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..base.parallel import in_order, threads
-from ..base.results import WORDS, percent, plain, seconds
+from ..base.results import WORDS, percent, seconds, to_jsonable
 from ..engine.tally import EXPOSURE, SCORES, Tally
 from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
@@ -130,7 +130,7 @@ class MethodOutcome:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
         names = [name for name in self.__dataclass_fields__ if name != "design"]
-        numbers = {name: plain(getattr(self, name)) for name in (*names, "attainable")}
+        numbers = {name: to_jsonable(getattr(self, name)) for name in (*names, "attainable")}
         return {"name": self.name, **_told(self.design), **numbers}
 
     def dominates(self, other: MethodOutcome) -> bool:
@@ -146,7 +146,9 @@ class MethodOutcome:
 
 def _told(design: Method) -> dict[str, Any]:
     """What JSON says of a design."""
-    lengths = {name: plain(getattr(design, name, None)) for name in ("segment_length", "hop", "votes", "start_length")}
+    lengths = {
+        name: to_jsonable(getattr(design, name, None)) for name in ("segment_length", "hop", "votes", "start_length")
+    }
     passes = [[list(labels), _told(own)] for labels, own in getattr(design, "passes", ())]
     return {"method": design.name, **lengths, "passes": passes}
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInput
-from ..base.results import digits
+from ..base.results import format_length
 from ..base.results import hours as hours
 from ..base.symbols import check, whole
 
@@ -170,7 +170,7 @@ class Cost:
         """
         if self.currency in ("h", "s"):
             return f"{hours(amount * (3600.0 if self.currency == 'h' else 1.0))} of work"
-        number = f"{amount:,.0f}" if amount >= 100 else digits(amount)
+        number = f"{amount:,.0f}" if amount >= 100 else format_length(amount)
         return f"{number} {self.currency or 'cost units'}"
 
     @property

@@ -24,7 +24,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import InvalidInput
-from ..base.results import plain
+from ..base.results import to_jsonable
 from ..base.symbols import check, choice
 from ..model.annotator import TIE, Annotator
 from . import law
@@ -75,7 +75,7 @@ class CriterionEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: to_jsonable(getattr(self, name)) for name in self.__dataclass_fields__}
 
     def flat(self) -> dict[str, Any]:
         """Each of :data:`NUMBERS` with the ends of its interval, by the names of a table's columns."""

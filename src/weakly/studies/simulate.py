@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.parallel import Progress, in_order, threads
 from ..base.report import Report
-from ..base.results import METRICS, Finding, law_name, plain, points
+from ..base.results import METRICS, Finding, law_name, points, to_jsonable
 from ..base.symbols import Seed, check, choice, positive, whole
 from ..engine.scoring import score
 from ..engine.sweep import merged
@@ -183,7 +183,7 @@ class Simulation(ScoreRows):
     def to_dict(self) -> dict[str, Any]:
         """Inputs, rows and the best segment lengths in plain numbers, for JSON."""
         document = {"settings": self.settings, "answer": self.answer, "n_longer": self.n_longer}
-        return dict(plain({**document, "rows": self._frame, "best": self.best()}))
+        return dict(to_jsonable({**document, "rows": self._frame, "best": self.best()}))
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
-from ..base.results import plain
+from ..base.results import to_jsonable
 from ..base.symbols import check, whole
 from .core import FloatOrArray, Floats, out
 from .optimum import maximise
@@ -148,7 +148,7 @@ class Dense:
 
     def to_dict(self) -> dict[str, Any]:
         """The same numbers, plain."""
-        return {name: plain(value) for name, value in self.__dict__.items()}
+        return {name: to_jsonable(value) for name, value in self.__dict__.items()}
 
 
 def dense_recordings(
@@ -274,7 +274,7 @@ class Crowded:
 
     def to_dict(self) -> dict[str, Any]:
         """The same numbers, plain."""
-        return {name: plain(value) for name, value in self.__dict__.items()}
+        return {name: to_jsonable(value) for name, value in self.__dict__.items()}
 
 
 def crowded_recordings(

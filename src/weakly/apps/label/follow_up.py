@@ -16,7 +16,7 @@ from scipy.special import expit, logit, stdtrit
 
 from ...base.errors import InvalidInput
 from ...base.files import is_input
-from ...base.results import counted, percent, plain
+from ...base.results import counted, percent, to_jsonable
 from ...io.soundscape import soundscape
 from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...model.annotator import Annotator, PresenceRule
@@ -245,7 +245,7 @@ class AnnotatorProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as the file holds it."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__} | {"summary": str(self)}
+        return {name: to_jsonable(getattr(self, name)) for name in self.__dataclass_fields__} | {"summary": str(self)}
 
 
 def _noticed(law: str, numbers: dict[str, Any]) -> str:

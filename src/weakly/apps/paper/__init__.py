@@ -20,7 +20,7 @@ from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write
 from ...base.parallel import in_order, progress_bar
-from ...base.results import plain, to_json
+from ...base.results import to_json, to_jsonable
 from ...base.symbols import choice
 from . import appendix, page, simulations
 from .claims import VERDICTS, Checked, all_claims, counts, summary
@@ -81,7 +81,7 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Claims, the numbers behind every figure, tables and settings, in plain numbers."""
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = to_jsonable(
             {
                 "summary": self.summary,
                 "counts": self.counts,

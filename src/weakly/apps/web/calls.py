@@ -105,7 +105,7 @@ def labels(question: models.LabelsQuestion, state: PageState, job: Progress) -> 
     """What fixed segments of one length make of the plan's events: labels on a timeline, and all the words."""
     import numpy as np
 
-    from ...base.results import plain, seconds
+    from ...base.results import seconds, to_jsonable
     from ...methods import Fixed, SimulatedAnnotator
     from ...model.annotator import PresenceRule
     from ...model.intervals import fixed_segments
@@ -123,7 +123,7 @@ def labels(question: models.LabelsQuestion, state: PageState, job: Progress) -> 
         rows.append(_strip(f"fixed {seconds(width)}", segments, present, events, total))
     strip = {"recording_length": total, "events": events, "rows": rows}
     row = Fixed(width).expected(plan.task)
-    return dict(plain({"segment_length": width, "row": row, "timeline": strip}))
+    return dict(to_jsonable({"segment_length": width, "row": row, "timeline": strip}))
 
 
 def _strip(name: str, segments: Any, present: Any, events: Any, total: float) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...base.results import plain
+from ...base.results import to_jsonable
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import contains, merge
@@ -52,8 +52,8 @@ class Agreement:
         return {
             "unit": self.unit,
             "assumed": self.assumed,
-            "by_label": plain(self.by_label),
-            "by_pair": plain(self.by_pair),
+            "by_label": to_jsonable(self.by_label),
+            "by_pair": to_jsonable(self.by_pair),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -330,10 +330,10 @@ class DawidSkene:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
         return {
-            "prevalence": plain(self.prevalence),
+            "prevalence": to_jsonable(self.prevalence),
             "iterations": self.iterations,
-            "annotators": plain(self.annotators),
-            "labels": plain(self.labels),
+            "annotators": to_jsonable(self.annotators),
+            "labels": to_jsonable(self.labels),
         }
 
 

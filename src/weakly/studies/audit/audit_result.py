@@ -13,7 +13,7 @@ import pandas as pd
 from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import METRICS, Condition, Finding, plain, word
+from ...base.results import METRICS, Condition, Finding, safe_label, to_jsonable
 from ...base.symbols import choice
 from ...model.annotator import Annotator
 from ...posterior.criterion import CriterionEstimate
@@ -175,12 +175,12 @@ class Audit(Result):
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
                  "agreement", "annotation_agreement", "effort", "strong", "recipe")  # fmt: skip
         return {
-            **{name: plain(getattr(self, name)) for name in names},
-            "card": plain(self.card()),
+            **{name: to_jsonable(getattr(self, name)) for name in names},
+            "card": to_jsonable(self.card()),
             "detection": self._detection(),
-            "annotators": None if self.aggregated is None else plain(self.aggregated.annotators),
-            "prevalence": None if self.aggregated is None else plain(self.aggregated.prevalence),
-            "fit": None if self.fit is None else {**plain(self.fit), "sentence": self.fit.sentence},
+            "annotators": None if self.aggregated is None else to_jsonable(self.aggregated.annotators),
+            "prevalence": None if self.aggregated is None else to_jsonable(self.aggregated.prevalence),
+            "fit": None if self.fit is None else {**to_jsonable(self.fit), "sentence": self.fit.sentence},
         }
 
     def _detection(self) -> dict[str, str] | None:
@@ -230,7 +230,7 @@ class Audit(Result):
         table = table[table["label"] != "all"] if len(table) == 2 else table  # one class is all
         names = next((group for group in _TERMINAL if group[0] in table), ())
         kept = table[["label", *(name for name in names if name in table and table[name].notna().any())]]
-        return {"": kept.assign(label=[word(name, most=24) for name in kept["label"]])}
+        return {"": kept.assign(label=[safe_label(name, most=24) for name in kept["label"]])}
 
     def figures(self) -> dict[str, Figure]:
         """Every kind of picture that this audit has."""

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...base.results import plain
+from ...base.results import to_jsonable
 from ...base.symbols import check
 
 #: Events of one recording and class as an (n, 2) array; recordings by name.
@@ -185,7 +185,7 @@ class Ceiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return {"collar": self.collar, "share_of_length": self.share_of_length, "scores": plain(self.table)}
+        return {"collar": self.collar, "share_of_length": self.share_of_length, "scores": to_jsonable(self.table)}
 
     def score(self, metric: str, *, label: str = "all", model: str = "perfect") -> float:
         """One number of the table."""

@@ -10,7 +10,7 @@ import numpy as np
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write
 from ...base.report import Report
-from ...base.results import Finding, counted, percent, points, show, to_json, word
+from ...base.results import Finding, counted, format_value, percent, points, safe_label, to_json
 from .curves import explains, rule_words
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _worst(table: Any, above: str, below: str) -> str:
         return ""
     share = rows[above] / rows[below]
     worst = rows.loc[share.idxmax()]
-    return f"; most in {word(worst['label'])} ({int(worst[above])} of {int(worst[below])})"
+    return f"; most in {safe_label(worst['label'])} ({int(worst[above])} of {int(worst[below])})"
 
 
 def _quality(audit: Audit) -> list[Finding]:
@@ -80,7 +80,7 @@ def _quality(audit: Audit) -> list[Finding]:
         rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
         if lost > 0.005 and len(rows) > 1:
             worst = rows.loc[rows["event_recall"].idxmin()]
-            words += f"; fewest in {word(worst['label'])} ({percent(worst['event_recall'])})"
+            words += f"; fewest in {safe_label(worst['label'])} ({percent(worst['event_recall'])})"
         found.append(Finding(max(lost, 0.05), "event recall", words + "."))
     return found
 
@@ -136,15 +136,15 @@ def _criterion(audit: Audit) -> list[Finding]:
         found.append(Finding(0.3, "criterion", text + "."))
         lead = "read as a share of the event, which fits worse, "
     for row in (whole if len(whole) else known.head(3)).to_dict("records"):
-        who = "All classes together" if row["label"] == "all" else word(row["label"])
+        who = "All classes together" if row["label"] == "all" else safe_label(row["label"])
         doubt = "" if audit.fit is None or audit.fit.is_good else f". But {audit.fit.sentence}"
         found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}{doubt}."))
     if audit.fit is not None and audit.fit.is_good:
         found.append(Finding(0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."))
     if len(whole) and len(known) > 1:
         low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
-        text = f"From class to class the mean criterion goes from {percent(low['presence_criterion'])} "
-        text += f"({word(low['label'])}) to {percent(high['presence_criterion'])} ({word(high['label'])}) of the event"
+        ends = [f"{percent(row['presence_criterion'])} ({safe_label(row['label'])})" for row in (low, high)]
+        text = f"From class to class the mean criterion goes from {ends[0]} to {ends[1]} of the event"
         found.append(Finding(0.04 if lead else 0.2, "classes", text + "."))
     every: Any = audit.criteria
     for label in whole["label"] if len(whole) else known.head(1)["label"]:
@@ -155,13 +155,13 @@ def _criterion(audit: Audit) -> list[Finding]:
             margin = next_["aic"] - best["aic"]
             words = f"fits best (AIC lower by {margin:,.0f} than the next)"
             words = words if margin > 2 else f"and {_FITS[next_['method']]} fit equally well (AIC within {margin:.1f})"
-            who = "All classes together" if label == "all" else word(label)
+            who = "All classes together" if label == "all" else safe_label(label)
             text = f"{who}: of a law of criteria, one hard threshold and a logistic curve, "
             found.append(Finding(0.06, "fit", f"{text}{_FITS[best['method']]} {words}."))
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
-        which = f"{n} of {len(classes)} classes" if n > 1 else word(silent["label"].iloc[0])
+        which = f"{n} of {len(classes)} classes" if n > 1 else safe_label(silent["label"].iloc[0])
         words = f"The presence criterion of {which} cannot be known from these labels: {reason}."
         if "presences only" in reason:
             words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
@@ -183,8 +183,8 @@ def _people(each: Any) -> list[Finding]:
     if not apart:
         return []
     gap, label, low, high = max(apart, key=lambda one: float(one[0]))
-    text = f"{word(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
-    text += f"({word(low['annotator'])}) to {high['presence_criterion']:.2f} ({word(high['annotator'])})"
+    text = f"{safe_label(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
+    text += f"({safe_label(low['annotator'])}) to {high['presence_criterion']:.2f} ({safe_label(high['annotator'])})"
     text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
     return [Finding(min(1.0, float(gap)), "annotators", text + ".")]
 
@@ -204,7 +204,7 @@ def _curve(audit: Audit) -> list[Finding]:
     if len(rows) < 2:
         return []
     low, high = rows.iloc[0], rows.iloc[-1]
-    who = "Segments" if label == "all" else f"{word(label)}: segments"
+    who = "Segments" if label == "all" else f"{safe_label(label)}: segments"
     text = f"{who} with {_range(low)} of event are labelled present in "
     text += (
         f"{percent(low['present'])} of the cases ({percent(low['present_low'])} to {percent(low['present_high'])}), "
@@ -286,13 +286,15 @@ def _agreement(audit: Audit) -> list[Finding]:
         if len(rows) > 3:  # a sentence for all, and the class with most to settle
             low, high, few = rows.iloc[0], rows.iloc[-1], int((rows["alpha"] < 0.667).sum())
             text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes; alpha "
-            text += f"goes from {_two(low['alpha'])} ({word(low['label'])}) to {_two(high['alpha'])} "
-            text += f"({word(high['label'])})"
+            text += f"goes from {_two(low['alpha'])} ({safe_label(low['label'])}) to {_two(high['alpha'])} "
+            text += f"({safe_label(high['label'])})"
             found.append(Finding(0.9 * few / len(rows), "agreement", text + "."))
             rows = rows.loc[[rows["split" if result.unit == "clips" else "units"].idxmax()]]
         for row in rows.itertuples():
             how = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
-            text = f"{word(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {_two(row.alpha)}"
+            text = (
+                f"{safe_label(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {_two(row.alpha)}"
+            )
             if result.unit == "clips":
                 text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
                 text += f"unanimously absent, {row.split} split"
@@ -339,14 +341,16 @@ def _strong(audit: Audit) -> list[Finding]:
     if audit.quality is None:
         most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
         which = ", the commonest class" if len(table) > 1 else ""
-        text = f"{word(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them less "
-        text += f"than {most['median_length']:.3g} s) and cover {percent(most['coverage'])} of a recording "
+        text = f"{safe_label(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them "
+        text += f"less than {most['median_length']:.3g} s) and cover {percent(most['coverage'])} of a recording "
         found.append(Finding(0.025, "lengths", text + "that holds one."))
     for label, one in audit.recipe.items():
         low, high = one.presence_criterion_ci
         if np.isfinite(one.presence_criterion):
             row = table[table["label"] == label].iloc[0]
-            text = f"{word(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
+            text = (
+                f"{safe_label(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
+            )
             text += f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
             text += f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
             text += f"annotators: {one.reason}. The events of a clip together cover {percent(row['coverage'])} of it."
@@ -452,7 +456,9 @@ def save_card(audit: Audit, path: Path) -> Path:
             )
         for name, title in _TITLES.items():
             if name in made:
-                page.heading(title).items([f"{_named(key)}: {show(key, value)}" for key, value in made[name].items()])
+                page.heading(title).items(
+                    [f"{_named(key)}: {format_value(key, value)}" for key, value in made[name].items()]
+                )
         return page.text("; ".join(made["notes"]), small=True).write(path)
     if kind == ".json":
         text = to_json(made)
@@ -462,7 +468,8 @@ def save_card(audit: Audit, path: Path) -> Path:
             if name in made:
                 lines += ["", f"## {title}", "", "| | |", "|---|---|"]
                 lines += [
-                    f"| {_markdown(_named(key))} | {_markdown(show(key, value))} |" for key, value in made[name].items()
+                    f"| {_markdown(_named(key))} | {_markdown(format_value(key, value))} |"
+                    for key, value in made[name].items()
                 ]
         lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
         text = "\n".join(lines).rstrip()

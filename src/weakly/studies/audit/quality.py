@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import InvalidInput
-from ...base.results import METRICS, plain
+from ...base.results import METRICS, to_jsonable
 from ...base.symbols import check
 from ...engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ...model.annotator import TIE
@@ -53,9 +53,9 @@ class Quality:
         """Plain numbers."""
         return {
             "unlisted": self.unlisted,
-            "scores": plain(self.table),
-            "missed": plain(self.missed),
-            "phantom": plain(self.phantom),
+            "scores": to_jsonable(self.table),
+            "missed": to_jsonable(self.missed),
+            "phantom": to_jsonable(self.phantom),
         }
 
 
@@ -376,7 +376,7 @@ class Effort:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {name: to_jsonable(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 def effort(answers: Answers, *, recording_length: float | None = None) -> Effort:

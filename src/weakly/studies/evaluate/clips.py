@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import METRICS, Finding, counted, percent, plain
+from ...base.results import METRICS, Finding, counted, percent, to_jsonable
 from ...base.symbols import check, choice, positive
 from ...engine.tally import Tally
 from ...model.annotator import PRESETS, TIE, PresenceRule
@@ -178,7 +178,7 @@ class RuleComparison(Result):
              "flipped": each.flipped, "vanished": each.vanished}
             for each in self.parts()
         ]  # fmt: skip
-        return dict(plain({"answer": self.answer, "assumptions": self.assumptions, "comparisons": told}))
+        return dict(to_jsonable({"answer": self.answer, "assumptions": self.assumptions, "comparisons": told}))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Accuracy given overlap against event recall, one point per rule, all classes; of the first length."""

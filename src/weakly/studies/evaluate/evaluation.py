@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
 from ...base.report import Number, Report, Result
-from ...base.results import METRICS, WORDS, Finding, counted, percent, plain, seconds, word
+from ...base.results import METRICS, WORDS, Finding, counted, percent, safe_label, seconds, to_jsonable
 from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
 from ...model.answer_model import UNKNOWN, AnswerModels
@@ -208,7 +208,7 @@ class Evaluation(ScoreRows):
         document |= {"assumptions": self.assumptions} if self.assumptions else {}
         if self.comparison is not None:
             document["comparisons"] = self.comparison.to_dict()["comparisons"]
-        return dict(plain(document))
+        return dict(to_jsonable(document))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
         """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
@@ -274,7 +274,7 @@ def observer_name(row: Any) -> str:
 
 def _named(labels: Any) -> str:
     """Classes by their names if they are few, else how many."""
-    return " and ".join(map(word, labels)) if len(labels) < 3 else f"{len(labels):,} classes"
+    return " and ".join(map(safe_label, labels)) if len(labels) < 3 else f"{len(labels):,} classes"
 
 
 def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
@@ -297,14 +297,15 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
         where = f"At {seconds(chosen['segment_length'])}"
         if lost:
             lose = "loses more than half of its events" if lost == 1 else "lose more than half of their events"
-            which = f"{word(least['label'])} ({percent(least['event_recall'])} found)"
+            which = f"{safe_label(least['label'])} ({percent(least['event_recall'])} found)"
             said.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
-            fewest = f"most of its events ({word(least['label'])} the fewest, {percent(least['event_recall'])})"
+            fewest = f"most of its events ({safe_label(least['label'])} the fewest, {percent(least['event_recall'])})"
             said.append(
                 f"{where} every class keeps {fewest if least['event_recall'] < 1 - 1e-9 else 'all of its events'}; "
-                f"accuracy near events is lowest for {word(worst['label'])} ({percent(worst['overlap_accuracy'])})."
+                f"accuracy near events is lowest for {safe_label(worst['label'])} "
+                f"({percent(worst['overlap_accuracy'])})."
             )
     return said
 

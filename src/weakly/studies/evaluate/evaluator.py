@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
-from ...base.results import Finding, percent, word
+from ...base.results import Finding, percent, safe_label
 from ...base.symbols import check
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
 from ...engine.tally import Tally
@@ -413,8 +413,8 @@ def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
         worst = max(breaking, key=lambda each: -each.p_value if name == "offsets" else each.share)
         labels = sorted({each.label for each in breaking})
         total = len({each.label for each in assumptions if each.name == name})
-        classes = word(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
-        told = {"classes": classes, "share": percent(worst.share), "label": word(worst.label)}
+        classes = safe_label(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
+        told = {"classes": classes, "share": percent(worst.share), "label": safe_label(worst.label)}
         sentence = text.format(**told, width=worst.segment_length, p=worst.p_value)
         findings.append(Finding(worst.share, name, sentence))
     return tuple(findings)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import Finding, percent, plain
+from ...base.results import Finding, percent, to_jsonable
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...posterior.class_fitting import total
@@ -322,7 +322,7 @@ class Inference(Result):
         settings = {**self.settings, "annotator": repr(self.settings.get("annotator"))}
         tables = {"overall": self.overall, "estimates": self.estimates, "rows": self.summary}
         fit = {"p_values": self.fit.p_values, "sentence": self.fit.sentence}
-        return dict(plain({"settings": settings, "sentences": self.sentences(), "fit": fit, **tables}))
+        return dict(to_jsonable({"settings": settings, "sentences": self.sentences(), "fit": fit, **tables}))
 
     def find(self, recording: str | None = None, label: str | None = None) -> tuple[ClassPosterior, RecordingPosterior]:
         """One recording of one class; left out, the first class, and the recording in which most answers differ."""

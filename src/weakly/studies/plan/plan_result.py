@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import plot
 from ...base.report import Number, Report, Result
-from ...base.results import Finding, digits, percent, plain, seconds
+from ...base.results import Finding, format_length, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
 from ...methods.base import Placed
 from ...methods.bisection import Bisection
@@ -50,7 +50,7 @@ class PlanChoice:
     def to_dict(self) -> dict[str, Any]:
         """Its row and what makes it: ``weakly queries --plan`` reads these."""
         told = {"role": self.role, "verdict": self.verdict, "command": self.command}
-        return {**told, **self.row.to_dict(), "parameters": plain(self.row.design.parameters)}
+        return {**told, **self.row.to_dict(), "parameters": to_jsonable(self.row.design.parameters)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +182,7 @@ class Plan(Result):
             "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
             "settings", "posterior",
         )  # fmt: skip
-        return dict(plain({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
+        return dict(to_jsonable({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per way of the comparison, in the words of results."""
@@ -379,7 +379,7 @@ def page(plan: Plan) -> Report:
     if plan.classes:
         report.heading("Several classes").text(plan.classes["words"]).table(pd.DataFrame(plan.classes["per_class"]))
         passes = pd.DataFrame(plan.classes["passes"]).drop(columns="labels")
-        passes["segment_lengths"] = [", ".join(map(digits, row)) for row in passes["segment_lengths"]]
+        passes["segment_lengths"] = [", ".join(map(format_length, row)) for row in passes["segment_lengths"]]
         report.table(passes)
     if plan.sensitivity:
         report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
@@ -393,12 +393,12 @@ def break_even_words(plan: Plan) -> list[str]:
     even = plan.break_even
     one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
     times = even["overestimation"]
-    limit = f"up to {digits(times)} times the queries that are needed" if times >= 1 else "not"
+    limit = f"up to {format_length(times)} times the queries that are needed" if times >= 1 else "not"
     return [
         f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
         f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
-        f"With {digits(plan.task.n_events)} events per recording they would {limit}.",
+        f"With {format_length(plan.task.n_events)} events per recording they would {limit}.",
         f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} queries would do; the "
         f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]

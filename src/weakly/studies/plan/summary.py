@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ...base.results import Condition, digits, hours, percent, seconds
+from ...base.results import Condition, format_length, hours, percent, seconds
 from ...base.symbols import plain_name
 from ...methods.model import SingleEventModel
 from ...methods.passes import from_to
@@ -104,7 +104,7 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
         return ()
     slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
     work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
-    even = f"from {digits(max(work, 0.0) / cost.seconds_per_event)} events on)"
+    even = f"from {format_length(max(work, 0.0) / cost.seconds_per_event)} events on)"
     return f" (less work than by hand {even}", f" (less work {even}", f" (pays {even}"
 
 
@@ -445,7 +445,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}"
         + (", cut to the recording where they are longer." if _longer(task) > 1e-9 else "."),
         f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
-        f"{seconds(task.recording_length)} with {digits(task.n_events)} {each} each"
+        f"{seconds(task.recording_length)} with {format_length(task.n_events)} {each} each"
         + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
         f"How good labels become: {task.model.described}.",
         f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",

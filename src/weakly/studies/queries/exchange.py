@@ -23,7 +23,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write, private_files
-from ...base.results import plain
+from ...base.results import to_jsonable
 from ...base.symbols import choice
 from ...io.gather import gathered
 from ...io.signals import write_clip
@@ -342,7 +342,7 @@ class Collected:
     def to_dict(self) -> dict[str, Any]:
         """Counts, times and lists as JSON can hold them."""
         present = self.answers.to_frame()["present"]
-        return dict(plain({
+        return dict(to_jsonable({
             "n_queries": len(self.queries), "n_answered": self.n_answered, "n_answers": len(self.answers),
             "n_present": int((present == 1).sum()), "n_absent": int((present == 0).sum()),
             "n_unsure": int(present.isna().sum()), "n_pending": len(self.pending),

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import counted, hours, plain
+from ...base.results import counted, hours, to_jsonable
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
 from ...io.feature_files import load_features, log_mel
@@ -117,7 +117,7 @@ class Queries(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Totals and rows as JSON can hold them."""
-        return dict(plain({
+        return dict(to_jsonable({
             "method": self.method, "parameters": self.parameters, "n_queries": self.n_queries,
             "n_recordings": len(self.recordings), "listened": self.listened, "seconds_estimate": self.estimate(),
             "n_skipped": len(self.skipped), "skipped": self.skipped, "left": self.left, "queries": self.frame,

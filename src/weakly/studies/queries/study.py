@@ -16,7 +16,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import counted, plain
+from ...base.results import counted, to_jsonable
 from ...io.feature_files import log_mel
 from ...io.reading import read
 from ...io.signals import duration
@@ -58,7 +58,7 @@ class Study(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The settings and rows as JSON can hold them."""
-        return dict(plain({**self.settings, "rows": self.frame}))
+        return dict(to_jsonable({**self.settings, "rows": self.frame}))
 
     @property
     def answer(self) -> str:
