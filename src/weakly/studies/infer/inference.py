@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import Finding, percent, to_jsonable
+from ...base.results import Finding, format_value, percent, to_jsonable
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...posterior.class_fitting import total
@@ -37,6 +37,7 @@ _MISFITS = {
     "recordings": "recordings differ more in their present answers than the fitted process would bring",
     "order": "the first and the second half of the recordings differ more than the fitted process would bring",
 }
+_count = partial(format_value, "n_events")  # a number of events in a sentence
 #: Words of a result's tables as people read them: totals of recordings, and rates of what is heard or starts.
 _COLUMNS = {"n_recordings": "recordings", "n_events": "events", "event_rate": "events_per_second"}
 _QUANTITIES = {
@@ -172,7 +173,7 @@ class Inference(Result):
             said.append(
                 f"{row['label']}: {painted}the events "
                 f"themselves take {per * row['event_seconds']:.3g} s ({low:.3g} to {high:.3g}), "
-                f"{per * row['n_events']:.3g} events ({few:.3g} to {many:.3g})"
+                f"{_count(per * row['n_events'])} events ({_count(few)} to {_count(many)})"
             )
         return said + self.remarks() + self.caveats() + list(self.notes)
 
@@ -188,7 +189,7 @@ class Inference(Result):
             elif factor is not None:
                 (low, high), (few, many) = part.family_interval("n_events", 0), part.overall["n_events_ci"]
                 if high - low < 0.8 * (many - few):
-                    said.append(f"{label}: if events came independently: {low:.3g} to {high:.3g} events in all")
+                    said.append(f"{label}: if events came independently: {_count(low)} to {_count(high)} events in all")
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
@@ -259,10 +260,10 @@ class Inference(Result):
         if part.segment_lengths[0] > 3 * short:
             ask = f"ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or "
         return (
-            f"{label}: how many events a bout holds cannot be told from {part.clip_words} clips: {row['n_events']:.3g} "
-            f"({few:.3g} to {many:.3g}) rests on the assumed gap within bouts; {ask}mark the events of a tenth of the "
-            "recordings (more clips of the same length do not help); whatever the gaps, the answers allow "
-            f"{least:.3g} to {most:.3g} events"
+            f"{label}: how many events a bout holds cannot be told from {part.clip_words} clips: "
+            f"{_count(row['n_events'])} ({_count(few)} to {_count(many)}) rests on the assumed gap within bouts; "
+            f"{ask}mark the events of a tenth of the recordings (more clips of the same length do not help); whatever "
+            f"the gaps, the answers allow {_count(least)} to {_count(most)} events"
         )
 
     def _time(self, label: str) -> list[str]:
@@ -273,9 +274,9 @@ class Inference(Result):
         (few, many), (none, some), (_, most) = (each["n_events_ci"] for each in (row, here.absent, here.present))
         said = [
             f"{label}: {percent(here.share)} of the time has no answer and is taken to be like the rest: "
-            f"{row['n_events']:.3g} events ({few:.3g} to {many:.3g}); if nothing were there: "
-            f"{here.absent['n_events']:.3g} ({none:.3g} to {some:.3g}); whatever is there: {min(few, none):.3g} to "
-            f"{max(many, most):.3g}"
+            f"{_count(row['n_events'])} events ({_count(few)} to {_count(many)}); if nothing were there: "
+            f"{_count(here.absent['n_events'])} ({_count(none)} to {_count(some)}); whatever is there: "
+            f"{_count(min(few, none))} to {_count(max(many, most))}"
         ]
         if here.depends:
             said.append(f"{label}: segments were left unanswered more often beside one kind of answer: not at random")
