@@ -640,6 +640,16 @@ class TestNotKnown:
         assert made.uncertainty["event_recall_ci"][0] >= 0.9
         assert "the 900 pilot events settle the choice." in made.details
 
+    def test_the_band_of_a_sample_of_lengths_is_per_recording(self):
+        """As the wrong time beside it: of recordings of which three in ten hold an event."""
+        lengths = np.random.default_rng(3).lognormal(0, 0.4, 40)
+        made = asking(lengths, presence_criterion=0.4, recording_length=200.0, n_events=0.3, methods="fixed")
+        low, high = made.uncertainty["wrong_time_ci"]
+        assert low <= made.wrong_time <= high
+        one = asking(lengths, presence_criterion=0.4, recording_length=200.0, n_events=1.0, methods="fixed")
+        assert one.segment_length == made.segment_length
+        assert one.uncertainty["wrong_time_ci"] == pytest.approx([low / 0.3, high / 0.3], rel=1e-6)
+
     def test_a_band_across_the_target_settles_nothing(self, paper):
         """What the choice was held to is met on the pilot, and may not be met elsewhere."""
         from weakly.studies.plan.uncertainty import how_sure

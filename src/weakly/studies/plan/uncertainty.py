@@ -99,14 +99,14 @@ class PilotVariation:
 
 
 def _per_event(task: LabelingProblem, row: MethodOutcome) -> Floats:
-    """The same from the lengths of an observed sample: each event alone in a recording."""
+    """The same from the lengths of an observed sample: each event alone, in so many recordings as hold one."""
     model = task.model
     assert isinstance(model, SingleEventModel)
     design = row.design.same_labels
     assert isinstance(design, Placed)
     part = SingleEventModel(model.lengths, model.longest).measure(design, task.answers_of(design))
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
-    return np.repeat(contributions(part), times, axis=0)
+    return task.n_events * np.repeat(contributions(part), times, axis=0)
 
 
 def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
