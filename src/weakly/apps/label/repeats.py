@@ -38,8 +38,8 @@ class Repeats:
         rows = [] if self.more is None else self.more.rows(session, queries)
         for annotator in session.annotators:
             mine = [item for item in session.items.values() if item.method == f"{REPEAT} {annotator}"]
-            mine = session.answers_by(annotator)
-            given = [session.items[one.query] for one in mine if one.query in session.items]
+            answers = session.answers_by(annotator)
+            given = [session.items[one.query] for one in answers if one.query in session.items]
             if len(mine) < self.share * (len(given) - len(mine)) and len(given) > 2 * APART:
                 rows += self._again(session, annotator, given, mine)
         return rows
@@ -74,7 +74,7 @@ def _place(item: Item) -> tuple[str, float, float, str]:
 
 def repeated(session: LabelingSession, annotator: str) -> Slips | None:
     """What the segments that this person answered more than once tell of them."""
-    mine = session.answers_by(annotator)  # a damaged campaign may hold answers to queries that are gone
-    given = [(session.items[one.query], one.present) for one in mine if one.query in session.items]
+    answers = session.answers_by(annotator)  # a damaged campaign may hold answers to queries that are gone
+    given = [(session.items[one.query], one.present) for one in answers if one.query in session.items]
     mine = [(_place(item), present) for item, present in given if item.event_fraction is None]
     return slips_of(*zip(*mine)) if mine else None
