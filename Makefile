@@ -10,6 +10,9 @@ LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VEN
 # One more than there are cores: tests of browsers and servers wait more than they work.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
+# Tests that share a server, a browser or a campaign stay on one worker (tests/conftest.py says which).
+SHARED := --dist loadgroup --no-loadscope-reorder
+
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
 
@@ -41,11 +44,11 @@ demo: $(INSTALLED)
 	$(BIN)/python -m weakly demo --out demo --force
 
 test: $(EVERYTHING)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) $(SHARED)
 
 # At most a minute, to be run all the time.
 quick: $(EVERYTHING)
-	$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK)
+	$(BIN)/python -m pytest -n auto $(SHARED) $(QUICK)
 
 # The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
 matrix: resolve

@@ -13,17 +13,19 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 COMMANDS = (
     "plan",
     "evaluate",
@@ -91,28 +93,55 @@ json.dump(outputs, sys.stdout)
 
 
 @cache
+def _commands() -> tuple[str, list[str]]:
+    """A folder whose ``weakly`` costs no imports (see ``forked.py``), and the words that run a program likewise."""
+    folder = tempfile.mkdtemp()
+    mother = subprocess.Popen(
+        [sys.executable, str(HERE / "forked.py"), f"{folder}/address"],
+        env=_plain_terminal(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(mother.kill)
+    assert mother.stdout is not None
+    if mother.stdout.readline() != "ready\n":
+        raise RuntimeError("docs/forked.py does not start")
+    words = [sys.executable, "-SE", str(HERE / "forked.py"), f"{folder}/address"]
+    script = Path(folder, "weakly")
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} weakly "$@"\n')
+    script.chmod(0o700)
+    return folder, words
+
+
+@cache
 def _demo() -> str:
     """The folder that ``weakly demo --out demo`` writes, made once for all pages."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    command = [sys.executable, "-m", "weakly", "demo", "--out", "demo"]
-    subprocess.run(command, cwd=folder, env=_plain_terminal(), capture_output=True, check=True)
+    command = ["weakly", "demo", "--out", "demo"]
+    subprocess.run(command, cwd=folder, env=_terminal(), capture_output=True, check=True)
     return f"{folder}/demo"
+
+
+_STARTED = threading.Lock()  # pages are run side by side; they wait for the first one to have made these
 
 
 def run_blocks(markdown: str) -> list[str]:
     """What each code block of a page prints, run in order in one empty folder; raises if one fails."""
     asked = []
+    with _STARTED:
+        _commands()
+        if "weakly demo" in markdown:
+            _demo()
     for kind, text in _BLOCK.findall(markdown):
         lines = text.replace("\\\n", " ").splitlines() if kind == "bash" else text.splitlines()
         lines = [line for line in lines if not any(word in line for word in SHOWN_ONLY)]
         if len(lines) > 1:  # before other commands the demo only makes the files that they read
             lines = [f"cp -r {_demo()} demo" if line == "weakly demo --out demo" else line for line in lines]
         asked.append((kind, "\n".join(lines)))
-    command = [sys.executable, "-W", "ignore", "-c", _DRIVER]
+    command = [*_commands()[1], "-c", _DRIVER]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            command, cwd=folder, env=_plain_terminal(), input=json.dumps(asked), capture_output=True, text=True
+            command, cwd=folder, env=_terminal(), input=json.dumps(asked), capture_output=True, text=True
         )
     if done.returncode:
         raise RuntimeError(done.stderr[-3000:])
@@ -142,6 +171,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that are computed."""
     from mkdocs.structure.files import File
 
+    _commands()
     pool = ThreadPoolExecutor(os.cpu_count())  # each runs in a process of its own
     for file in files.documentation_pages():
         text = file.content_string if file.src_uri.startswith(("index", "start", "faq", "howto/")) else ""
@@ -212,8 +242,7 @@ def cli_reference() -> str:
     parts = ["# Commands\n\nExit codes: 0 done; 1 a check that was asked for did not hold; 2 bad input.\n"]
     for command in COMMANDS:
         shown = subprocess.run(
-            [sys.executable, "-m", "weakly", command, "--help"],
-            capture_output=True, text=True, check=True, env=_plain_terminal(),
+            ["weakly", command, "--help"], capture_output=True, text=True, check=True, env=_terminal()
         ).stdout  # fmt: skip
         parts.append(f"## weakly {command}\n\n```text\n{shown.strip()}\n```\n")
     return "\n".join(parts)
@@ -222,6 +251,12 @@ def cli_reference() -> str:
 def _plain_terminal() -> dict[str, str]:
     here = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**os.environ, "PATH": here, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "80", "MPLBACKEND": "Agg"}
+
+
+def _terminal() -> dict[str, str]:
+    """A plain terminal in which ``weakly`` starts at once."""
+    plain = _plain_terminal()
+    return {**plain, "PATH": f"{_commands()[0]}:{plain['PATH']}"}
 
 
 def imports() -> dict[str, set[str]]:

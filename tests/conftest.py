@@ -1,11 +1,13 @@
 """What all tests share: where the real data is, and that nothing is skipped quietly in CI."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -82,13 +84,60 @@ def bucket(monkeypatch):
             dataset._opened.cache_clear()
 
 
-#: Files with tests of half a minute.
-LONG = ("test_compiled.py", "test_docs.py")
+#: Files of half a minute or more, each with what it shares on one worker, which begin first; the two of the page share
+#: a server and a browser.
+LONG = ("test_labeler_browser.py", "test_web_looks.py", "test_web_browser.py", "test_compiled.py", "test_docs.py",
+        "test_web_abuse.py", "test_cli_reproduce.py", "test_doors_agree.py")  # fmt: skip
+#: Files whose tests share nothing that is dear: any worker takes any of them, at the end.
+APART = ("test_infer.py", "test_outlook.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
+         "test_formats_real.py", "test_formats_fuzz.py", "test_zoo.py", "test_information.py",
+         "test_inference.py")  # fmt: skip
 
 
-def pytest_collection_modifyitems(items):
-    """What takes long comes first, so that no worker is left alone with it."""
-    items.sort(key=lambda item: item.path.name not in LONG)
+def pytest_collection_modifyitems(config, items):
+    """Which tests stay together in a parallel run (``--dist loadgroup``), and their order: what is long begins."""
+    order = {name: k for k, name in enumerate(LONG)} | dict.fromkeys(APART, len(LONG) + 1)
+    items.sort(key=lambda item: order.get(item.path.name, len(LONG)))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.path.name not in APART:
+                name = item.path.name.replace("looks", "browser")
+                item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{name}"))
+
+
+def _compile_once():
+    """Workers of a fresh checkout need the same machine code at once: one compiles it, and the others wait for it."""
+    load, save, held = compiled._Files.load, compiled._Files.save, {}
+
+    def load_or_wait(self, key):
+        found = load(self, key)
+        if found is None:
+            path = self._path(key).with_suffix(".lock")
+            held[path] = path.open("w")
+            until = time.monotonic() + 120
+            while time.monotonic() < until:  # whoever fails to compile keeps it until the end
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(held[path], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.1)
+            found = load(self, key)
+            if found is not None:
+                held.pop(path).close()
+        return found
+
+    def save_and_tell(self, key, data):
+        try:
+            save(self, key, data)
+        finally:
+            if file := held.pop(self._path(key).with_suffix(".lock"), None):
+                file.close()
+
+    compiled._Files.load, compiled._Files.save = load_or_wait, save_and_tell
+
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        _compile_once()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -101,8 +150,8 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"skipped in CI: {report.longrepr}"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
     """A real browser, started as people start it, that can reach this machine only."""
     from selenium import webdriver
 
@@ -122,6 +171,20 @@ def browser(tmp_path_factory):
     made.downloads = downloads
     yield made
     made.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    """The browser as it was started: one window, nothing emulated."""
+    first = chromium.window_handles[0]
+    for handle in chromium.window_handles[1:]:
+        chromium.switch_to.window(handle)
+        chromium.close()
+    chromium.switch_to.window(first)
+    chromium.get("about:blank")
+    for command, how in (("clearDeviceMetricsOverride", {}), ("setEmulatedMedia", {"features": []})):
+        chromium.execute_cdp_cmd(f"Emulation.{command}", how)
+    return chromium
 
 
 class Postgres:
@@ -173,8 +236,8 @@ class Postgres:
         self.rows("drop schema public cascade; create schema public")
 
 
-@pytest.fixture(scope="module")
-def postgres():
+@pytest.fixture(scope="session")
+def postgres_server():
     found = [shutil.which("initdb"), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), reverse=True)]
     initdb = next((path for path in found if path), None)
     if initdb is None:
@@ -187,3 +250,10 @@ def postgres():
         with contextlib.suppress(subprocess.CalledProcessError):
             server.stop()
         shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def postgres(postgres_server):
+    """The server, with nothing in it."""
+    postgres_server.clear()
+    return postgres_server

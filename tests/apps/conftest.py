@@ -69,7 +69,7 @@ def running(tmp_path_factory):
         mother.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def link(running):
     """The link of a server that runs as people run it."""
     server = running("serve", "--port", "0", "--no-open")
@@ -84,7 +84,7 @@ def link(running):
         server.stderr.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address(link):
     """Its address; a browser that has opened the link once needs no more."""
     return link.partition("#")[0]

@@ -178,9 +178,8 @@ def test_dark_and_phone(page):
     try:
         page.until(lambda: colour() != light[0] and ink() != light[1])
         cdp("Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True})
-        time.sleep(0.3)
-        wide = page.browser.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= 360
+        page.until(lambda: page.browser.execute_script("return innerWidth") == 360)
+        page.until(lambda: page.browser.execute_script("return document.documentElement.scrollWidth") <= 360, 20)
     finally:
         cdp("Emulation.clearDeviceMetricsOverride", {})
         cdp("Emulation.setEmulatedMedia", {"features": []})

@@ -11,7 +11,7 @@ from weakly.apps.web import Limits, create_app
 
 STRONG = "filename\tonset\toffset\tevent_label\na.wav\t1\t2\tdog\na.wav\t4\t7\tdog\nb.wav\t3\t5\tcat\n"
 WEAK = "file,start_time,end_time,dog\na.wav,0,5,1\na.wav,5,10,0\nb.wav,0,5,0\n"
-APP = create_app(limits=Limits(seconds=12.0, events=20_000, queries=1000), names=["testserver"], warm=False)
+APP = create_app(limits=Limits(seconds=4.0, events=20_000, queries=1000), names=["testserver"], warm=False)
 
 
 async def running(scope, receive, send):

@@ -359,6 +359,8 @@ def _parameter(name, value):
         ("l-fixed", f"update recordings set path = '/{'x' * 5000}', relative = null"),
         ("l-fixed", "update queries set onset = 1e9, offset = 2e9"),
         ("l-fixed", "update answers set present = 'x'"),
+        ("l-fixed", "delete from queries"),
+        ("l-information", "update answers set query = x'fffe'"),
         ("l-bisection", _parameter("guess_rate", '["x"]')),
         ("l-bisection", _parameter("segment_length", "1e-300")),
         ("l-windows", _parameter("hop", "1e-300")),
@@ -377,6 +379,16 @@ def test_a_changed_row_is_refused_in_one_line(labelled, tmp_path, name, damage):
     assert (said[0], ABUSE["trouble"](*said)) == (0 if needs_no_recording else 2, None), said
     said = ABUSE["contained"]("queries", "--resume", tmp_path / "t", "--to", "csv")  # which may not need it
     assert ABUSE["trouble"](*said) is None, said
+
+
+@posix
+def test_a_setting_that_is_gone_is_refused_where_the_next_round_is_written(labelled, tmp_path):
+    shutil.copytree(labelled["l-information"], tmp_path / "t")
+    with contextlib.closing(sqlite3.connect(tmp_path / "t" / "campaign.db")) as database, database:
+        database.execute("update settings set value = 'null' where name = 'signal'")
+    code, notes, trace = ABUSE["contained"]("queries", "--resume", tmp_path / "t", "--to", "csv")
+    assert (code, trace) == (2, "")
+    assert "the signal None: damaged?" in notes
 
 
 @posix

@@ -1,6 +1,9 @@
 """The querier by information: its particles against definitions, its belief against weighted timelines."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import weakly as wk
@@ -14,6 +17,7 @@ from weakly.posterior import particle_kernels as kernels
 from weakly.posterior import particle_moves as moves
 from weakly.posterior import particles
 from weakly.posterior.particles import NO_SIGNAL, ParameterPrior, particle_posterior
+from weakly.studies.queries.campaign import Campaign
 
 NONE = np.empty((0, 2))
 
@@ -427,6 +431,68 @@ def test_an_event_that_the_signal_does_not_show_stays_possible():
         shown, hidden = kernels._says(3.0, 4.5, x, heard), kernels._says(12.0, 13.5, x, heard)
         assert hidden >= np.log(0.02)
         assert shown > hidden
+
+
+def scored(seed):
+    """Three events in 30 s, and the scores of a detector with errors that go on for a second, ten a second."""
+    rng, at = np.random.default_rng(seed), np.arange(0, 30, 0.1)
+    onsets = np.array([4.0, 13.0, 22.0]) + rng.uniform(0, 5, 3)
+    events = np.column_stack((onsets, onsets + rng.uniform(0.5, 1.5, 3)))
+    errors = rng.normal(size=300)
+    for k in range(1, 300):
+        errors[k] = 0.9 * errors[k - 1] + np.sqrt(0.19) * errors[k]
+    active = ((at[:, None] + 0.05 > events[:, 0]) & (at[:, None] + 0.05 < events[:, 1])).any(axis=1)
+    table = pd.DataFrame({"recording": "a", "onset": at, "offset": at + 0.1, "score": np.where(active, 3.0, -3.0)})
+    return events, table.assign(score=table["score"] + 2 * errors)
+
+
+def test_twenty_answers_with_a_detector_are_better_than_either_alone():
+    """A detector that knows nothing costs little. The recording's name is the same in all: nothing that was kept of
+    another signal may be taken for this one."""
+    wrong = []
+    for seed in range(2):
+        events, table = scored(seed)
+        chances = table.assign(score=1 / (1 + np.exp(-table["score"])))
+        noise = table.assign(score=np.random.default_rng(seed).permutation(table["score"]))
+        row = []
+        for given in (None, chances, noise):
+            made = wk.queries({"a": 30.0}, method="information", scores=given)
+            one = replace(made.recordings["a"], events=events)
+            done = run(Information(wrong_time=1e-6), one, SimulatedAnnotator(0.5), most_queries=20)
+            row.append(score([done])["wrong_time"])
+        detected = table[table["score"] > 0]
+        middle = ((detected["onset"] + detected["offset"]) / 2).to_numpy()
+        hit = ((middle[:, None] > events[:, 0]) & (middle[:, None] < events[:, 1])).any(axis=1)
+        total = (events[:, 1] - events[:, 0]).sum()
+        wrong.append([*row, 0.1 * (~hit).sum() + max(0.0, total - 0.1 * hit.sum())])
+    alone, both, useless, detector = np.mean(wrong, axis=0)
+    assert both < 0.3 * min(alone, detector), wrong
+    assert useless < 1.5 * alone, wrong
+
+
+def test_scores_at_the_door(tmp_path):
+    _, table = scored(0)
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    made = wk.queries({"a": 30.0, "b": 20.0}, method="information", scores=tmp_path / "scores.csv", label="owl")
+    assert made.recordings["a"].features.kind == "scores"
+    assert made.recordings["b"].features is None
+    scaled = wk.queries({"a": 30.0}, method="information", scores=table.assign(score=100 + 7 * table["score"]))
+    both = (signal_of(each.recordings["a"]).level for each in (made, scaled))
+    assert np.allclose(*both, atol=1e-3)
+    made.write(tmp_path / "tasks")
+    held = Campaign.open(tmp_path / "tasks")
+    assert held.everything()["a"].features.kind == "scores"
+    assert held.next().frame.equals(made.frame)
+    late = table[table["onset"] > 15].assign(label="owl")  # a table may list detections only
+    one = wk.queries({"a": 30.0}, method="information", scores=late, label="owl").recordings["a"].features
+    assert np.allclose(one.values[one.times < 15], late["score"].min())
+    for wrong, said in (({"scores": late}, "none of 'event'; there are those of owl"),
+                        ({"scores": table.drop(columns="score")}, "'score' is missing"),
+                        ({"scores": table.assign(recording="x")}, "scores of 'x'"),
+                        ({"scores": table, "features": tmp_path}, "not both"),
+                        ({"scores": table, "method": "fixed", "segment_length": 3}, "fixed has no use")):  # fmt: skip
+        with pytest.raises(wk.InvalidInput, match=said):
+            wk.queries({"a": 30.0}, **{"method": "information", **wrong})
 
 
 def test_the_door():

@@ -112,7 +112,7 @@ def test_two_lengths_identify_the_law_and_one_does_not():
 
 def test_an_unknown_criterion_widens_the_intervals(world):
     rng, made = world
-    said = answers(rng, made[:16], widths=(3.0,), length=60.0)
+    said = answers(rng, made[:8], widths=(3.0,), length=60.0)
     known = wk.infer(said, event_length=LAW, presence_criterion=0.5, rng=0, draws=50, step=0.25)
     unknown = wk.infer(said, event_length=LAW, rng=0, draws=50, step=0.25)
     a, b = known.overall.iloc[0]["n_events_ci"], unknown.overall.iloc[0]["n_events_ci"]

@@ -70,6 +70,9 @@ def label(
     hop: float = option("Seconds from window to window (windows)."),
     queries_per_recording: int = option("Segments of each recording."),
     shortest: float = option("Seconds; information (else 0.1) and change points (else 0.3) ask no shorter."),
+    features: Path = option("Information: a folder with embeddings, one npy, npz or parquet each."),
+    scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),
+    feature_hop: float = option("Seconds per row, where these files hold no times."),
     sample_rate: float = option("Of signals in npy or CSV files."),
     events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
     calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
@@ -151,7 +154,8 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
 
     campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
-    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "sample_rate")
+    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "sample_rate", "features",
+                "scores", "feature_hop")  # fmt: skip
     campaign.check({word: said[word] for word in settings if word in said} | (
         {"label": _labels(said["name"])} if "name" in said else {}
     ))  # fmt: skip
@@ -182,7 +186,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "method": method, "segment_length": told.segment_length, "hop": told.hop,
         "queries_per_recording": told.queries_per_recording,
         "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
-        "sample_rate": told.sample_rate,
+        "sample_rate": told.sample_rate, "features": told.features, "scores": told.scores,
+        "feature_hop": told.feature_hop,
     }  # fmt: skip
     if method == "information":
         known = {"event_length": told.event_length, "event_rate": told.event_rate,

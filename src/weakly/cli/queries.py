@@ -141,7 +141,8 @@ _SETTINGS = {
     "queries_per_recording": "queries_per_recording", "budget": "budget", "batch": "batch", "windows": "windows",
     "search": "search", "threshold": "threshold", "shortest": "shortest",
     "events_per_recording": "n_events", "query_cost_share": "query_cost_share",
-    "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "feature_hop": "feature_hop",
+    "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "scores": "scores",
+    "feature_hop": "feature_hop",
     "sample_rate": "sample_rate", "wrong_time": "wrong_time", "event_length": "event_length",
     "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal", "repeats": "repeats",
 }  # fmt: skip
@@ -164,6 +165,7 @@ def queries(
     batch: int = option("Change points: recordings per round, learning in between."),
     events: Path = option("Strong labels, for the oracle and --calibrate; any format weakly reads."),
     features: Path = option("Folder with embeddings: one npy, npz or parquet each."),
+    scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),
     feature_hop: float = option("Seconds per row, where the files hold no times."),
     windows: str = option(
         "Change points: seconds on either side of a change; longer for long events.", "0.1,0.2,0.4,0.8"

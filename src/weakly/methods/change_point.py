@@ -457,8 +457,9 @@ def _signal(features: Features, length: float) -> SignalPrior:
     edge = np.clip((score - score.mean()) / max(1e-9, float(score.std())), -1.0, 4.0)
     means = np.array([np.log(np.mean(np.exp(weight * edge))) for weight in _WEIGHTS])
     level, louds = np.zeros(0), []
-    if features.kind == "log-mel":
-        loud = loudness(excess(features.values.astype(np.float64), features.step))
+    if features.kind in ("log-mel", "scores"):
+        values = features.values.astype(np.float64)
+        loud = loudness(excess(values, features.step)) if features.kind == "log-mel" else values[:, 0]
         middle = float(np.median(loud))
         spread = max(1e-3, 1.4826 * float(np.median(np.abs(loud - middle))))
         z = np.clip((np.interp(at, features.times, loud) - middle) / spread, -2.0, 4.0)

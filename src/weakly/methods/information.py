@@ -254,8 +254,8 @@ class Information(Method):
         """How much the next answer is expected to tell for its cost, and what it teaches the others, after
         its first n answers and by itself: neither changes with what others teach, so both are kept."""
         mine = part.asked(asked)
-        mark = (self.base_prior.digest, recording.name, recording.length, part, n, mine.segments[:n].tobytes(),
-                mine.present[:n].tobytes(), self.signal)  # fmt: skip
+        mark = (self.base_prior.digest, self._mark(recording), part, n, mine.segments[:n].tobytes(),
+                mine.present[:n].tobytes())  # fmt: skip
 
         def made() -> tuple[float, tuple[Array, Array]]:
             known = self._alone(recording, asked, part, n)
@@ -272,6 +272,11 @@ class Information(Method):
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
+
+    def _mark(self, recording: Recording) -> Any:
+        """What tells recordings apart: the same one may come with another signal, such as a detector's scores."""
+        signal = self._signal(recording)
+        return recording.name, recording.length, float(signal.edge.sum()), float(signal.level.sum())
 
     def posterior(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
         """What the answers say of a stretch of the recording (the first one, unless told)."""
@@ -384,8 +389,7 @@ class Information(Method):
     def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""
         mine, expected = part.asked(asked), self.prior(recording, part.start, asked)
-        mark = (self, expected.digest, recording.name, recording.length, part, mine.segments.tobytes(),
-                mine.present.tobytes())  # fmt: skip
+        mark = (self, expected.digest, self._mark(recording), part, mine.segments.tobytes(), mine.present.tobytes())
         return np.asarray(_remembered(mark, lambda: self._choose(recording, asked, part)))
 
     def _choose(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:

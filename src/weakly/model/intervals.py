@@ -226,7 +226,7 @@ class Features:
 
     times: NDArray[np.float64]  # (n,), increasing, seconds, the middle of each frame
     values: NDArray[np.float32]  # (n, dimensions)
-    kind: str = "embedding"  # or "log-mel", whose numbers say how loud each band is
+    kind: str = "embedding"  # or "log-mel", how loud each band is; or "scores", one column
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or len(self.values) != len(self.times):

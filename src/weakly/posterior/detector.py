@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..base.parallel import in_order
+from ..model.intervals import Features
 from .chain import Prepared
 from .renewal import Array, Renewal
 
@@ -56,6 +57,14 @@ class FrameScores:
                 upto += sign * (ends * total[k] - moment[k])
             sums.append(np.diff(upto))
         return sums[0], sums[1]
+
+    def over_time(self, length: float) -> Features:
+        """The scores on an even grid, of probabilities the log odds; time without a frame has the lowest score."""
+        values = log_odds(self.values) if self.values.min() >= 0 and self.values.max() <= 1 else self.values
+        n = max(2, math.ceil(length / max(0.02, float(np.median(np.diff(self.spans, axis=1))))))
+        sums, many = replace(self, values=values).per_step(length / n, n)
+        level = np.where(many > 1e-9, sums / np.maximum(many, 1e-9), values.min())
+        return Features((np.arange(n) + 0.5) * length / n, level[:, None].astype(np.float32), "scores")
 
 
 def log_odds(probability: Array) -> Array:

@@ -40,7 +40,7 @@ from .session import LabelingSession
 
 LABELS = "labels"  # the folder of the exports, in the campaign's folder
 NEUTRAL = "a glide, a train of pulses or a band of noise that stands out from the steady noise"
-_SIGNAL = ("features", "feature_hop", "sample_rate")
+_SIGNAL = ("features", "scores", "feature_hop", "sample_rate")
 
 
 def open_campaign(

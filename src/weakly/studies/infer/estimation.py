@@ -102,7 +102,7 @@ def infer(
             raise InvalidInput("event_rate without event_length: give the law of event lengths too, or leave both out")
     who = _answering(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
-    patterns, known, notes = _patterns(given, label, unlisted, recording_length, _frames(scores))
+    patterns, known, notes = _patterns(given, label, unlisted, recording_length, frames_by_class(scores))
     as_it_is = None if calibrate else Calibration(1.0, 0.0)
     every = _whole(patterns.values())
     laws = {name: _law(event_length, name, known) for name in patterns}
@@ -181,7 +181,7 @@ def infer(
     return result
 
 
-def _frames(scores: pd.DataFrame | None) -> Scores:
+def frames_by_class(scores: pd.DataFrame | None) -> Scores:
     """The scores of a detector by class (None: of any) and recording."""
     if scores is None:
         return {}
@@ -215,7 +215,7 @@ def _decoded(
         raise InvalidInput(
             "without answers give scores= and like=, an inference with scores; with answers leave like out"
         )
-    found, generator, parts = _frames(scores), np.random.default_rng(rng), {}
+    found, generator, parts = frames_by_class(scores), np.random.default_rng(rng), {}
     for name, part in like.parts.items():
         frames = found.get(name, found.get(None))
         if part.calibration is None or frames is None:
@@ -404,10 +404,12 @@ def _alike(
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
     cuts = ((str(name), slice(a, b)) for name, a, b in zip(names, ends, ends[1:]))
     rows_of = ((name, spans[c], said[c], tuple(people[c]), lengths[name]) for name, c in cuts)
-    return AnswerPattern.grouped(rows_of, None if frames is None else _matched(frames, [str(name) for name in names]))
+    return AnswerPattern.grouped(
+        rows_of, None if frames is None else matched_frames(frames, [str(name) for name in names])
+    )
 
 
-def _matched(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
+def matched_frames(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
     """The scores of these recordings, by name, or by names without folders and endings where none is the same."""
     found = {name: frames[name] for name in names if name in frames}
     if not found:

@@ -31,14 +31,15 @@ from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import merge
 from .exchange import Collected, Exporter, Returned, collect, read_returned, text_of
-from .query_set import COLUMNS, REPEAT, asked_so_far, make_method, queries, with_signal
+from .query_set import COLUMNS, REPEAT, asked_so_far, make_method, queries, with_scores, with_signal
 from .store import NAME, Answer, CampaignState, Store, fingerprint, shortened
 
 if TYPE_CHECKING:
     from .query_set import Queries
 
 QUERIES, ANSWERS = "queries.csv", "answers.csv"
-_SIGNAL = ("features", "feature_hop", "sample_rate")
+_PLACES = ("features", "scores")
+_SIGNAL = (*_PLACES, "feature_hop", "sample_rate")
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,9 @@ class Campaign:
                 f"{folder}: a budget is shared by all recordings, and this campaign has other ones than were given; "
                 "give another folder"
             )
-        if isinstance(signal["features"], str) and signal["features"] != "arrays":
-            signal["features"] = _place(folder, Path(signal["features"]))
+        for word in _PLACES:
+            if isinstance(signal[word], str) and signal[word] != "arrays":
+                signal[word] = _place(folder, Path(signal[word]))
         settings |= {"signal": signal, "tool": dict(tool)}
         store.check(before, settings, known)
         if "method" in before.settings:
@@ -147,21 +149,27 @@ class Campaign:
             for name, one in self.state.recordings.items()
         }
         settings = self.state.settings
-        features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
-        if settings["method"] != "information" or not self.parameters.get("signal", True) or features == "arrays":
+        features, scores, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
+        if (
+            settings["method"] != "information"
+            or not self.parameters.get("signal", True)
+            or "arrays" in (features, scores)
+        ):
             return known
+        if scores and (place := _found(self.folder, scores)) is not None:
+            return with_scores(known, place, hop, self.parameters["label"][0])
         return with_signal(False, known, features and _found(self.folder, features), hop, rate)
 
     def options(self) -> dict[str, Any]:
         """What :func:`weakly.queries` needs to go on: the method, its parameters, the signal, the answers so far."""
         signal = dict(self.state.settings.get("signal") or {})
-        features = signal.get("features")
-        if features == "arrays":
-            raise InvalidInput(
-                f"{self.folder}: the features were given as arrays: go on from Python, with weakly.queries"
-            )
-        if features:
-            signal["features"] = _found(self.folder, features)
+        for word in _PLACES:
+            if signal.get(word) == "arrays":
+                raise InvalidInput(
+                    f"{self.folder}: the {word} were given as arrays: go on from Python, with weakly.queries"
+                )
+            if signal.get(word):
+                signal[word] = _found(self.folder, signal[word])
         parameters = self.parameters
         method = self.own or self.state.settings["method"]
         if self.own is not None:
@@ -191,8 +199,7 @@ class Campaign:
         if isinstance(rest.get("label"), str):
             rest["label"] = [rest["label"]]
         signal = {name: rest.pop(name) for name in _SIGNAL if name in rest}
-        if signal.get("features") is not None:
-            signal["features"] = _place(self.folder, Path(signal["features"]))
+        signal |= {word: _place(self.folder, Path(signal[word])) for word in _PLACES if signal.get(word) is not None}
         settings = {"method": rest.pop("method")} if "method" in rest else {}
         self.store.check(self.state, {**settings, "parameters": rest, "signal": signal}, {})
 
@@ -390,22 +397,31 @@ def _check(folder: Path, state: CampaignState) -> None:
         raise InvalidInput(
             f"{folder}: the campaign asks about {shortened(missing[0])}, which it does not hold: damaged?"
         )
+    asked = set(state.queries["query"])
+    if lost := [one.query for one in state.answers if one.query not in asked]:
+        raise InvalidInput(
+            f"{folder}: the query {shortened(lost[0])} is gone and its answer is not (in all {len(lost)} of "
+            f"{len(state.answers)} answers): damaged?"
+        )
     label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
-    features, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
-    places = [features.get(end) for end in ("path", "relative")] if isinstance(features, dict) else [None]
+    signal = settings.get("signal") or {}
     kinds = {"to": str, "url_prefix": str, "cut": bool}
     rules = {
         "label": (label, isinstance(label, list) and label and all(isinstance(name, str) for name in label)),
-        "features": (
-            features,
-            (isinstance(features, dict) or features in (None, "arrays"))
-            and all(place is None or (isinstance(place, str) and "\0" not in place) for place in places),
-        ),
+        **{word: (signal.get(word), _is_place(signal.get(word))) for word in _PLACES},
         "tool": (tool, all(name in kinds and isinstance(value, kinds[name]) for name, value in tool.items())),
     }
     for name, (value, is_right) in rules.items():
         if not is_right:
             raise InvalidInput(f"{folder}: the campaign's settings hold the {name} {shortened(value)}: damaged?")
-    for name, number in (("feature_hop", hop), ("sample_rate", rate)):
-        if number is not None:
-            positive(name, number)
+    for name in ("feature_hop", "sample_rate"):
+        if signal.get(name) is not None:
+            positive(name, signal[name])
+
+
+def _is_place(value: Any) -> bool:
+    """Whether this can say where features or scores are."""
+    if not isinstance(value, dict):
+        return value in (None, "arrays")
+    ends = [value.get(end) for end in ("path", "relative")]
+    return all(end is None or (isinstance(end, str) and "\0" not in end) for end in ends)

@@ -184,6 +184,7 @@ def queries(
     batch: int | None = None,
     events: Events | None = None,
     features: Place | Mapping[str, Features | Place] | None = None,
+    scores: pd.DataFrame | Place | None = None,
     feature_hop: float | None = None,
     windows: Iterable[float] = WINDOWS,
     search: str = "peaks",
@@ -229,6 +230,8 @@ def queries(
     features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
         recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
         no times.
+    scores : a detector's, as evidence for information in place of features: a table with recording, onset, offset,
+        score (and label), or a file or folder of such tables or of .npy files; trusted as far as the answers confirm.
     windows, search, threshold, penalty : of change points (:class:`~weakly.methods.ChangePoint`); windows are the
         seconds on either side of a change: about a quarter to the whole of an event's length.
     shortest : seconds of the shortest segment that change points and information ask about.
@@ -292,22 +295,30 @@ def queries(
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
     kind = type(method) if isinstance(method, Method) else METHODS[name]
-    if kind.needs_signal or features is not None or (kind.uses_signal and signal is not False):
+    if scores is not None and (features is not None or not (kind.uses_signal or kind.needs_signal)):
+        other = "give features or scores, not both" if features is not None else f"{name} has no use for them"
+        raise InvalidInput(f"scores are evidence for method 'information' or 'change-point': {other}")
+    listens = kind.needs_signal or features is not None or (kind.uses_signal and signal is not False)
+    if listens and scores is None:
         known = with_signal(kind.needs_signal, known, features, feature_hop, sample_rate)
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
     rows, follows = [], False
     left: dict[str, float] = {}
     for one_label in labels:
         mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
+        mine = mine if scores is None else with_scores(mine, scores, feature_hop, one_label)
         how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
         how = how.of_class(one_label)
         follows = follows or how.follows_answers
         rows += _rows(how, mine, one_label, answers, left)
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    path = os.fspath(features) if isinstance(features, (str, os.PathLike)) else None
-    source = {"features": "arrays" if features is not None and path is None else path, "feature_hop": feature_hop,
-              "sample_rate": sample_rate}  # fmt: skip
+    source: dict[str, Any] = {"feature_hop": feature_hop, "sample_rate": sample_rate}
+    for word, signal_source in (("features", features), ("scores", scores)):
+        if isinstance(signal_source, (str, os.PathLike)):
+            source[word] = os.fspath(signal_source)
+        else:
+            source[word] = None if signal_source is None else "arrays"
     result = Queries(frame, known, name, {**parameters, **source, "label": labels}, skipped, follows, left)
     from .calibration import with_items, with_repeats
 
@@ -491,6 +502,21 @@ def with_signal(
         else with_features(one, features, hop, sample_rate)
         for name, one in known.items()
     }
+
+
+def with_scores(
+    known: Mapping[str, Recording], scores: pd.DataFrame | Place, hop: float | None, label: str
+) -> dict[str, Recording]:
+    """The recordings with a detector's scores of this class (or of any) as what is listened to."""
+    from ...io.score_files import read_scores
+    from ..infer.estimation import frames_by_class, matched_frames
+
+    found = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
+    if label not in found and None not in found:
+        raise InvalidInput(f"scores: there are none of {label!r}; there are those of {', '.join(map(str, found))}")
+    frames = matched_frames(found.get(label, found.get(None, {})), list(known))
+    return {name: replace(one, features=frames[name].over_time(one.length)) if name in frames else one
+            for name, one in known.items()}  # fmt: skip
 
 
 def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:

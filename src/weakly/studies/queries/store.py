@@ -330,6 +330,10 @@ class Store:
             old = before.settings.get(group, given)
             pairs = [(group, old, given)]
             if isinstance(given, Mapping):
+                if not isinstance(old, Mapping):
+                    raise InvalidInput(
+                        f"{self.name}: the campaign's settings hold the {group} {shortened(old)}: damaged?"
+                    )
                 pairs = [(name, old[name], value) for name, value in given.items() if name in old]
             differing = [(name, first, second) for name, first, second in pairs if not _agree(first, second)]
             if differing and group != "tool":
