@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -119,7 +119,11 @@ class Page:
 
     def until(self, condition, seconds=180):
         replaced = (StaleElementReferenceException, NoSuchElementException)
-        return WebDriverWait(self.browser, seconds, 0.05, replaced).until(lambda _: condition())
+        try:
+            return WebDriverWait(self.browser, seconds, 0.05, replaced).until(lambda _: condition())
+        except TimeoutException as error:
+            error.msg = f"the page is {self.state} and says: {self.words()}"
+            raise
 
     def find(self, selector):
         return self.browser.find_element(By.CSS_SELECTOR, f"section:not([hidden]) {selector}")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,12 +92,11 @@ def family(pid):
 
 
 def memory(pid):
-    """Bytes of a process and all that it started, what they share counted once for the first."""
+    """Bytes of a process and all that it started, what they share counted once."""
     total = 0
     for each in family(pid):
         with contextlib.suppress(OSError):
-            resident, shared = map(int, Path(f"/proc/{each}/statm").read_text().split()[1:3])
-            total += (resident - (shared if each != pid else 0)) * os.sysconf("SC_PAGE_SIZE")
+            total += 1024 * int(re.search(r"^Pss: +(\d+)", Path(f"/proc/{each}/smaps_rollup").read_text(), re.M)[1])
     return total
 
 
@@ -132,14 +132,12 @@ def sent(server, name, data, seconds=60.0):
 
 @contextlib.contextmanager
 def side_by_side(*calls):
-    """Run calls beside the block; afterwards the list that comes back holds what they gave."""
+    """Run calls beside the block; afterwards the list that comes back holds what they gave, in their order."""
     found = []
-    threads = [threading.Thread(target=lambda call=call: found.append(call())) for call in calls]
-    for thread in threads:
-        thread.start()
-    yield found
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(calls)) as threads:
+        futures = [threads.submit(call) for call in calls]
+        yield found
+        found += [future.result() for future in futures]
 
 
 def heavy(server, k):
@@ -233,7 +231,8 @@ def test_all_of_it_at_once(server):
     with half_sent(server, 1100), side_by_side(*calls) as found:
         time.sleep(1)
         server.is_well(7)
-    assert {status for status, _ in found} <= {422, 429}, found
+    assert {status for status, _ in found[-2:]} <= {422, 429}, found  # bombs are never taken
+    assert {status for status, _ in found} <= {200, 422, 429}, found  # a quick machine may answer what is heavy
     server.is_well()
 
 

@@ -600,6 +600,11 @@ def test_work_that_takes_too_much_memory_is_ended_and_the_next_question_is_answe
         assert send(other).status_code == 200
 
 
+def test_what_all_processes_share_is_no_memory_of_a_question():
+    with asking(slow, memory_mb=80) as other:  # the libraries that a new process begins with take more
+        assert other.post("/api/plan", json=PLAIN).json() == {"answer": 42}
+
+
 def test_work_that_dies_is_said_and_the_next_question_is_answered():
     with asking(dying) as other:
         assert other.post("/api/plan", json=PLAIN).status_code == 422

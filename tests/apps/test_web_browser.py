@@ -99,6 +99,20 @@ def test_a_pilot_is_planned_and_its_labels_stay_text(page, pilot):
     assert "owned" not in page.browser.title
 
 
+def test_a_busy_server_is_asked_again(page, pilot):
+    # Once at the door of each address, and once in the middle of an answer.
+    page.browser.execute_script("""const real = window.fetch, asked = {}, busy = {message: "try again in a moment"};
+    window.fetch = (path, how) => {
+      asked[path] = (asked[path] ?? 0) + 1;
+      if (asked[path] === 1) return Promise.resolve(new Response(JSON.stringify(busy), {status: 429}));
+      const headers = {"Content-Type": "application/x-ndjson"}, line = JSON.stringify({error: busy, status: 429});
+      if (asked[path] === 2 && path === "api/plan") return Promise.resolve(new Response(`${line}\n`, {headers}));
+      return real(path, how);
+    };""")
+    page.send("pilot", pilot)
+    assert page.words() == told(wk.plan(wk.read(pilot), presence_criterion=0.5))
+
+
 def test_an_error_stands_beside_its_field(page):
     page.type("presence_criterion", "50")
     page.until(lambda: "a percentage?" in page.error("presence_criterion"))

@@ -64,32 +64,49 @@ async function readLines(response, progress) {
   }
 }
 
+const PAUSE = 1000; // milliseconds after which a busy server is asked again
+
+/** What comes of asking: again and again while the server has too much to do, until nobody waits any more. */
+async function patiently(work, signal) {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error.status !== 429) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
+      signal?.throwIfAborted();
+    }
+  }
+}
+
 /** The answer to a JSON question: {result, notes}. */
-export async function ask(path, question, { signal, progress = () => {} } = {}) {
+export function ask(path, question, { signal, progress = () => {} } = {}) {
   const headers = { "Content-Type": "application/json", Accept: "application/x-ndjson, application/json" };
-  const response = await reach(path, { method: "POST", headers, body: JSON.stringify(question), signal });
-  if (response.headers.get("Content-Type").startsWith("application/x-ndjson")) return readLines(response, progress);
-  const notes = JSON.parse(response.headers.get("Weakly-Notes") ?? "[]");
-  return { result: await response.json(), notes };
+  return patiently(async () => {
+    const response = await reach(path, { method: "POST", headers, body: JSON.stringify(question), signal });
+    if (response.headers.get("Content-Type").startsWith("application/x-ndjson")) return readLines(response, progress);
+    const notes = JSON.parse(response.headers.get("Weakly-Notes") ?? "[]");
+    return { result: await response.json(), notes };
+  }, signal);
 }
 
 /** The answer to a question as a file: {name, blob}. */
 export async function fetchFile(path, question, { signal } = {}) {
-  const response = await reach(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal });
+  const response = await patiently(() => reach(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal }), signal);
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "weakly";
   return { name, blob: await response.blob() };
 }
 
 /** What the server read from a file, with the key under which it keeps it. */
-export async function upload(file, fields, { signal } = {}) {
+export function upload(file, fields, { signal } = {}) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) if (value !== null && value !== "") form.append(name, value);
   form.append("file", file, file.name);
-  return sent("api/upload", { method: "POST", body: form, signal });
+  return patiently(() => sent("api/upload", { method: "POST", body: form, signal }), signal);
 }
 
 /** The bundled example, as if it had been sent. */
-export const example = (kind, { signal } = {}) => sent(`api/example?kind=${kind}`, { method: "POST", signal });
+export const example = (kind, { signal } = {}) => patiently(() => sent(`api/example?kind=${kind}`, { method: "POST", signal }), signal);
 
 /** Runs at most one question at a time; a new one cancels the one before. */
 export class Place {
