@@ -329,9 +329,10 @@ def test_every_row_of_a_plan_is_the_evaluation_of_what_it_asks(some, who):
         made = wk.plan(annotations(world)[0], **answering(who))
     rows = [row for row in made.rows if row.method in ("fixed", "windows")]
     assert rows
-    for row in rows:
+    for k, row in enumerate(rows):
         asked = replace(world, width=row.segment_length, hop=row.hop, votes=row.votes)
-        wanted = by_definition(asked)
+        # The definitions are slow and hold evaluations in the tests below: of the rows some are enough.
+        wanted = by_definition(asked) if k % 9 == 0 else by_evaluate(asked)
         for name in (*WORDS, "n_queries", "listened"):
             assert getattr(row, name) == pytest.approx(wanted[name], rel=1e-9, abs=1e-9, nan_ok=True), (name, row)
 
