@@ -17,11 +17,10 @@ from ..base.results import counted
 from ..base.symbols import LONGEST, check, plausible_length
 from .addresses import at_hand
 from .columns import roles_of
-from .registry import length_columns
 from .source import Source, quoted
 from .table import ColumnTable
 from .times import times_of
-from .vocabulary import is_number, numbers, suited
+from .vocabulary import UNITS, is_number, normal, numbers, suited
 
 _ENDINGS = "wav|flac|mp3|ogg|opus|aiff?|m4a|mp4|mkv|avi|mov|webm|edf|bdf|mseed|csv|tsv|txt|json|jams|textgrid"
 
@@ -51,10 +50,34 @@ def lengths_in(source: Source) -> dict[str, float]:
         found[name] = value
     source.ended(table.lines)
     if source.problems:
-        source.note(f"{source.name}: {counted(len(source.problems), 'length')} left out")
+        source.note(f"{counted(len(source.problems), 'length')} left out")
     for note in source.notes:
         warnings.warn(note, AssumptionWarning, stacklevel=2)
     return found
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
+    others = [each for each in source.header if each not in (name, length)]
+    if not length or not name or suited(others, "label") or "actions" in source.names:
+        return False
+    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
+        return False
+    at = source.header.index(length)
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> tuple[str, str]:
+    """The columns that hold recordings and their lengths; "" where none does."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
+    others = [name for name in names if name != length]
+    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length
 
 
 def _length_table(source: Source) -> tuple[ColumnTable, list[str], tuple[str, list[str]]]:
@@ -68,9 +91,7 @@ def _length_table(source: Source) -> tuple[ColumnTable, list[str], tuple[str, li
         name, length = length_columns(table.names)
         if name and length:
             return table, [value.strip() for value in table.columns[name]], (length, table.columns[length])
-    raise InvalidInput(
-        f"{source.name}: recording_length must be seconds, or a file with the columns filename and duration (seconds)"
-    )
+    raise source.error("recording_length must be seconds, or a file with the columns filename and duration (seconds)")
 
 
 def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -115,8 +136,8 @@ def _examined_in(source: Source) -> pd.DataFrame:
         return frame.assign(onset=np.nan, offset=np.nan)[["recording", "onset", "offset", "annotator"]]
     roles = roles_of(table)
     if "recording" not in roles.names:
-        raise InvalidInput(
-            f"{source.name}: examined must be a UEM file or a table with a column for the recording; there are "
+        raise source.error(
+            f"examined must be a UEM file or a table with a column for the recording; there are "
             f"{', '.join(table.names[:12])}"
         )
     names = [value.strip() for value in table.columns[roles.names["recording"]]]

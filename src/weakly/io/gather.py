@@ -23,7 +23,7 @@ from ..model.answers import Reading
 from . import dataset
 from .addresses import MOST_BYTES, Paths, files_of, listed_paths, listings, rows_in, table_kind
 from .durations import match_lengths
-from .registry import detect, named
+from .formats import detect, named
 from .source import Source, quoted
 from .table import TextRows
 from .times import suspected_unit

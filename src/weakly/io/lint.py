@@ -17,10 +17,9 @@ from ..base.errors import InvalidInput
 from ..base.results import Condition, to_jsonable
 from .addresses import Paths
 from .dcase import clip_length
-from .durations import asked_length, lengths_in, match_lengths, name_key, read_examined
+from .durations import asked_length, is_lengths, lengths_in, match_lengths, name_key, read_examined
 from .gather import SampleRequest, read_files
 from .reading import beside, known_hints, looked_at, touching_frames
-from .registry import is_lengths
 from .source import PARQUET, Source, quoted
 from .table import TextRows
 from .times import suspected_unit

@@ -302,8 +302,8 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
         limit = np.array(known, dtype=np.float64)
         if np.isnan(limit[open_]).any():
             name = names[int(np.flatnonzero(open_ & np.isnan(limit))[0])]
-            raise InvalidInput(
-                f"{rows.source.name}: does not say how long the recording {quoted(name)} is, so its labels span "
+            raise rows.source.error(
+                f"does not say how long the recording {quoted(name)} is, so its labels span "
                 "nothing; give recording_length, or read the file with read_answers"
             )
         rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
