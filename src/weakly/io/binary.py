@@ -24,11 +24,10 @@ from ..base.files import atomic_write
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .addresses import refused
 from .formats import Format, losses, per_recording, texts_of
 from .plain import rows_of
-from .source import PARQUET, Source, quoted
-from .table import ColumnTable, TextRows
+from .source import PARQUET, Source, quoted, refused
+from .table import ColumnTable, TextRows, column_values
 from .times import ending
 from .tracks import OWN
 
@@ -46,19 +45,6 @@ def read_parquet(source: Source) -> TextRows:
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
-
-
-def column_values(column: pd.Series) -> Any:
-    """The column as tables hold it: numbers as an array, all else as texts."""
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "fiu":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()
-    if kind == "m":
-        return column.dt.total_seconds().to_numpy(dtype=np.float64)
-    if kind == "M":
-        return ["" if value != value else value.isoformat() for value in column]
-    missing = (value is None or (isinstance(value, float) and value != value) for value in column)
-    return ["" if none else str(value) for none, value in zip(missing, column.tolist())]
 
 
 def _save(frame: pd.DataFrame, path: Path) -> None:

@@ -292,7 +292,8 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
            frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), exact=True),
-           formats.table_writer(dict(zip(_STRONG, ("recording", "onset", "offset", "label"))), delimiter="\t"), write_framed),
+           formats.table_writer(dict(zip(_STRONG, ("recording", "onset", "offset", "label"))), delimiter="\t"),
+           write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
            read_videos, formats.by_answers(write_videos), write_videos),
 )  # fmt: skip

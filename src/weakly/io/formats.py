@@ -23,10 +23,9 @@ from ..base.results import counted
 from ..base.symbols import choice
 from ..model.answers import Answers
 from ..model.events import Events
-from .durations import is_lengths
 from .source import COMMENT, KINDS, Source, column_of, quoted
 from .table import TextRows
-from .times import duration, ending, special
+from .times import duration, ending, is_lengths, special
 from .vocabulary import is_number
 
 

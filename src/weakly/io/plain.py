@@ -20,7 +20,6 @@ from ..model.events import COLUMNS, Events
 from . import times
 from . import vocabulary as terms
 from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
-from .durations import is_lengths
 from .formats import Format, columns_of, delimited, exact, save, table_writer
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, several_labels
@@ -109,7 +108,7 @@ def sniff(source: Source) -> bool:
     if known["onset"] and (known["recording"] or known["label"] or answers):
         return True
     named = [terms.TIER[terms.normal(name)[0]] for name in known["recording"]]
-    if (not any(tier < 3 for tier in named) and not known["epoch"]) or is_lengths(source):
+    if (not any(tier < 3 for tier in named) and not known["epoch"]) or times.is_lengths(source):
         return False
     other = [name for name in names if name not in known["recording"][:1]]
     words = len(rows) > 1 and (len(names) == 2 or 0 in named)  # a recording and a word for each

@@ -8,9 +8,11 @@ import io
 import json
 import re
 import shlex
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from ..base.errors import InvalidInput
+from ..base.errors import InvalidInput, WeaklyError
 from ..base.files import is_input
 
 #: The first bytes of files that people keep beside their annotations, and what they are.
@@ -54,6 +56,26 @@ def quoted(value: object, *, most: int = 40) -> str:
     """The value as a message may show it: in quotes, on one line, not too long."""
     text = str(value)
     return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+@contextmanager
+def refused(name: object, told: str = "cannot be read", *, quiet: bool = False) -> Iterator[None]:
+    """Whatever one of many libraries raises (no bucket, no rights, a broken file) as one line that names the file.
+
+    ``quiet`` keeps its warnings down, which is for one thread only.
+    """
+    try:
+        with warnings.catch_warnings() if quiet else nullcontext():
+            if quiet:
+                warnings.simplefilter("ignore")
+            yield
+    except (WeaklyError, ImportError):
+        raise
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{name}: there is no such file or folder") from error
+    except Exception as error:
+        words = " ".join(str(error).split()).rpartition("Invalid: ")[2][:200] or type(error).__name__
+        raise InvalidInput(f"{name}: {told}: {words}") from error
 
 
 class Source:

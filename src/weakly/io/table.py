@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.results import counted
@@ -397,6 +398,19 @@ class ColumnTable:
             else:
                 found[f"{name}_column" if name in OURS else name] = values
         return found
+
+
+def column_values(column: pd.Series) -> Any:
+    """The column as tables hold it: numbers as an array, all else as texts."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "fiu":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()
+    if kind == "m":
+        return column.dt.total_seconds().to_numpy(dtype=np.float64)
+    if kind == "M":
+        return ["" if value != value else value.isoformat() for value in column]
+    missing = (value is None or (isinstance(value, float) and value != value) for value in column)
+    return ["" if none else str(value) for none, value in zip(missing, column.tolist())]
 
 
 def _unquoted(name: str) -> str:

@@ -18,7 +18,7 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, rate_of, scaled
-from .vocabulary import UNITS, kind_of, normal, suited, texts
+from .vocabulary import UNITS, is_number, kind_of, normal, suited, texts
 
 if TYPE_CHECKING:
     from .columns import Roles
@@ -443,3 +443,27 @@ def pass_points(rows: TextRows, points: Any) -> Any:
                      "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
     rows.keep(~points, why="points")
     return points
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
+    others = [each for each in source.header if each not in (name, length)]
+    if not length or not name or suited(others, "label") or "actions" in source.names:
+        return False
+    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
+        return False
+    at = source.header.index(length)
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> tuple[str, str]:
+    """The columns that hold recordings and their lengths; "" where none does."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
+    others = [name for name in names if name != length]
+    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length
