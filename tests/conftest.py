@@ -55,7 +55,7 @@ def bucket(monkeypatch):
     import boto3
     import fsspec
 
-    from weakly.io import addresses, dataset
+    from weakly.io import dataset
 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
@@ -67,20 +67,20 @@ def bucket(monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
         store = boto3.client("s3", endpoint_url=address, region_name="us-east-1")
         store.create_bucket(Bucket="season")
-        addresses.system.cache_clear()
+        dataset.system.cache_clear()
         fsspec.filesystem("s3").clear_instance_cache()
 
         def put(folder, under):
             for path in sorted(each for each in Path(folder).rglob("*") if each.is_file()):
                 store.put_object(Bucket="season", Key=f"{under}/{path.relative_to(folder)}", Body=path.read_bytes())
-            addresses.system("s3").invalidate_cache()
+            dataset.system("s3").invalidate_cache()
             return f"s3://season/{under}"
 
         try:
             yield put
         finally:
             running.stop()
-            addresses.system.cache_clear()
+            dataset.system.cache_clear()
             dataset._opened.cache_clear()
 
 

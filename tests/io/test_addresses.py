@@ -20,7 +20,7 @@ import pytest
 import weakly as wk
 from weakly import io
 from weakly.cli import main
-from weakly.io import addresses, dataset, gather
+from weakly.io import dataset, gather
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:.*with the same class in several files")
@@ -151,34 +151,34 @@ def test_what_is_not_there_says_so(memory):
 
 def test_a_missing_extra_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    addresses.system.cache_clear()
+    dataset.system.cache_clear()
     for call in (wk.read, wk.read_answers, io.check):
         with pytest.raises(wk.MissingExtra, match=r"weakly\[s3\]"):
             call("s3://a/b.csv")
 
 
 def test_limits_are_seen_before_anything_is_fetched(memory, monkeypatch):
-    monkeypatch.setattr(addresses, "MOST_BYTES", 1000)
-    monkeypatch.setattr(addresses, "_copy", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr(dataset, "MOST_BYTES", 1000)
+    monkeypatch.setattr(dataset, "_copy", lambda *_: pytest.fail("fetched"))
     with pytest.raises(wk.InvalidInput, match=r"GiB are more than .*--sample 1000.* weakly evaluate"):
         wk.read(f"{memory}/csv")
 
 
 def test_a_size_that_is_unknown_or_not_true_is_limited_too(memory, monkeypatch):
-    monkeypatch.setattr(addresses, "MOST_BYTES", 1000)
-    monkeypatch.setattr(addresses.AddressListing, "n_bytes", 0)
+    monkeypatch.setattr(dataset, "MOST_BYTES", 1000)
+    monkeypatch.setattr(dataset.AddressListing, "n_bytes", 0)
     with pytest.raises(wk.InvalidInput, match=r"a.csv: holds more than the"):
         wk.read(f"{memory}/csv/a.csv")
 
 
 def test_too_many_rows_are_refused_before_they_are_read(season, memory, monkeypatch):
-    monkeypatch.setattr(dataset, "MOST_ROWS", 399)
+    monkeypatch.setattr(gather, "MOST_ROWS", 399)
     monkeypatch.setattr(gather, "detect", lambda *_: pytest.fail("read"))
     for place in (season / "hive", f"{memory}/hive"):
         for call in (wk.read, wk.read_answers, io.check):
             with pytest.raises(wk.InvalidInput, match=r"parquet \.\.\.: 400 rows are more than .*--sample"):
                 call(place)
-    monkeypatch.setattr(addresses, "_MUCH_TEXT", 0)
+    monkeypatch.setattr(dataset, "_MUCH_TEXT", 0)
     with pytest.raises(wk.InvalidInput, match=r"40\d rows are more than"):
         wk.read(f"{memory}/csv")
 
@@ -186,20 +186,20 @@ def test_too_many_rows_are_refused_before_they_are_read(season, memory, monkeypa
 @pytest.mark.parametrize("key", ["../../up.csv", "a/../../up.csv", "./here.csv"])
 def test_no_name_leads_out_of_the_folder(memory, key, monkeypatch):
     info = {"name": f"/bucket/season/{key}", "size": 10, "type": "file"}
-    monkeypatch.setattr(addresses, "listed", lambda files, address: {info["name"]: info})
+    monkeypatch.setattr(dataset, "listed", lambda files, address: {info["name"]: info})
     with pytest.raises(wk.InvalidInput, match="cannot have this name"):
         wk.read(memory)
 
 
 def test_a_failed_or_interrupted_fetch_leaves_nothing(memory, monkeypatch):
-    real = addresses._copy
+    real = dataset._copy
 
     def fails(files, name, address, target, ended):
         real(files, name, address, target, ended)
         if name.endswith("b.csv"):
             raise failure
 
-    monkeypatch.setattr(addresses, "_copy", fails)
+    monkeypatch.setattr(dataset, "_copy", fails)
     for failure in (wk.InvalidInput("gone"), KeyboardInterrupt()):
         with pytest.raises(type(failure)):
             wk.read(f"{memory}/csv")
@@ -208,7 +208,7 @@ def test_a_failed_or_interrupted_fetch_leaves_nothing(memory, monkeypatch):
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no signals here")
 def test_a_command_that_is_ended_leaves_nothing(season, tmp_path):
     code = (
-        "import time, weakly.io.addresses as a; from weakly.cli import main; real = a._copy\n"
+        "import time, weakly.io.dataset as a; from weakly.cli import main; real = a._copy\n"
         "def slow(*job): real(*job); print('here', flush=True); time.sleep(0.5)\n"
         f"a._copy = slow; main(['convert', 'file://{season}/csv', 'out.csv'])"
     )
@@ -308,9 +308,9 @@ def bad_line(bucket, monkeypatch):
     line = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Line)
     threading.Thread(target=line.serve_forever, daemon=True).start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{line.server_port}")
-    addresses.system.cache_clear()
-    addresses.system("s3").clear_instance_cache()
-    addresses.system.cache_clear()
+    dataset.system.cache_clear()
+    dataset.system("s3").clear_instance_cache()
+    dataset.system.cache_clear()
     line.put = bucket
     yield line
     line.shutdown()
@@ -331,12 +331,12 @@ def test_bodies_that_are_cut_and_listings_that_are_refused_change_no_number(seas
     found = wk.read(away)
     assert max(map(asked.count, asked)) > 1
     assert found.to_frame().equals(here.to_frame())
-    addresses.system("s3").retries = 2
+    dataset.system("s3").retries = 2
     for trouble, words in (("cut", r"s3://season/cut/[ab]\.csv: cannot be read"), ("refused", "s3://season/cut: ")):
         bad_line.trouble = lambda method, path, trouble=trouble: (
             trouble if path.endswith(".csv") == (trouble == "cut") and method == "GET" else ""
         )
-        addresses.system("s3").invalidate_cache()
+        dataset.system("s3").invalidate_cache()
         with pytest.raises(wk.InvalidInput, match=words) as error:
             wk.read(away)
         assert len(str(error.value).splitlines()) == 1
@@ -356,7 +356,7 @@ def test_the_page_cannot_name_an_address(monkeypatch):
     from weakly.apps.serving import Limits
     from weakly.apps.web.uploads import parse
 
-    monkeypatch.setattr(addresses, "system", lambda *_: pytest.fail("asked for an address"))
+    monkeypatch.setattr(dataset, "system", lambda *_: pytest.fail("asked for an address"))
     data = b"recording,onset,offset,label\nhttps://example.org/a.wav,1,2,s3://bucket/x\n"
     for name in ("https://example.org/a.csv", "s3://bucket/a.csv", "memory:/a.csv"):
         found = parse(data, name=name, kind="events", limits=Limits(), options={"columns": {"onset": "onset"}})

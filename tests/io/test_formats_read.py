@@ -620,7 +620,7 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
     house = str(Path(sys.modules["weakly.io"].__file__).parent)
     jobs = {"read": (lambda: read(table), "dcase"), "answers": (lambda: read_answers(clips), "clip_tables"),
             "check": (lambda: check(table), "dcase")}  # fmt: skip
-    core = {"addresses", "columns", "gather", "plain", "registry", "source", "table", "times", "vocabulary"}
+    core = {"columns", "dataset", "formats", "gather", "plain", "source", "table", "times", "vocabulary"}
     for name, (job, family) in jobs.items():
         job()  # what is imported late is imported
         seen = set()
@@ -635,4 +635,4 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
         finally:
             sys.setprofile(None)
         assert core | {family} <= seen, name
-        assert seen <= core | {family, "dcase", "reading", "durations"} | ({"lint"} if name == "check" else set()), name
+        assert seen <= core | {family, "dcase", "reading"} | ({"lint"} if name == "check" else set()), name

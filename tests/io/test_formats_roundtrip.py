@@ -12,9 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from weakly import AssumptionWarning, InvalidInput
-from weakly.io import FORMATS, read, read_answers, write
-from weakly.io.durations import read_lengths
-from weakly.io.output import inexact
+from weakly.io import FORMATS, read, read_answers, read_lengths, write
+from weakly.io.formats import inexact
 from weakly.io.times import duration, ending
 from weakly.model.answers import Answers
 from weakly.model.events import Events

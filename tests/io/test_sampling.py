@@ -10,7 +10,7 @@ import pytest
 
 import weakly as wk
 from weakly.cli import main
-from weakly.io import addresses, dataset, gather
+from weakly.io import dataset, gather
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
@@ -142,12 +142,12 @@ def test_the_other_options_hold_in_a_sample(tmp_path):
 def test_large_tables_are_sampled_by_themselves(tmp_path, monkeypatch):
     folder = spread(table(), tmp_path / "set", "parquet", 3)
     assert wk.read(folder, sample="auto").source.sample is None
-    monkeypatch.setattr(dataset, "LARGE", 899)
-    monkeypatch.setattr(dataset, "SAMPLED", 200)
+    monkeypatch.setattr(gather, "LARGE", 899)
+    monkeypatch.setattr(gather, "SAMPLED", 200)
     found = wk.read(folder, sample="auto")
     assert 200 <= len(found) < 300
     assert found.source.sample["of_rows"] == 900
-    monkeypatch.setattr(dataset, "MOST_ROWS", 100)
+    monkeypatch.setattr(gather, "MOST_ROWS", 100)
     with pytest.raises(wk.InvalidInput, match=r"a sample of .* rows are more than the 100 that are read at once"):
         wk.read(folder, sample="auto")
 
@@ -156,9 +156,9 @@ def test_more_than_is_copied_is_sampled_where_it_lies(tmp_path, monkeypatch):
     folder = spread(table(), tmp_path / "set", "parquet", 3)
     files = fsspec.filesystem("memory")
     files.put(str(folder), "/bucket/large", recursive=True)
-    for module in (addresses, gather):
+    for module in (dataset, gather):
         monkeypatch.setattr(module, "MOST_BYTES", 1000)
-    monkeypatch.setattr(addresses, "_copy", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr(dataset, "_copy", lambda *_: pytest.fail("fetched"))
     try:
         found = wk.read("memory://bucket/large", sample=8)
         with pytest.raises(wk.InvalidInput, match="GiB are more than"):
@@ -201,8 +201,8 @@ def test_a_plan_of_a_sample_is_that_of_its_recordings(tmp_path, monkeypatch, cap
     other = _run(capsys, "plan", str(folder), *how, "--recording-length", "60", "--sample", "10", "--total-hours", "2")
     assert other["settings"]["total_hours"] == 2
     assert not other["settings"]["sample"]["scaled"]
-    monkeypatch.setattr(dataset, "LARGE", 899)
-    monkeypatch.setattr(dataset, "SAMPLED", made["settings"]["sample"]["rows"])
+    monkeypatch.setattr(gather, "LARGE", 899)
+    monkeypatch.setattr(gather, "SAMPLED", made["settings"]["sample"]["rows"])
     assert _run(capsys, "plan", str(folder), *how, "--recording-length", "60") == made
 
 

@@ -74,7 +74,7 @@ def audit(
 ) -> None:
     """Audit."""
     from ..base.results import counted
-    from ..io.durations import read_examined
+    from ..io import read_examined
     from ..io.gather import LAYERS
     from ..io.reading import read, read_answers
     from ..studies.audit.auditor import audit as make

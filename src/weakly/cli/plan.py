@@ -151,7 +151,7 @@ _VERDICTS = {"good": "bold green", "fair": "bold yellow", "poor": "bold red", "w
 
 def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
     """The plan, which says what it rests on."""
-    from ..io.dataset import worded
+    from ..io.gather import worded
 
     whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
     words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."

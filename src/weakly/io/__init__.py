@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 from . import binary, clip_tables, dcase, documents, labelstudio, plain, raven, surveys, tracks
-from .durations import read_examined, read_lengths
+from .formats import FORMATS, Format, detect, register, write
 from .lint import Check, FileFinding, check
-from .output import write
-from .reading import read, read_answers
-from .registry import FORMATS, Format, detect, register
+from .reading import read, read_answers, read_examined, read_lengths
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _family in (

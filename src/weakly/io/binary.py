@@ -8,7 +8,6 @@ was marked. Points have no length. The file's name stands for the recording.
 from __future__ import annotations
 
 import io
-import os
 import re
 import shlex
 import tempfile
@@ -25,13 +24,12 @@ from ..base.files import atomic_write
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .addresses import refused
-from .output import losses, per_recording, save, texts_of
+from .formats import Format, losses, per_recording, texts_of
 from .plain import rows_of
-from .registry import Format
-from .source import PARQUET, Source, quoted
-from .table import ColumnTable, TextRows, lengths_agree
+from .source import PARQUET, Source, quoted, refused
+from .table import ColumnTable, TextRows, column_values
 from .times import ending
+from .tracks import OWN
 
 
 def opening(source: Source, what: str) -> Any:
@@ -47,22 +45,6 @@ def read_parquet(source: Source) -> TextRows:
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
-
-
-def column_values(column: pd.Series) -> Any:
-    """The column as tables hold it: numbers as an array, all else as texts."""
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "fiu":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()
-    if kind == "m":
-        return column.dt.total_seconds().to_numpy(dtype=np.float64)
-    if kind == "M":
-        return ["" if value != value else value.isoformat() for value in column]
-    return ["" if value is None or _is_nan(value) else str(value) for value in column.tolist()]
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value
 
 
 def _save(frame: pd.DataFrame, path: Path) -> None:
@@ -102,15 +84,14 @@ def read_edf(source: Source) -> TextRows:
     told = int(source.data[236:244])  # edfio puts the number that is there in its place
     if told > signal.num_data_records:
         has = signal.num_data_records
-        raise InvalidInput(f"{source.name}: is cut short: it holds {has} of its {told} data records")
+        raise source.error(f"is cut short: it holds {has} of its {told} data records")
     name = source.stem()
     onset = np.array([item.onset for item in items], dtype=np.float64)
     length = np.array([item.duration or 0.0 for item in items], dtype=np.float64)
     labels = [str(item.text) for item in items]
     source.n_rows, places = len(items), [f"annotation {i + 1}" for i in range(len(items))]
-    rows = TextRows.of(source, places, name, onset, ending(onset, length), labels).checked()
-    lengths_agree(rows, {name: float(signal.duration)})
-    return rows.say(f"recording = the file's name (1), label = the texts ({len(set(labels))}), time = onset + duration")
+    rows = TextRows.of(source, places, name, onset, ending(onset, length), labels)
+    return rows.checked({name: float(signal.duration)}).say(OWN, "the texts", "time = onset + duration")
 
 
 def sniff_wfdb(source: Source) -> bool:
@@ -130,12 +111,12 @@ def read_wfdb(source: Source) -> TextRows:
     base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
     beside = base if Path(base + ".hea").is_file() else base.removesuffix(".edf")
     if not Path(beside + ".hea").is_file():
-        raise InvalidInput(f"{source.name}: there is no header {Path(beside).name}.hea beside it")
+        raise source.error(f"there is no header {Path(beside).name}.hea beside it")
     with opening(source, "WFDB"):
         notes, header = wfdb.rdann(base, ending_), wfdb.rdheader(beside)
     rate = float(notes.fs or header.fs or 0)
     if rate <= 0:
-        raise InvalidInput(f"{source.name}: neither it nor its header says how many samples a second has")
+        raise source.error("neither it nor its header says how many samples a second has")
     name, length = source.stem(), float(header.sig_len or 0) / float(header.fs or rate)
     times, symbols = np.asarray(notes.sample) / rate, list(notes.symbol)
     texts = [str(text or "").strip("\0 ") for text in notes.aux_note]
@@ -166,31 +147,19 @@ def read_wfdb(source: Source) -> TextRows:
         told += "--point-length 0.2 makes events of them instead of the rhythms"
         if source.point_length is not None:
             told = f"{counted(len(beats), 'rhythm')} left out: points were asked for"
-        source.note(f"{source.name}: {told}", kind="points")
+        source.note(told, kind="points")
         rows.merged["points"] = set(beats)
-    rows.checked()
-    lengths_agree(rows, {name: length} if length else {})
-    k = len(set(rows.data["label"]))
-    return rows.say(f"recording = the file's name (1), label = rhythm ({k}), time = samples at {rate:g} Hz")
-
-
-def _by_its_mark(_: Source) -> bool:
-    return True
+    return rows.checked({name: length}).say(OWN, "rhythm", f"time = samples at {rate:g} Hz")
 
 
 READERS = (
-    Format("parquet", "Parquet table (needs the extra parquet); holds everything", _by_its_mark, read_parquet,
+    Format("parquet", "Parquet table (needs the extra parquet); holds everything", (), read_parquet,
            write_parquet, write_parquet, endings=(".parquet", ".pq"), binary=True, mark=f"^{PARQUET.decode()}"),
-    Format("edf", "annotations of EDF+ and BDF+ (needs the extra signals)", _by_its_mark, read_edf, binary=True,
+    Format("edf", "annotations of EDF+ and BDF+ (needs the extra signals)", (), read_edf, binary=True,
            mark=r"(?s)^(0       |\xffBIOSEMI).{184}[EB]DF\+"),  # the plain kinds hold no annotations
     Format("wfdb", "WFDB annotations beside their header: rhythms (needs the extra signals)", sniff_wfdb, read_wfdb,
            binary=True, mark=r"\0\0\Z"),
 )  # fmt: skip
-
-
-def sniff_textgrid(source: Source) -> bool:
-    """The two lines that every TextGrid begins with."""
-    return len(source.head) > 1 and "ooTextFile" in source.head[0] and "TextGrid" in source.head[1]
 
 
 _TOKEN = re.compile(r'"(?:[^"]|"")*"|<exists>|<absent>|(?<!\S)[-+]?[\d.]\S*(?!\S)')
@@ -219,28 +188,27 @@ def read_textgrid(source: Source) -> TextRows:
     except StopIteration as error:
         raise InvalidInput(cut) from error
     except ValueError as error:
-        raise InvalidInput(f"{source.name}: cannot be read: {error}") from error
-    return _rows(source, found, {source.stem(r"\.TextGrid$"): length})
+        raise source.error(f"cannot be read: {error}") from error
+    return _rows(source, found, length)
 
 
-def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, float]) -> TextRows:
+def _rows(source: Source, found: list[tuple[str, str, Any]], length: float) -> TextRows:
+    """The intervals with a text of the tiers that were chosen; where several could be, they are asked for."""
     name = source.stem(r"\.TextGrid$", r"\.eaf$")
     named = [(tier, text, times) for tier, text, times in found if text.strip()]
     tiers = {tier: {text for own, text, _ in named if own == tier} for tier, _, _ in named}
     wanted = source.layer.get("tier")
     by_tier = source.columns.get("label") == "tier"
     told = wanted is not None or by_tier or source.on_error == "collect"
-    apart = all(
-        texts == {re.sub(r" \(\d+\)$", "", tier)} for tier, texts in tiers.items()
-    )  # a tier a class, as we write
+    apart = all(texts == {re.sub(r" \(\d+\)$", "", tier)} for tier, texts in tiers.items())  # a tier a class, as ours
     if len(tiers) > 1 and not told and not apart:
         ways = " or ".join(f"--tier {shlex.quote(tier)}" for tier in list(tiers)[:6])
-        raise InvalidInput(f"{source.name}: holds {len(tiers)} tiers; take one: {ways}; all: --tier '*'; or call "
+        raise source.error(f"holds {len(tiers)} tiers; take one: {ways}; all: --tier '*'; or call "
                            "events by their tiers: --columns label=tier")  # fmt: skip
     if wanted not in (None, "*"):
         named = [row for row in named if row[0] == wanted]
         if not named and wanted not in tiers:
-            raise InvalidInput(f"{source.name}: no tier {quoted(wanted)}; there are {', '.join(map(quoted, tiers))}")
+            raise source.error(f"no tier {quoted(wanted)}; there are {', '.join(map(quoted, tiers))}")
     if by_tier:
         named = [(tier, tier, times) for tier, _, times in named]
     places: list[int | str] = [
@@ -250,10 +218,8 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], lengths: dict[str, 
     onset, offset = (np.array([times[k] for _, _, times in named], dtype=np.float64) for k in (0, 1))
     marks = {"label": [text for _, text, _ in named], "tier": [tier for tier, _, _ in named]}
     rows = TextRows.of(source, places, name, onset, offset, **marks).checked()
-    rows.lengths = {n: v for n, v in lengths.items() if np.isfinite(v) and v > 0}
-    k, which = len(set(rows.data["label"])), "tiers" if by_tier else "texts"
-    used = ", ".join(dict.fromkeys(marks["tier"]))
-    return rows.say(f"recording = the file's name (1), label = the {which} ({k}), tiers = {used}")
+    rows.lengths = {name: length} if np.isfinite(length) and length > 0 else {}
+    return rows.say(OWN, "the tiers" if by_tier else "the texts", f"tiers = {', '.join(dict.fromkeys(marks['tier']))}")
 
 
 def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -302,52 +268,34 @@ def write_textgrid(events: Events, path: Path) -> list[str]:
             "the last offset stands for it"
         )
 
-    def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
-        lost: list[str] = []
+    def text(frame: pd.DataFrame, name: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)
         length = float(lengths[name])
         total = repr(length if length == length else float(frame["offset"].max()) if len(frame) else 1.0)
         tiers = _layers(frame) or [("events", [])]
-        lines = ['File type = "ooTextFile"\nObject class = "TextGrid"\n\n', f"xmin = 0\nxmax = {total}\n",
-                 f"tiers? <exists>\nsize = {len(tiers)}\nitem []:\n"]  # fmt: skip
+        yield f'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = {total}\n'
+        yield f"tiers? <exists>\nsize = {len(tiers)}\nitem []:\n"
         for k, (title, entries) in enumerate(tiers, 1):
-            filled = _filled(entries, total)
+            ends = ["0", *(end for _, end, _ in entries)]  # between intervals stand empty ones
+            gaps = [
+                (a, b, "") for a, b in zip(ends, [*(start for start, _, _ in entries), total]) if float(a) < float(b)
+            ]
+            filled = sorted([*entries, *gaps], key=lambda entry: float(entry[0]))
             title = title.replace('"', "'").replace("\r", " ").replace("\n", " ")
-            lines.append(f'    item [{k}]:\n        class = "IntervalTier"\n        name = "{title}"\n')
-            lines.append(f"        xmin = 0\n        xmax = {total}\n        intervals: size = {len(filled)}\n")
-            for j, (start, end, text) in enumerate(filled, 1):
-                lines.append(f"        intervals [{j}]:\n            xmin = {start}\n            xmax = {end}\n")
-                lines.append(f'            text = "{text}"\n')
-        save(target, lines)
-        return lost
+            yield f'    item [{k}]:\n        class = "IntervalTier"\n        name = "{title}"\n'
+            yield f"        xmin = 0\n        xmax = {total}\n        intervals: size = {len(filled)}\n"
+            for j, (start, end, label) in enumerate(filled, 1):
+                yield f"        intervals [{j}]:\n            xmin = {start}\n            xmax = {end}\n"
+                yield f'            text = "{label}"\n'
 
-    return found + per_recording(events, path, ending=".TextGrid", one=one, kind="TextGrid")
-
-
-def _filled(entries: list[tuple[str, str, str]], total: str) -> list[tuple[str, str, str]]:
-    """The intervals with empty ones between them, as Praat wants it."""
-    filled, last = [], "0"
-    for start, end, text in entries:
-        if float(start) > float(last):
-            filled.append((last, start, ""))
-        filled.append((start, end, text))
-        last = end
-    if float(last) < float(total):
-        filled.append((last, total, ""))
-    return filled
-
-
-def sniff_elan(source: Source) -> bool:
-    """An XML document of ELAN."""
-    return "<ANNOTATION_DOCUMENT" in source.text[:4096]
+    return per_recording(events, path, found, ending=".TextGrid", kind="TextGrid", text=text)
 
 
 def read_elan(source: Source) -> TextRows:
     """The annotations that are aligned with time."""
     if "<!ENTITY" in source.text or "<!DOCTYPE" in source.text:
-        raise InvalidInput(f"{source.name}: declares XML entities, which ELAN files do not need; refused")
+        raise source.error("declares XML entities, which ELAN files do not need; refused")
     pympi = optional("pympi", extra="elan")
-
     found = []
     with tempfile.TemporaryDirectory() as folder, refused(source.name, quiet=True):
         path = Path(folder) / "file.eaf"
@@ -356,7 +304,7 @@ def read_elan(source: Source) -> TextRows:
         for tier in document.get_tier_names():
             for item in document.get_annotation_data_for_tier(tier):
                 found.append((str(tier), str(item[2] or ""), (float(item[0]) / 1000, float(item[1]) / 1000)))
-    return _rows(source, found, {})
+    return _rows(source, found, np.nan)
 
 
 def write_elan(events: Events, path: Path) -> list[str]:
@@ -364,39 +312,32 @@ def write_elan(events: Events, path: Path) -> list[str]:
     pympi = optional("pympi", extra="elan")
     found = losses(events, empty=True, extra=("tier",))
 
-    def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
-        lost: list[str] = []
+    def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)
         document = pympi.Elan.Eaf(author="weakly")
         document.remove_tier("default")
         rounded = 0
         for title, entries in _layers(frame) or [("events", [])]:
             document.add_tier(title)
-            for start, end, text in entries:
+            for start, end, label in entries:
                 first, last = round(float(start) * 1000), round(float(end) * 1000)
                 rounded += first / 1000 != float(start) or last / 1000 != float(end)
-                document.add_annotation(title, first, max(last, first + 1), text)
+                document.add_annotation(title, first, max(last, first + 1), label)
         if rounded:
             lost.append(f"fractions of a millisecond of {counted(rounded, 'event')}")
-        handle, temporary = tempfile.mkstemp(suffix=".eaf")
-        os.close(handle)
-        try:
-            document.to_file(temporary)
-            text = Path(temporary).read_text(encoding="utf-8")
-        except (ValueError, UnicodeError) as error:
-            raise InvalidInput(f"{target}: ELAN cannot hold these labels: {error}") from error
-        finally:
-            for leftover in (temporary, temporary[:-4] + ".bak", temporary + ".bak"):
-                Path(leftover).unlink(missing_ok=True)
-        save(target, [text])
-        return lost
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                document.to_file(f"{folder}/file.eaf")
+            except (ValueError, UnicodeError) as error:
+                raise InvalidInput(f"{path}: ELAN cannot hold these labels: {error}") from error
+            yield Path(folder, "file.eaf").read_text(encoding="utf-8")
 
-    return found + per_recording(events, path, ending=".eaf", one=one, kind="ELAN")
+    return per_recording(events, path, found, ending=".eaf", kind="ELAN", text=text)
 
 
 TIERS = (
-    Format("textgrid", "TextGrid of Praat", sniff_textgrid, read_textgrid, write_textgrid,
-           endings=(".textgrid",)),
-    Format("elan", "ELAN annotation document (needs the extra elan)", sniff_elan, read_elan, write_elan,
-           endings=(".eaf",)),
+    Format("textgrid", "TextGrid of Praat", lambda s: "TextGrid" in "".join(s.head[1:2]), read_textgrid, write_textgrid,
+           endings=(".textgrid",), mark="ootextfile"),
+    Format("elan", "ELAN annotation document (needs the extra elan)",
+           lambda s: "<ANNOTATION_DOCUMENT" in s.text[:4096], read_elan, write_elan, endings=(".eaf",)),
 )  # fmt: skip

@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import answer_losses, by_answers, columns_of, delimited, exact, losses, save, texts_of
+from . import formats
+from .formats import Format
 from .plain import rows_of
-from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, person_of, suited, without_presence
@@ -56,23 +56,17 @@ def write_clips(answers: Answers, path: Path) -> list[str]:
     more = [str(name) for name in frame.columns[8:]]
     names = [*_TIMES, "annotation", "label", "annotator", "seconds", "query", *more]
     shown = ("recording", "onset", "offset", "label", "annotator", "seconds", "query", *more)
-    columns = columns_of(frame, *shown, silent=silent)
+    columns = formats.columns_of(frame, *shown, silent=silent)
     columns.insert(3, said + [""] * len(silent))
     if listing["length"].notna().any():
         names.append("recording_length")
-        columns.append(exact(listing["length"].reindex(columns[0])))
-    save(path, delimited(columns, delimiter=",", names=names))
+        columns.append(formats.exact(listing["length"].reindex(columns[0])))
+    formats.save(path, formats.delimited(columns, delimiter=",", names=names))
     other = [name for name in more if frame[name].dtype.kind in "fiub"]
     return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
 
 
 _QUERY, _SAID = ("query", "query_id"), ("answer", "annotation", "present", "choice")
-
-
-def sniff_by_query(source: Source) -> bool:
-    """Answers by the ids of queries, without a recording."""
-    named = source.names
-    return bool(named & set(_QUERY) and named & set(_SAID)) and not suited(source.header, "recording")
 
 
 def read_by_query(source: Source) -> TextRows:
@@ -90,10 +84,10 @@ def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]
     """The rows of a table with a column of answers for each class, which ``said`` puts into words; others into <>."""
     source = table.source
     if not classes and len(table):
-        raise InvalidInput(f"{source.name}: no column of answers among {', '.join(table.names[:12])}")
+        raise source.error(f"no column of answers among {', '.join(table.names[:12])}")
     twice = [name for name in table.twice if name in classes]
     if twice:
-        raise InvalidInput(f"{source.name}: two columns are called {quoted(twice[0])}; which of them is the class?")
+        raise source.error(f"two columns are called {quoted(twice[0])}; which of them is the class?")
     for name in classes:
         known = {value: said(value.strip()) for value in set(table.columns[name])}
         table.columns[name] = [known[value] for value in table.columns[name]]
@@ -123,12 +117,6 @@ def read_wide(source: Source) -> TextRows:
 _FIRST = re.compile(r'"?audiofilename"?([,;\t])"?starttime"?\1"?endtime"?\1', re.IGNORECASE)
 
 
-def sniff_fewshot(source: Source) -> bool:
-    """The three names that every such table has; the classes are names of columns and may hold any character."""
-    named = {"audiofilename", "starttime", "endtime"} <= source.names and len(source.header) > 3
-    return named or bool(source.head and _FIRST.match(source.head[0]))
-
-
 def read_fewshot(source: Source) -> TextRows:
     """One answer per row and class: POS present, NEG absent, UNK unsure; reading events keeps the POS."""
     first = _FIRST.match(source.head[0]) if source.head else None
@@ -146,12 +134,14 @@ def read_fewshot(source: Source) -> TextRows:
     return rows
 
 
-def _grid(answers: Answers, names: Sequence[str], path: Path, words: tuple[str, str, str, str]) -> list[str]:
+def _grid(answers: Answers, path: Path, *, names: Sequence[str], words: tuple[str, str, str, str]) -> list[str]:
     """One row per segment, one column per class, in the words for present, absent, unsure and not asked."""
     frame = answers.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
     said: dict[tuple[str, str, str], dict[str, str]] = {}
-    keys = zip(texts_of(frame, "recording"), texts_of(frame, "onset"), texts_of(frame, "offset"))
+    keys = zip(
+        formats.texts_of(frame, "recording"), formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset")
+    )
     twice = 0
     for key, label, value in zip(keys, frame["label"].tolist(), frame["present"].tolist()):
         row = said.setdefault(key, {})
@@ -159,39 +149,24 @@ def _grid(answers: Answers, names: Sequence[str], path: Path, words: tuple[str, 
         row[label] = words[0] if value == 1 else words[1] if value == 0 else words[2]
     columns = [list(column) for column in zip(*said)] if said else [[], [], []]
     columns += [[row.get(label, words[3]) for row in said.values()] for label in labels]
-    save(path, delimited(columns, delimiter=",", names=[*names, *labels]))
-    found = answer_losses(answers)
+    formats.save(path, formats.delimited(columns, delimiter=",", names=[*names, *labels]))
+    found = formats.answer_losses(answers)
     if twice:
         found.insert(0, f"{counted(twice, 'answer')} about a segment and label that another annotator also answered")
     return found
-
-
-def write_wide(answers: Answers, path: Path) -> list[str]:
-    """One row per segment, one column of 0 and 1 per class."""
-    return _grid(answers, _TIMES, path, ("1", "0", "", ""))
-
-
-def write_fewshot_answers(answers: Answers, path: Path) -> list[str]:
-    """Each segment is a row; POS present, NEG absent, UNK unsure or not asked."""
-    return _grid(answers, _FEWSHOT, path, ("POS", "NEG", "UNK", "UNK"))
 
 
 def write_fewshot(events: Events, path: Path) -> list[str]:
     """Each event is a row, POS for its class and NEG for the others."""
     frame = events.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
-    columns = columns_of(frame, "recording", "onset", "offset")
+    columns = formats.columns_of(frame, "recording", "onset", "offset")
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
-    save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
-    found = losses(events, empty=False)
+    formats.save(path, formats.delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
+    found = formats.losses(events, empty=False)
     if any(label != label.strip() or label in ("", *_FEWSHOT) for label in labels):
         found.append("labels that are empty, begin or end with a space, or are called like a column")
     return found
-
-
-def sniff_sonyc(source: Source) -> bool:
-    """Columns ``..._presence`` beside an audio file and an annotator."""
-    return bool(suited(source.header, "recording")) and sum(n.endswith("_presence") for n in source.names) > 0
 
 
 def read_sonyc(source: Source) -> TextRows:
@@ -242,7 +217,7 @@ def read_votes(source: Source) -> TextRows:
     table = ColumnTable.read(source)
     found = _vote_columns(table.names)
     if found is None:
-        raise InvalidInput(f"{source.name}: no columns with votes for and against among {', '.join(table.names[:12])}")
+        raise source.error(f"no columns with votes for and against among {', '.join(table.names[:12])}")
     yes, other, whole = found
     third = None if whole else table.find(*_DOUBT)
     count_of = {name: np.nan_to_num(table.numbers(name)) for name in (yes, other, third) if name is not None}
@@ -265,8 +240,9 @@ def read_votes(source: Source) -> TextRows:
     name = next(iter(suited(rest, "recording")), None)
     rows.empty += [value.strip() for value in none.columns[name]] if name else []
     rows.blank |= set(none.lines)
-    source.note(f"{source.name}: counts of votes do not say who voted; voters are numbered within each row")
-    return rows.say(f"{rows.reading.partition(', answer = ')[0]}, votes = {yes} {'of' if whole else 'to'} {other}")
+    source.note("counts of votes do not say who voted; voters are numbered within each row")
+    rows.reading = f"{rows.reading.partition(', answer = ')[0]}, votes = {yes} {'of' if whole else 'to'} {other}"
+    return rows
 
 
 def read_zooniverse(source: Source) -> TextRows:
@@ -304,9 +280,7 @@ def read_zooniverse(source: Source) -> TextRows:
             rows.blank.add(table.lines[i])
         for label, present in said_of.items():
             rows.add(table.lines[i], name, np.nan, np.nan, label, present, who, np.nan, query)
-    rows.finish()
-    n, k = len({*rows.data["recording"], *rows.empty}), len(set(rows.data["label"]))
-    return rows.checked().say(f"recording = {data} ({n}), label = {said} ({k}), annotator = {user}")
+    return rows.finish().checked().say(data, said, f"annotator = {user}")
 
 
 def _subject(subject: Any) -> str:
@@ -327,17 +301,21 @@ def _chosen(value: Any) -> list[str]:
 
 READERS = (
     Format("fewshot", "few-shot bioacoustics table (Audiofilename, Starttime, Endtime, classes with POS/NEG/UNK)",
-           sniff_fewshot, read_fewshot, write_fewshot, write_fewshot_answers, mark="audiofilename"),
+           lambda s: ({*map(str.lower, _FEWSHOT)} <= s.names and len(s.header) > 3) or bool(_FIRST.match(s.head[0])),
+           read_fewshot, write_fewshot, partial(_grid, names=_FEWSHOT, words=("POS", "NEG", "UNK", "UNK")),
+           mark="audiofilename"),
     Format("zooniverse", "Zooniverse classification export (annotations, subject_data)",
            frozenset(("classification_id", "annotations", "subject_data")), read_zooniverse),
-    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)", sniff_sonyc, read_sonyc,
-           mark="_presence"),
+    Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)",
+           lambda s: bool(suited(s.header, "recording")) and any(name.endswith("_presence") for name in s.names),
+           read_sonyc, mark="_presence"),
     Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes,
            mark="yes|present|pos|votes"),
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips, read_clips,
-           by_answers(write_clips), write_clips, endings=(".csv",), mark="annotation"),
-    Format("query-answers", "answers by the id of a campaign's query (query, answer)", sniff_by_query, read_by_query,
-           mark="query"),
+           formats.by_answers(write_clips), write_clips, endings=(".csv",), mark="annotation"),
+    Format("query-answers", "answers by the id of a campaign's query (query, answer)",
+           lambda s: bool(s.names & {*_QUERY} and s.names & {*_SAID}) and not suited(s.header, "recording"),
+           read_by_query, mark="query"),
     Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)",
-           sniff_wide, read_wide, None, write_wide, mark="start_time"),
+           sniff_wide, read_wide, None, partial(_grid, names=_TIMES, words=("1", "0", "", "")), mark="start_time"),
 )  # fmt: skip

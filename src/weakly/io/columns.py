@@ -151,9 +151,7 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
         parts = [name] if column_of(names, name) else name.split("+")
         missing = [part for part in parts if column_of(names, part.strip()) is None]
         if missing and not special(role, name):
-            raise InvalidInput(
-                f"{source.name}: columns: no column {quoted(missing[0])}; there are {', '.join(names[:30])}"
-            )
+            raise source.error(f"columns: no column {quoted(missing[0])}; there are {', '.join(names[:30])}")
         found[role] = column_of(names, name) or name
     return found
 
@@ -225,8 +223,8 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = binary, "label"
     else:
         as_class, as_person = (shlex.quote(f"{role}={'+'.join(binary)}") for role in ("label", "annotator"))
-        raise InvalidInput(
-            f"{table.source.name}: {', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people: "
+        raise table.source.error(
+            f"{', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people: "
             f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
         )
     free[:] = [n for n in free if n not in found.melted and n != names.get("present")]
@@ -238,7 +236,7 @@ def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
         values = texts(table.columns[name])
         if not all(map(str.strip, values)) and {value.strip().lower() for value in values} - {""} <= TICKS:
             table.columns[name] = ["yes" if value.strip() else "no" for value in values]
-            table.source.note(f"{table.source.name}: an empty cell of {quoted(name)} is taken as no, beside ticks")
+            table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
 def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
@@ -250,7 +248,7 @@ def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
     if others:
         told = f"{quoted(answer)} is taken as the answer, and {', '.join(others[:4])}, which may be counts, not"
         way = shlex.quote(f"answer={answer}")
-        source.note(f"{source.name}: {told}; --columns {way} if so", kind="unused column")
+        source.note(f"{told}; --columns {way} if so", kind="unused column")
 
 
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -345,14 +343,14 @@ def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | N
     if ids or files:
         name = (files or ids)[0]
         others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
-        raise InvalidInput(
-            f"{source.name}: no column is known to name the recordings; {quoted(name)} ({n} values){others} "
+        raise source.error(
+            f"no column is known to name the recordings; {quoted(name)} ({n} values){others} "
             f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
             "if the whole file is one recording"
         )
     if _backwards(found, best[0] if best else None):
-        raise InvalidInput(
-            f"{source.name}: no column names the recordings and the times go backwards, so there may be several; say "
+        raise source.error(
+            "no column names the recordings and the times go backwards, so there may be several; say "
             "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
         )
     return None
@@ -487,8 +485,8 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
 
 def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
     together = " together with ".join(map(quoted, parts))
-    raise InvalidInput(
-        f"{found.table.source.name}: the recording could be {quoted(parts[0])}, or {together}: "
+    raise found.table.source.error(
+        f"the recording could be {quoted(parts[0])}, or {together}: "
         f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
     )
 

@@ -1,4 +1,5 @@
-"""Tables of any size in pieces: partitioned Parquet or CSV, on disk or behind an address, in chunks of recordings.
+"""What paths stand for, and tables of any size: files, folders, patterns and addresses (s3://..., gs://..., https://...),
+of which there are copies for as long as they are read; partitioned Parquet or CSV is read in chunks of recordings.
 
 A first look finds which recordings lie where (their column alone is read); chunks depend on the data alone. A file
 whose rows belong to many chunks is read once for each of them, so keep recordings together.
@@ -6,34 +7,300 @@ whose rows belong to many chunks is read once for each of them, so keep recordin
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import io
 import os
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
-from .addresses import address_of, listed, refused, scheme_of, system, table_kind
-from .binary import column_values
+from ..base.parallel import in_order, threads
+from ..base.results import counted
 from .columns import roles_of
-from .durations import match_lengths
-from .source import Source
-from .table import ColumnTable, TextRows
+from .source import GZIP, KINDS, ZIP, Source, refused
+from .table import ColumnTable, column_values
 from .vocabulary import UNITS, normal
 
-if TYPE_CHECKING:
-    from .gather import SampleRequest
-
+#: Bytes behind addresses that are copied to this machine to be read at once.
+MOST_BYTES = 2 * 2**30
+_PACKAGES = {"s3": ("s3fs", "s3"), "gs": ("gcsfs", "gs"), "gcs": ("gcsfs", "gs"), "http": ("aiohttp", "http"),
+             "https": ("aiohttp", "http")}  # fmt: skip
+#: Files beside annotations that are not worth their bytes.
+_OTHERS = (".wav", ".flac", ".mp3", ".ogg", ".aif", ".aiff", ".m4a", ".mp4", ".png", ".jpg", ".pdf", ".zip", ".gz")
+_ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+_MUCH_TEXT = 2**26  # bytes: less cannot hold many rows
 #: How much of a file is in memory at once.
 _LITTLE = {"batch_size": 1 << 17, "use_threads": False, "batch_readahead": 2}
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def scheme_of(address: str) -> str:
+    """What stands before ``://``; "" for a path on this machine's disks."""
+    return address.partition("://")[0] if "://" in address else ""
+
+
+def address_of(name: str, scheme: str) -> str:
+    """The address of a file that its system calls so; without a scheme the name is one.
+
+    >>> address_of("bucket/a.csv", "s3"), address_of("/a.csv", "")
+    ('s3://bucket/a.csv', '/a.csv')
+    """
+    if not scheme or scheme_of(name):
+        return name
+    return f"{scheme}://{name if scheme == 'file' else name.lstrip('/')}"
+
+
+@lru_cache(maxsize=8)
+def system(scheme: str) -> Any:
+    """The file system of a scheme, or a MissingExtra that says how to install it."""
+    fsspec = optional("fsspec", extra="parquet")
+    if scheme in _PACKAGES:
+        package, extra = _PACKAGES[scheme]
+        optional(package, extra=extra)
+    try:
+        return fsspec.filesystem(scheme or "file")
+    except (ValueError, ImportError) as error:
+        raise InvalidInput(f"{scheme}://: {error}") from error
+
+
+def _listed(address: str) -> dict[str, Any]:
+    """The files that an address, a folder or a pattern stands for, with what the system tells of each."""
+    scheme = scheme_of(address)
+    files = system(scheme)
+    with refused(address):
+        # A question mark in a web address begins what is asked for.
+        if any(sign in address for sign in ("*" if scheme in ("http", "https") else "*?[")):
+            found = files.glob(address, detail=True)
+        elif files.isdir(address):
+            found = files.find(address, detail=True)
+        else:
+            info = files.info(address)
+            found = {info["name"]: info}
+        return {name: info for name, info in found.items() if info.get("type") != "directory"}
+
+
+@dataclass(frozen=True)
+class AddressListing:
+    """The files behind one address that are worth reading: their names there and their bytes."""
+
+    address: str
+    sizes: Mapping[str, int | None]  # None where the system does not tell
+    n_others: int  # sound, pictures, archives
+    several: bool  # a folder or a pattern
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> AddressListing:
+        """What lies behind an address; one that went through ``Path`` has lost a stroke."""
+        address = re.sub(r"^([^:/]+):/+", r"\1://", os.fspath(path)) if isinstance(path, os.PathLike) else path
+        found = _listed(address)
+        several = list(found) != [system(scheme_of(address))._strip_protocol(address)]
+        hidden = {name for name in found if several and name.rpartition("/")[2].startswith(".")}
+        others = {name for name in found if several and name.lower().endswith(_OTHERS) and not table_kind(name)}
+        names = [name for name in found if name not in hidden | others and not name.endswith("/")]
+        if not names:
+            raise InvalidInput(f"{address}: there are no annotation files")
+        return cls(address, {name: found[name].get("size") for name in names}, len(others), several)
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of all files, as far as they are known."""
+        return sum(size or 0 for size in self.sizes.values())
+
+
+def listings(paths: Sequence[str | os.PathLike[str]]) -> dict[str, AddressListing]:
+    """What lies behind those of the paths that are addresses and no files here; a letter before a colon is a drive."""
+    away = (path for path in paths if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)))
+    return {os.fspath(path): AddressListing.of(path) for path in away if not os.path.exists(path)}
+
+
+@contextmanager
+def fetched(found: Sequence[AddressListing], *, progress: bool = False) -> Iterator[list[dict[Path, str]]]:
+    """Copies of the files behind addresses, in a folder that is removed afterwards: for each, path and address.
+
+    Names and folders stay what they are, so that a reader finds what it would find in a folder here.
+    """
+    total = sum(each.n_bytes for each in found)
+    if total > MOST_BYTES:
+        raise InvalidInput(f"{found[0].address}: {_beyond(f'{total / 2**30:,.1f} GiB are more')}")
+    if not found:
+        yield []
+        return
+    with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
+        called: dict[Path, str] = {}
+        jobs, copies, ended = [], [], Event()
+        for each in found:
+            scheme, places = scheme_of(each.address), []
+            for name in each.sizes:
+                call = address_of(name, scheme)
+                path = _place(Path(folder), call)
+                places.append(path)
+                if path not in called:
+                    jobs.append((system(scheme), name, call, path, ended))
+                if called.setdefault(path, call) != call:
+                    raise InvalidInput(f"{call}: a copy would have the name of that of {called[path]}; give one only")
+            copies.append({path: called[path] for path in sorted(places)})
+        with threads() as workers:
+            try:
+                for _ in in_order(_copy, jobs, executor=workers, progress=progress, label="fetching"):
+                    pass
+            finally:  # nobody waits for the rest of a large file
+                ended.set()
+        yield copies
+
+
+@contextmanager
+def at_hand(path: str | os.PathLike[str]) -> Iterator[tuple[Path, str | None]]:
+    """One file: itself, or a copy of what is behind its address, with the address."""
+    found = list(listings([path]).values())
+    with fetched(found) as copies:
+        if found and found[0].several:
+            raise InvalidInput(f"{found[0].address}: must be one file, got a folder or a pattern")
+        yield next(iter(copies[0].items())) if copies else (Path(path), None)
+
+
+def _place(folder: Path, address: str) -> Path:
+    """Where a copy goes: its folders and its name, without what a web address says behind them."""
+    scheme, _, rest = address.partition("://")
+    if scheme in ("http", "https"):
+        rest = unquote(re.split(r"[?#]", rest)[0])
+    parts = [part for part in rest.split("/") if part]
+    path = folder.joinpath(scheme, *parts)
+    if {".", ".."} & set(parts) or "\0" in rest or not path.is_relative_to(folder):
+        raise InvalidInput(f"{address}: a file cannot have this name here")
+    return path
+
+
+def _copy(files: Any, name: str, address: str, target: Path, ended: Event) -> None:
+    left = MOST_BYTES  # the size may be unknown, or not true
+    with refused(address):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with files.open(name, "rb") as source, open(target, "wb") as file:
+            while not ended.is_set() and (data := source.read(1 << 20)):
+                left -= len(data)
+                if left < 0:
+                    raise InvalidInput(f"{address}: {_beyond('holds more')}")
+                file.write(data)
+
+
+def _beyond(size: str) -> str:
+    return (
+        f"{size} than the {MOST_BYTES / 2**30:g} GiB that are copied here to be read at once; of tables (Parquet, CSV) "
+        "sample=1000 (--sample 1000) reads so many recordings where they lie, and weakly evaluate all of them in chunks"
+    )
+
+
+@contextmanager
+def files_of(
+    items: Sequence[str | os.PathLike[str]], *, progress: bool = False
+) -> Iterator[tuple[dict[Path, str], list[str]]]:
+    """The files that paths, folders, patterns and addresses stand for, each with what messages call it; and notes.
+
+    Of addresses these are copies, which are there as long as the block lasts.
+    """
+    found: dict[Path, str] = {}
+    notes: list[str] = []
+    away = listings(items)
+    with fetched(list(away.values()), progress=progress) as copies:
+        behind = dict(zip(away, copies))
+        for item in items:
+            path, address = Path(item), away.get(os.fspath(item))
+            if address is not None and not address.several:
+                found |= behind[os.fspath(item)]
+            elif address is not None or path.is_dir():
+                inside = behind[os.fspath(item)] if address is not None else {each: str(each) for each in _inside(path)}
+                worth = {each: name for each, name in inside.items() if not _is_other(each)}
+                sounds = len(inside) - len(worth) + (address.n_others if address is not None else 0)
+                if sounds:
+                    notes.append(f"{item}: {counted(sounds, 'file')} left out: sound, pictures, archives")
+                if not worth:
+                    raise InvalidInput(f"{item}: the folder holds no annotation files")
+                found |= worth
+            elif path.exists():
+                found[path] = str(path)
+            elif any(sign in str(item) for sign in "*?["):
+                matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))
+                if not matches:
+                    raise InvalidInput(f"{item}: no file matches this pattern")
+                found |= {each: str(each) for each in matches if each.is_file()}
+            else:
+                raise InvalidInput(f"{item}: there is no such file")
+        yield found, notes
+
+
+def listed_paths(paths: Paths) -> list[str | os.PathLike[str]]:
+    """The paths, one or many."""
+    items = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not items:
+        raise InvalidInput("no files were given")
+    return items
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All files of a folder and of those in it, also through links; one that cannot be opened is an error."""
+
+    def refuse(error: OSError) -> None:
+        raise InvalidInput(f"{error.filename}: the folder cannot be opened: {error.strerror}")
+
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
+        real = os.path.realpath(place)
+        if real in seen:  # a link that leads back
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file()]
+    return sorted(found)
+
+
+def _is_other(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+    except OSError:
+        return False
+    if start.startswith((GZIP, ZIP)):  # a packed table is one of the files, an archive is not
+        return not re.search(r"(\.(csv|tsv|txt|json)\.gz|\.xlsx|\.ods)$", path.name, re.IGNORECASE)
+    return any(start.startswith(magic) for magic, _ in KINDS)
+
+
+def table_kind(name: str) -> str:
+    """The kind of table that a file's name tells: parquet, csv, tsv, or "" for none."""
+    name = re.split(r"[?#]", name)[0] if scheme_of(name) else name
+    return _ENDINGS.get(Path(name.removesuffix(".gz")).suffix.lower(), "")
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """The rows of tables: as Parquet says, of much text about as many as the first MiB tells."""
+    kinds = {path: table_kind(path.name) for path in files}
+    text = sum(path.stat().st_size for path, kind in kinds.items() if kind not in ("", "parquet")) > _MUCH_TEXT
+    total = 0
+    for path, kind in kinds.items():
+        if kind == "parquet":
+            try:
+                total += int(optional("pyarrow.parquet", extra="parquet").ParquetFile(path).metadata.num_rows)
+            except Exception:  # whatever is wrong with it, its reader says
+                continue
+        elif kind and text:
+            with open(path, "rb") as file:
+                head = file.read(1 << 20)
+            total += round(head.count(b"\n") * path.stat().st_size / len(head)) if head else 0
+    return total
 
 
 @dataclass(frozen=True)
@@ -52,15 +319,23 @@ class Dataset:
     ) -> Dataset:
         """The data set of files, folders or addresses (``s3://bucket/folder``); columns are found as by ``read``."""
         optional("pyarrow", extra="parquet")
-        many = [addresses] if isinstance(addresses, (str, os.PathLike)) else list(addresses)
-        texts = [os.fspath(each) for each in many]
-        scheme = _scheme(texts)
-        found = [each for text in texts for each in _files(system(scheme), text if scheme else os.path.abspath(text))]
+        texts = [os.fspath(each) for each in listed_paths(addresses)]
+        schemes = {scheme_of(text) for text in texts}
+        if len(schemes) != 1:
+            raise InvalidInput("addresses of one data set must all be of one kind, got " + ", ".join(sorted(schemes)))
+        scheme, found = schemes.pop(), []
+        for text in texts:
+            listed = sorted(_listed(text if scheme else os.path.abspath(text)).items())
+            held = [(name, info) for name, info in listed if table_kind(name) and not re.search(r"/[._]", name)]
+            if not held:
+                raise InvalidInput(f"{text}: there is no .parquet, .csv or .tsv file")
+            found += held
         kinds = {table_kind(name) for name, _ in found}
         if len(kinds) != 1:
-            names = ", ".join(sorted(kinds)) or "no .parquet, .csv or .tsv file"
-            raise InvalidInput(f"{texts[0]}: a data set is files of one kind, got {names}")
-        stamp = hashlib.sha256(repr([(name, _version(info)) for name, info in found]).encode()).hexdigest()
+            raise InvalidInput(f"{texts[0]}: a data set is files of one kind, got {', '.join(sorted(kinds))}")
+        told = [(name, [str(info.get(key)) for key in ("size", "mtime", "ETag", "LastModified", "updated")])
+                for name, info in found]  # fmt: skip
+        stamp = hashlib.sha256(repr(told).encode()).hexdigest()
         bare = cls(tuple(name for name, _ in found), scheme, kinds.pop(), (), stamp)
         return replace(bare, columns=tuple(_roles(bare, texts[0], columns or {}).items()))
 
@@ -69,68 +344,36 @@ class Dataset:
         """The seconds in a unit of each column, which its name may tell."""
         return {role: UNITS.get(normal(name)[1], 1.0) for role, name in self.columns}
 
-    @property
-    def addresses(self) -> list[str]:
-        """The files as messages call them."""
-        return [address_of(name, self.scheme) for name in self.files]
-
-    def name(self, role: str) -> str | None:
-        """The column that plays a role."""
-        return dict(self.columns).get(role)
-
     def batches(self, file: int, group: int, roles: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The rows of a row group (-1: of the whole file), some at a time: by role, texts as (codes, texts)."""
-        table, fragments = _opened(self)
-        piece = fragments[file] if group < 0 else fragments[file].subset(row_group_ids=[group])
         names = {role: name for role, name in self.columns if role in roles}
-        wanted = list(dict.fromkeys(names.values()))
+        for batch in self._rows(file, group, columns=list(dict.fromkeys(names.values()))):
+            yield {role: _column(batch.column(name), role) for role, name in names.items()}
+
+    def _rows(self, file: int, group: int, *, as_text: bool = False, columns: list[str] | None = None) -> Iterator[Any]:
+        table, fragments = _opened(self, as_text=as_text)
+        piece = fragments[file] if group < 0 else fragments[file].subset(row_group_ids=[group])
         with refused(self.files[file]):
-            for batch in piece.to_batches(schema=table.schema, columns=wanted, **_LITTLE):
-                yield {role: _column(batch.column(name), role) for role, name in names.items()}
+            yield from piece.to_batches(schema=table.schema, columns=columns, **_LITTLE)
 
     def part(self, file: int, groups: Sequence[int], names: Collection[str]) -> bytes:
         """A file of the same kind with those rows of a file that are of these recordings: all columns, as they are."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table, fragments = _opened(self) if self.kind == "parquet" else _opened(self, as_text=True)
-        fragment = fragments[file]
-        name, own = self.name("recording"), [n for n in fragment.physical_schema.names if n in table.schema.names]
-        places = dict.fromkeys(names, 0)
-        kept = []
-        with refused(self.files[file]):
-            for group in groups:
-                piece = fragment if group < 0 else fragment.subset(row_group_ids=[group])
-                for batch in piece.to_batches(schema=table.schema, **_LITTLE):
-                    codes, texts = _column(batch.column(name), "recording")
-                    kept.append(batch.filter(pa.array(placed(codes, texts, places) == 0)).select(own))
+        text = self.kind != "parquet"
+        table, fragments = _opened(self, as_text=text)
+        own = [name for name in fragments[file].physical_schema.names if name in table.schema.names]
+        places, kept = dict.fromkeys(names, 0), []
+        for batch in (batch for group in groups for batch in self._rows(file, group, as_text=text)):
+            codes, texts = _column(batch.column(dict(self.columns)["recording"]), "recording")
+            kept.append(batch.filter(pa.array(placed(codes, texts, places) == 0)).select(own))
         rows = pa.Table.from_batches(kept, pa.schema([table.schema.field(each) for each in own], table.schema.metadata))
-        if self.kind != "parquet":
-            sign = "\t" if self.kind == "tsv" else ","
-            return str(rows.to_pandas().to_csv(sep=sign, index=False)).encode()
+        if text:
+            return str(rows.to_pandas().to_csv(sep="\t" if self.kind == "tsv" else ",", index=False)).encode()
         buffer = io.BytesIO()
         pq.write_table(rows, buffer)
         return buffer.getvalue()
-
-
-def _scheme(texts: Sequence[str]) -> str:
-    schemes = {scheme_of(text) for text in texts}
-    if len(schemes) != 1:
-        raise InvalidInput("addresses of one data set must all be of one kind, got " + ", ".join(sorted(schemes)))
-    return schemes.pop()
-
-
-def _files(files: Any, address: str) -> list[tuple[str, Any]]:
-    """The files under an address, with what the system tells of them, sorted."""
-    found, hidden = listed(files, address), ("/.", "/_")
-    kept = {name: info for name, info in found.items() if table_kind(name) and not any(sign in name for sign in hidden)}
-    if not kept:
-        raise InvalidInput(f"{address}: there is no .parquet, .csv or .tsv file")
-    return sorted(kept.items())
-
-
-def _version(info: Mapping[str, Any]) -> list[str]:
-    return [str(info.get(key)) for key in ("size", "mtime", "ETag", "LastModified", "updated")]
 
 
 @lru_cache(maxsize=4)
@@ -144,13 +387,12 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
     import pyarrow.dataset as ds
     from pyarrow.fs import FSSpecHandler, LocalFileSystem, PyFileSystem
 
-    texts = [name for role, name in dataset.columns if role in ("recording", "label")]
+    texts = ("recording", "label")
     if dataset.kind == "parquet":
-        form: Any = ds.ParquetFileFormat(read_options={"dictionary_columns": texts})
+        named = [name for role, name in dataset.columns if role in texts]
+        form: Any = ds.ParquetFileFormat(read_options={"dictionary_columns": named})
     else:
-        types = {
-            name: pa.string() if role in ("recording", "label") else pa.float64() for role, name in dataset.columns
-        }
+        types = {name: pa.string() if role in texts else pa.float64() for role, name in dataset.columns}
         if as_text:
             types = dict.fromkeys(_opened(dataset)[0].schema.names, pa.string())
         convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=not as_text)
@@ -164,33 +406,28 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
 
 def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
     """Which column is which, from the names and the first rows."""
-    import pyarrow as pa
+    import pyarrow.types as kinds
 
     table, _ = _opened(dataset)
     with refused(dataset.files[0]):
         # Without readahead: it would hold several files for the sake of a few rows.
         few = {"batch_size": 1000, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
         frame = table.head(1000, **few).to_pandas()
-    source = Source(Path(dataset.files[0]), columns=dict(columns))
     cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
+    source = Source(Path(dataset.files[0]), columns=dict(columns))
     found = roles_of(ColumnTable(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
-    names = dict(found.names)
-    if "recording" not in names or names["recording"] not in frame or found.parts:
+    names = found.names
+    if names.get("recording") not in frame or found.parts:
         raise InvalidInput(f"{address}: a data set needs one column of recordings; --columns recording=NAME says which")
     if "present" in names or found.melted:
         raise InvalidInput(f"{address}: holds answers and no events; a data set in chunks is one of events")
     if "onset" not in names or not {"offset", "length"} & names.keys():
-        raise InvalidInput(
-            f"{address}: no columns for onset and offset among {', '.join(map(str, frame.columns[:30]))}"
-        )
-    for role in ("onset", "offset", "length", "recording_length"):
-        if role in names:
-            scale = UNITS.get(normal(names[role])[1], 1.0)
-            number = pa.types.is_floating(table.schema.field(names[role]).type) or pa.types.is_integer(
-                table.schema.field(names[role]).type
-            )
-            if not number or scale != scale:
-                raise InvalidInput(f"{address}: column {names[role]!r} of a data set must hold numbers, in seconds")
+        there = ", ".join(map(str, frame.columns[:30]))
+        raise InvalidInput(f"{address}: no columns for onset and offset among {there}")
+    for role in {"onset", "offset", "length", "recording_length"} & names.keys():
+        kind, scale = table.schema.field(names[role]).type, UNITS.get(normal(names[role])[1], 1.0)
+        if not (kinds.is_floating(kind) or kinds.is_integer(kind)) or scale != scale:
+            raise InvalidInput(f"{address}: column {names[role]!r} of a data set must hold numbers, in seconds")
     kept = ("recording", "onset", "offset", "length", "label", "recording_length", "annotated")
     return {role: names[role] for role in kept if role in names and not (role == "length" and "offset" in names)}
 
@@ -206,16 +443,15 @@ def _column(values: Any, role: str) -> Any:
         codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         return codes, [str(text) for text in values.dictionary.to_pylist()]
     if role == "annotated":
-        return pc.is_in(pc.utf8_lower(values.cast(pa.string())), pa.array(["false", "0", "no"])).to_numpy(
-            zero_copy_only=False
-        )
-    return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values = pc.is_in(pc.utf8_lower(values.cast(pa.string())), pa.array(["false", "0", "no"]))
+    else:
+        values = values.cast(pa.float64())
+    return values.to_numpy(zero_copy_only=False)
 
 
 def placed(codes: NDArray[np.int64], texts: Sequence[str], places: Mapping[str, int]) -> NDArray[np.int64]:
     """The place of each row's text; -1 for those without one."""
-    table = np.array([places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
-    return table[codes]
+    return np.array([places.get(text, -1) for text in texts] + [-1], dtype=np.int64)[codes]
 
 
 def look(dataset: Dataset, file: int) -> list[tuple[int, list[str], list[int]]]:
@@ -234,95 +470,3 @@ def look(dataset: Dataset, file: int) -> list[tuple[int, list[str], list[int]]]:
                 rows[texts[code]] = rows.get(texts[code], 0) + int(count[code])
         found.append((group, list(rows), list(rows.values())))
     return found
-
-
-#: Rows of tables beyond which "auto" is a sample, those of such a sample, and those that are read at once (5 GiB).
-LARGE, SAMPLED, MOST_ROWS = 5_000_000, 200_000, 20_000_000
-
-
-@dataclass(frozen=True)
-class RecordingSample:
-    """The recordings of a sample, their lengths as far as they were given, and how many there are of how many."""
-
-    names: frozenset[str]
-    lengths: float | Mapping[str, float] | None
-    counts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, rows: Mapping[str, int], asked: SampleRequest, notes: list[str]) -> RecordingSample:
-        """Chosen among recordings with so many rows each, and those that are known to have none."""
-        given = asked.lengths
-        known = match_lengths(given, rows, notes) if isinstance(given, Mapping) else {}
-        everyone = sorted({*rows, *known, *asked.more}, key=lambda name: (_hash(name), name))
-        sums = np.cumsum([rows.get(name, 0) for name in everyone])
-        n = int(np.searchsorted(sums, SAMPLED)) + 1 if asked.sample == "auto" else int(asked.sample or 0)
-        names = frozenset(everyone[:n])
-        taken = sum(rows.get(name, 0) for name in names)
-        counts = {
-            "recordings": len(names),
-            "of_recordings": len(everyone),
-            "rows": taken,
-            "of_rows": sum(rows.values()),
-        }
-        lengths = {name: known[name] for name in known if name in names} if isinstance(given, Mapping) else given
-        if taken > MOST_ROWS:
-            raise InvalidInput(f"{worded(counts)}: {beyond(taken)}")
-        notes.append(worded(counts))
-        return cls(names, lengths, counts)
-
-    def keep(self, rows: TextRows) -> None:
-        """Only what is of the sample."""
-        rows.keep(np.array([name in self.names for name in rows.data["recording"]], dtype=bool))
-        rows.empty = [name for name in rows.empty if name in self.names]
-        rows.unannotated = [name for name in rows.unannotated if name in self.names]
-        rows.lengths = {name: length for name, length in rows.lengths.items() if name in self.names}
-
-
-def worded(counts: Mapping[str, int]) -> str:
-    """How much of how much a sample is, for people to read."""
-    n = {name: f"{count:,}" for name, count in counts.items()}
-    return (
-        f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows, "
-        "chosen by a hash of the recordings' names"
-    )
-
-
-def _hash(name: str) -> bytes:
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def sample_rows(found: Sequence[TextRows], asked: SampleRequest, notes: list[str]) -> RecordingSample:
-    """The sample of what was read; the rest is dropped."""
-    count = Counter(name for rows in found for name in rows.data["recording"])
-    for rows in found:
-        count.update(dict.fromkeys([*rows.empty, *rows.unannotated, *rows.lengths], 0))
-    made = RecordingSample.of(count, asked, notes)
-    for rows in found:
-        made.keep(rows)
-    return made
-
-
-def sample_tables(
-    dataset: Dataset, asked: SampleRequest, notes: list[str]
-) -> tuple[RecordingSample, dict[Path, bytes]]:
-    """The sample of a data set, and the files that have rows of it, as if they held nothing else."""
-    count: Counter[str] = Counter()
-    looks = []
-    for file in range(len(dataset.files)):
-        looks.append(look(dataset, file))
-        for _, names, rows in looks[-1]:
-            count.update(dict(zip(names, rows)))
-    made = RecordingSample.of(count, asked, notes)
-    wanted = [[group for group, names, _ in groups if not made.names.isdisjoint(names)] for groups in looks]
-    del looks, count
-    full = [file for file, groups in enumerate(wanted) if groups] or [0]  # without rows there are still columns
-    return made, {Path(dataset.files[file]): dataset.part(file, wanted[file], made.names) for file in full}
-
-
-def beyond(rows: int) -> str:
-    """That these are too many rows, and what to do."""
-    return (
-        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files; or "
-        "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table; weakly evaluate "
-        "reads all of them in chunks"
-    )

@@ -21,21 +21,17 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .output import answer_losses, by_answers, columns_of, delimited, exact, losses, plain_fields, save, texts_of
+from . import formats
+from .formats import Format
 from .plain import rows_of
-from .registry import Format
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
 from .vocabulary import is_answers, is_number, suited
 
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
-_FILE, _ONSET, _OFFSET, _LABEL = (
-    ("filename", "file"),
-    ("onset", "event_onset"),
-    ("offset", "event_offset"),
-    ("event_label",),
-)
+_FILE, _ONSET, _OFFSET = ("filename", "file"), ("onset", "event_onset"), ("offset", "event_offset")
+_LABEL = ("event_label",)
 
 
 def clip_length(recording: str) -> float:
@@ -72,33 +68,22 @@ def _strong_names(source: Source) -> bool:
     return all(column_of(names, *words) for words in (_FILE, _ONSET, _OFFSET, _LABEL)) and len(names) <= 6
 
 
-def sniff_strong(source: Source) -> bool:
-    """Names of DCASE or sed_eval, or rows of a file, two numbers and a label."""
-    return _strong_names(source) or _shape(source) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn")
-
-
 def sniff_clips(source: Source) -> bool:
     """Rows whose two numbers are those in the clip's own name."""
     if _shape(source) != "tnnt":
         return False
-    for line in source.head:
-        fields = [field.strip() for field in line.split(source.delimiter)]
-        match = CLIP.search(fields[0])
-        if match is None or not (is_number(fields[1]) and is_number(fields[2])):
-            return False
-        if (float(match[1]), float(match[2])) != (float(fields[1]), float(fields[2])):
-            return False
-    return True
-
-
-def _headerless(source: Source) -> ColumnTable:
-    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
-    return ColumnTable.read(source, names=["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)])
+    rows = [[field.strip() for field in line.split(source.delimiter)] for line in source.head]
+    told = [(CLIP.search(row[0]), row[1:3]) for row in rows]
+    return all(
+        m and all(map(is_number, times)) and [*map(float, m.groups())] == [*map(float, times)] for m, times in told
+    )
 
 
 def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
-    table = ColumnTable.read(source) if _strong_names(source) else _headerless(source)
+    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
+    names = ["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)]
+    table = ColumnTable.read(source, names=None if _strong_names(source) else names)
     if "event_label" not in table.columns and first_is_label(source, table.columns[table.names[0]], told=False):
         table.columns["event_label"] = table.columns.pop("filename")
         table.names = list(table.columns)
@@ -109,20 +94,23 @@ def read_strong(source: Source) -> TextRows:
 
 def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
-    columns = columns_of(events.to_frame(), "recording", "onset", "offset", "label", silent=events.silent)
-    save(path, delimited(columns, delimiter="\t", names=["filename", "onset", "offset", "event_label"]))
-    nameless = len(events) > 0 and not any(columns[3])  # an empty column is read so
-    unnamed = ["that no event had a class name"] if nameless else []
-    return losses(events, empty=True) + unnamed
+    titles = {"filename": "recording", "onset": "onset", "offset": "offset", "event_label": "label"}
+    found = formats.table_writer(titles, delimiter="\t", empty=True)(events, path)
+    return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
 def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
     frame = events.to_frame()
-    found = losses(events, empty=False)
-    names = plain_fields(texts_of(frame, "recording"), found, "recording names")
-    labels = plain_fields(texts_of(frame, "label"), found, "labels")
-    save(path, delimited([names, exact(frame["onset"]), exact(frame["offset"]), labels], delimiter="\t"))
+    found = formats.losses(events, empty=False)
+    names = formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names")
+    labels = formats.plain_fields(formats.texts_of(frame, "label"), found, "labels")
+    formats.save(
+        path,
+        formats.delimited(
+            [names, formats.exact(frame["onset"]), formats.exact(frame["offset"]), labels], delimiter="\t"
+        ),
+    )
     return found
 
 
@@ -173,32 +161,25 @@ def _of_clips(source: Source, names: list[str], labels: list[str], lines: Sequen
     rows.nothing_in(np.array([not label for label in labels], dtype=bool))
     if rows.lengths:
         words = f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names"
-        source.note(f"{source.name}: {words}")
-    told = f"recording = filename ({len(known)}), label = listed labels ({len(set(labels) - {''})})"
-    return rows.say(f"{told}, time = all of the clip")
+        source.note(words)
+    return rows.say("filename", "listed labels", "time = all of the clip")
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
     """Clips and their present labels; one label per row where a label holds a comma."""
     frame, listing = answers.to_frame(), answers.recordings
-    found: list[str] = []
-    absent, unsure = int((frame["present"] == 0).sum()), int(frame["present"].isna().sum())
-    if absent:
-        found.append(f"{counted(absent, 'answer')} 'absent', which is left to be understood")
-    if unsure:
-        found.append(f"{counted(unsure, 'answer')} 'unsure'")
+    found = formats.unheld(frame, "'absent', which is left to be understood")
     segments = frame[["recording", "onset", "offset"]].drop_duplicates()
     if segments["recording"].duplicated().any():
-        names = [
-            _clip_name(*row) for row in zip(frame["recording"], texts_of(frame, "onset"), texts_of(frame, "offset"))
-        ]
+        spans = zip(frame["recording"], formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset"))
+        names = [re.sub(r"(\.[^\W_]{1,5})?$", rf"_{a}_{b}\1", name, count=1) for name, a, b in spans]
         found.append("the names of recordings with several segments: each segment is written as a clip of its own")
     else:
         names = frame["recording"].tolist()
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
-    found += [words for words in answer_losses(answers) if "without answers" not in words]
+    found += [words for words in formats.answer_losses(answers) if "without answers" not in words]
     present = _present(frame, names, answers.silent)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
     if awkward:
@@ -206,7 +187,10 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
     else:
         rows = [(name, ",".join(labels)) for name, labels in present.items()]
     columns = list(zip(*rows)) if rows else [(), ()]
-    save(path, delimited(columns, delimiter="\t", names=["filename", "event_label" if awkward else "event_labels"]))
+    formats.save(
+        path,
+        formats.delimited(columns, delimiter="\t", names=["filename", "event_label" if awkward else "event_labels"]),
+    )
     return found
 
 
@@ -218,27 +202,8 @@ def _present(frame: pd.DataFrame, names: Sequence[str], more: Sequence[str]) -> 
     return found
 
 
-def _clip_name(recording: str, onset: str, offset: str) -> str:
-    stem, dot, ending = recording.rpartition(".")
-    if not dot or not ending.isalnum() or len(ending) > 5:
-        stem, ending = recording, ""
-    return f"{stem}_{onset}_{offset}{dot if ending else ''}{ending}"
-
-
 _SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
-
-
-def read_segments(source: Source) -> TextRows:
-    """The events, in any order of the columns; a column ``present`` makes them answers."""
-    return rows_of(ColumnTable.read(source), exact=True)
-
-
-def write_segments(events: Events, path: Path) -> list[str]:
-    """The official table."""
-    columns = columns_of(events.to_frame(), "recording", "onset", "offset", "label")
-    save(path, delimited(columns, delimiter="\t", names=_STRONG))
-    return losses(events, empty=False)
 
 
 def write_framed(answers: Answers, path: Path) -> list[str]:
@@ -247,9 +212,9 @@ def write_framed(answers: Answers, path: Path) -> list[str]:
     if frame["onset"].isna().any():
         raise InvalidInput("audioset: the answers do not say where their segments are")
     said = ["PRESENT" if v == 1 else "NOT_PRESENT" if v == 0 else "UNSURE" for v in frame["present"]]
-    columns = [*columns_of(frame, "recording", "onset", "offset", "label"), said]
-    save(path, delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
-    return answer_losses(answers)
+    columns = [*formats.columns_of(frame, "recording", "onset", "offset", "label"), said]
+    formats.save(path, formats.delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
+    return formats.answer_losses(answers)
 
 
 def sniff_videos(source: Source) -> bool:
@@ -279,16 +244,14 @@ def read_videos(source: Source) -> TextRows:
     due = re.search(r"^#.*\bnum_segs=(\d+)", source.text, flags=re.MULTILINE)
     if due and int(due[1]) != len(some):
         words = f"says num_segs={due[1]} and holds {counted(len(some), 'segment')}; is it whole?"
-        source.note(f"{source.name}: {words}", kind="cut short")
-    told = f"recording = YTID_milliseconds ({len(set(clips))}), label = positive_labels ({len(set(labels) - {''})})"
-    return rows.checked().say(f"{told}, time = all of the clip")
+        source.note(words, kind="cut short")
+    return rows.checked().say("YTID_milliseconds", "positive_labels", "time = all of the clip")
 
 
 def write_videos(answers: Answers, path: Path) -> list[str]:
     """The clips with their times in the video and their labels."""
     frame, listing = answers.to_frame(), answers.recordings
-    found = answer_losses(answers)
-    found = [words for words in found if "without answers" not in words]
+    found = [words for words in formats.answer_losses(answers) if "without answers" not in words]
     absent = int((frame["present"] != 1).sum())
     if absent:
         found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
@@ -322,23 +285,26 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
         if round(end - start, 9) != length:
             found.append("fractions of a nanosecond")
         lines.append(f'{match[1]}, {start!r}, {end!r}, "{",".join(labels[name])}"\n')
-    save(path, lines)
+    formats.save(path, lines)
     return list(dict.fromkeys(found))
 
 
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
-           frozenset(_STRONG), read_segments, write_segments, write_framed),
+           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), exact=True),
+           formats.table_writer(dict(zip(_STRONG, ("recording", "onset", "offset", "label"))), delimiter="\t"),
+           write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
-           read_videos, by_answers(write_videos), write_videos),
+           read_videos, formats.by_answers(write_videos), write_videos),
 )  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
-           by_answers(write_weak), write_weak, endings=(".tsv",)),
+           formats.by_answers(write_weak), write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
            read_clips),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
-           lambda s: not _strong_names(s) and sniff_strong(s), read_strong, write_list, endings=(".ann",)),
+           lambda s: _shape(s) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn"), read_strong, write_list,
+           endings=(".ann",)),
 )  # fmt: skip

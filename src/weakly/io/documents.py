@@ -13,10 +13,9 @@ import pandas as pd
 from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.events import Events
-from .output import Pairs, inexact, losses, per_recording, save_json, texts_of
-from .registry import JSON, Format
+from .formats import JSON, Format, Pairs, inexact, json_text, losses, per_recording, save_json, texts_of
 from .source import Source, quoted
-from .table import NUMBERS, ColumnTable, TextRows, lengths_agree
+from .table import NUMBERS, ColumnTable, TextRows
 from .times import duration, ending
 from .vocabulary import person_of
 
@@ -48,14 +47,12 @@ def met(
 
 def ended(rows: TextRows, lengths: Mapping[str, float]) -> TextRows:
     """The rows with usable times, without columns in which nothing stands, and the lengths that agree with them."""
-    rows.source.n_rows = rows.finish().n_told
+    rows.finish()
     for name, values in list(rows.data.items())[4:]:
         blank = not np.isfinite(values).any() if name in NUMBERS else name in _COLUMNS and not any(values)
         if blank or not len(rows):
             del rows.data[name]
-    rows.checked()
-    lengths_agree(rows, {name: v for name, v in lengths.items() if np.isfinite(v) and v > 0})
-    return rows
+    return rows.checked(lengths)
 
 
 def guarded(kind: str, reader: Callable[[Source], TextRows]) -> Callable[[Source], TextRows]:
@@ -68,7 +65,7 @@ def guarded(kind: str, reader: Callable[[Source], TextRows]) -> Callable[[Source
             raise
         except (TypeError, AttributeError, LookupError, ValueError) as error:
             words = " ".join(str(error).split())[:120]
-            raise InvalidInput(f"{source.name}: is not {kind} as it should be: {words}") from error
+            raise source.error(f"is not {kind} as it should be: {words}") from error
 
     return read
 
@@ -76,13 +73,8 @@ def guarded(kind: str, reader: Callable[[Source], TextRows]) -> Callable[[Source
 def object_of(source: Source, kind: str) -> dict[str, Any]:
     document = source.json()
     if not isinstance(document, dict):
-        raise InvalidInput(f"{source.name}: a file of {kind} is a JSON object")
+        raise source.error(f"a file of {kind} is a JSON object")
     return document
-
-
-def sniff_jams(source: Source) -> bool:
-    """An object with annotations and file_metadata."""
-    return '"annotations"' in source.text and '"file_metadata"' in source.text
 
 
 def read_jams(source: Source) -> TextRows:
@@ -90,7 +82,7 @@ def read_jams(source: Source) -> TextRows:
     document = object_of(source, "JAMS")
     annotations = document.get("annotations")
     if not isinstance(annotations, list):
-        raise InvalidInput(f"{source.name}: a JAMS file has a list of annotations")
+        raise source.error("a JAMS file has a list of annotations")
     meta = document.get("file_metadata")
     meta = meta if isinstance(meta, dict) else {}
     title = str(meta.get("title") or "")
@@ -108,7 +100,7 @@ def read_jams(source: Source) -> TextRows:
     wanted = source.layer.get("namespace", "*" if len(kinds) < 2 or source.on_error == "collect" else None)
     if wanted is None:
         ways = " or ".join(f"--where namespace={kind}" for kind, lasts in kinds.items() if lasts or source.point_length)
-        raise InvalidInput(f"{source.name}: holds annotations of {', '.join(kinds)}, which are not one set of classes: "
+        raise source.error(f"holds annotations of {', '.join(kinds)}, which are not one set of classes: "
                            f"{ways or '--point-length 0.2, for they are points'}")  # fmt: skip
     for a, annotation in enumerate(annotations):
         if not isinstance(annotation, dict):
@@ -138,9 +130,8 @@ def read_jams(source: Source) -> TextRows:
             met(rows, where, name, (onset, float(ending(onset, span))), label, str(annotation.get("namespace", "")),
                 annotator=who, confidence=score if np.isfinite(score) else np.nan)  # fmt: skip
     rows.empty += [] if len(rows) else [name]
-    ended(rows, {name: number(meta.get("duration"))})
     told = "the file's name" if name == own else "title"
-    return rows.say(f"recording = {told} (1), label = value ({len(set(rows.data['label']))}), time = time + duration")
+    return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
 
 
 def write_jams(events: Events, path: Path) -> list[str]:
@@ -152,7 +143,7 @@ def write_jams(events: Events, path: Path) -> list[str]:
         n = counted(int(lengths.isna().sum()), "recording")
         found.append(f"that the lengths of {n} are unknown: JAMS wants one, so it is the last offset")
 
-    def one(frame: pd.DataFrame, name: str, target: Path) -> list[str]:
+    def text(frame: pd.DataFrame, name: str, _: list[str]) -> Iterator[str]:
         who = texts_of(frame, "annotator")
         length = float(lengths[name])
         length = length if length == length else float(frame["offset"].max()) if len(frame) else 0.0
@@ -170,11 +161,10 @@ def write_jams(events: Events, path: Path) -> list[str]:
                                 "time": 0, "duration": length})  # fmt: skip
         meta = {"title": name, "artist": "", "release": "", "duration": length, "identifiers": {"written_by": "weakly"},
                 "jams_version": "0.3.5"}  # fmt: skip
-        save_json({"annotations": annotations, "file_metadata": meta, "sandbox": {}}, target)
-        return []
+        return json_text({"annotations": annotations, "file_metadata": meta, "sandbox": {}})
 
-    kept = [w for w in per_recording(events, path, ending=".jams", one=one, kind="JAMS") if "recording name" not in w]
-    return found + kept  # the title holds the name
+    found = per_recording(events, path, found, ending=".jams", kind="JAMS", text=text)
+    return [words for words in found if "recording name" not in words]  # the title holds the name
 
 
 def by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
@@ -200,9 +190,7 @@ def read_records(source: Source) -> TextRows:
     single = source.text.lstrip()[:1] == "{"  # an object in each line
     document = json.loads(f"[{','.join(text for _, text in source.lines())}]") if single else source.json()
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
-        raise InvalidInput(
-            f"{source.name}: is JSON of no known kind; a list of objects with onsets and offsets would do"
-        )
+        raise source.error("is JSON of no known kind; a list of objects with onsets and offsets would do")
     names = list(dict.fromkeys(str(key) for item in document for key in item))
     columns = [["" if item.get(n) is None else str(item[n]) for item in document] for n in names]
     source.n_rows = len(document)
@@ -210,12 +198,6 @@ def read_records(source: Source) -> TextRows:
 
 
 _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scientificname", "soundevent:species")
-
-
-def sniff_aoef(source: Source) -> bool:
-    """A JSON object with recordings and sound events."""
-    text = source.text
-    return '"recordings"' in text and ('"sound_events"' in text or '"collection_type"' in text)
 
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
@@ -259,7 +241,7 @@ def read_aoef(source: Source) -> TextRows:
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):
-        raise InvalidInput(f"{source.name}: is AOEF that lists {counted(len(names), 'recording')} and no annotations")
+        raise source.error(f"is AOEF that lists {counted(len(names), 'recording')} and no annotations")
     for key, item in said.items():
         place = f"annotation {key}"
         sound = sounds.get(item.get("sound_event"))
@@ -279,11 +261,9 @@ def read_aoef(source: Source) -> TextRows:
     heard = (done - {""}) or set(names.values())
     rows.empty = [n for n in names.values() if n in heard]
     rows.unannotated = [n for n in names.values() if n not in heard]
-    ended(rows, lengths)
     if untagged:
-        source.note(f"{source.name}: {counted(untagged, 'sound event')} without a tag are called 'event'")
-    k = len(set(rows.data["label"]))
-    return rows.say(f"recording = path ({len(names)}), label = the first tag ({k}), recording_length = duration")
+        source.note(f"{counted(untagged, 'sound event')} without a tag are called 'event'")
+    return ended(rows, lengths).say("path", "the first tag", "recording_length = duration")
 
 
 _SET, _USER, _RECORDING, _CLIP, _CLIP_NOTE, _SOUND, _NOTE = range(7)  # kinds of things with an identifier
@@ -389,7 +369,7 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
                 inner = [{"segment": span, "label": word} for span, word in zip(inner, words)]
             if inner is None and not (about.keys() & {"duration", "subset", "duration_second"}):
                 if about:
-                    raise InvalidInput(f"{source.name}: JSON of no known kind: {name!r} holds no list of annotations")
+                    raise source.error(f"JSON of no known kind: {name!r} holds no list of annotations")
                 inner = []
             yield str(name), about, inner or []
 
@@ -436,7 +416,7 @@ def read_videos(source: Source) -> TextRows:
                         "high_frequency": high}  # fmt: skip
             met(rows, place, name, (number(start), number(end)), "event" if label is None else label, subset, **more)
     if not lengths:
-        raise InvalidInput(f"{source.name}: JSON of no known kind: no videos with annotations")
+        raise source.error("JSON of no known kind: no videos with annotations")
     if not any(rows.data["subset"]):
         del rows.data["subset"]
     held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
@@ -444,12 +424,11 @@ def read_videos(source: Source) -> TextRows:
     if idle:
         which = ", ".join(sorted(quoted(name) for name in held))
         words = f"none of the {counted(len(idle), 'recording')} of the subset {which} has a segment"
-        source.note(f"{source.name}: {words}; taken as not annotated", kind="not annotated")
+        source.note(f"{words}; taken as not annotated", kind="not annotated")
     rows.empty, rows.unannotated = [name for name in empty if name not in set(idle)], idle
-    ended(rows, lengths)
-    told = f"recording = the videos' names ({len(lengths)}), label = label ({len(set(rows.data['label']))})"
     known = sum(value == value for value in lengths.values())
-    return rows.say(f"{told}, time = segment in seconds, recording_length = duration ({known})")
+    told = f"recording_length = duration ({known})"
+    return ended(rows, lengths).say("the videos' names", "label", "time = segment in seconds", told)
 
 
 def write_videos(events: Events, path: Path) -> list[str]:
@@ -475,9 +454,11 @@ def write_videos(events: Events, path: Path) -> list[str]:
 
 
 DOCUMENTS = (
-    Format("jams", "JAMS (segment_open)", sniff_jams, read_jams, write_jams, endings=(".jams",), mark=JSON),
-    Format("aoef", "AOEF, the exchange format of whombat and soundevent", sniff_aoef, guarded("AOEF", read_aoef),
-           write_aoef, endings=(".aoef", ".aoef.json"), mark=JSON),
+    Format("jams", "JAMS (segment_open)", ('"annotations"', '"file_metadata"'), read_jams, write_jams,
+           endings=(".jams",), mark=JSON),
+    Format("aoef", "AOEF, the exchange format of whombat and soundevent",
+           lambda s: '"recordings"' in s.text and ('"sound_events"' in s.text or '"collection_type"' in s.text),
+           guarded("AOEF", read_aoef), write_aoef, endings=(".aoef", ".aoef.json"), mark=JSON),
 )  # fmt: skip
 READERS = (
     Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -20,10 +22,8 @@ from ..base.parallel import progress_bar
 from ..base.results import counted
 from ..base.symbols import choice, plausible_length
 from ..model.answers import Reading
-from . import dataset
-from .addresses import MOST_BYTES, Paths, files_of, listed_paths, listings, rows_in, table_kind
-from .durations import match_lengths
-from .registry import detect, named
+from .dataset import MOST_BYTES, Dataset, Paths, address_of, files_of, listed_paths, listings, look, rows_in, table_kind
+from .formats import detect, named
 from .source import Source, quoted
 from .table import TextRows
 from .times import suspected_unit
@@ -33,10 +33,57 @@ ON_ERROR = ("raise", "skip", "clip", "skip,clip")
 FATES = ("events", "empty", "skipped", "merged")
 LEFT_OUT = "; the file is left out"
 LAYERS = ("tier", "namespace")  # annotations of one recording that stand beside each other
-
+_ENDINGS = "wav|flac|mp3|ogg|opus|aiff?|m4a|mp4|mkv|avi|mov|webm|edf|bdf|mseed|csv|tsv|txt|json|jams|textgrid"
 
 #: How many recordings; "auto" is all of them, or of a large table as many as hold about 200,000 rows.
 HowMany = int | Literal["auto"] | None
+#: Rows of tables beyond which "auto" is a sample, those of such a sample, and those that are read at once (5 GiB).
+LARGE, SAMPLED, MOST_ROWS = 5_000_000, 200_000, 20_000_000
+
+
+def name_key(name: str) -> str:
+    """What stays of a recording's name without its folder, ending and the difference of space and underscore."""
+    base = re.split(r"[/\\]", name)[-1]
+    return re.sub(rf"\.({_ENDINGS})$", "", base, flags=re.IGNORECASE).replace(" ", "_").strip("_")
+
+
+def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[str]) -> dict[str, float]:
+    """The given lengths under the names of the recordings, also where these differ by folder, ending, space or a Y.
+
+    Names that only the lengths know are recordings without events, which is said; if none is known, that is an error.
+    """
+    given = {str(name).strip(): float(length) for name, length in given.items()}
+    keys: dict[str, list[str]] = {}
+    for name in given:
+        keys.setdefault(name_key(name), []).append(name)
+    taken: dict[str, float] = {}
+    used: set[str] = set()
+    near: list[str] = []
+    names = list(names)
+    for name in names:
+        key = name_key(name)
+        options = keys.get(key) or keys.get("Y" + key) or keys.get(key.removeprefix("Y")) or []
+        if name in given:
+            options = [name]
+        elif len(options) == 1 and options[0] not in used:
+            near.append(name)
+        else:
+            continue
+        taken[name] = given[options[0]]
+        used.add(options[0])
+    if near:
+        told = f"{counted(len(near), 'recording')} called almost as in recording_length"
+        notes.append(f"{told} (first {quoted(near[0], most=60)}); taken for the same")
+    more = {name: length for name, length in given.items() if name not in used}
+    if names and more and not used:
+        raise InvalidInput(
+            f"recording_length: none of its {len(given)} names is that of a recording (first "
+            f"{quoted(next(iter(given)), most=60)}; the first recording is {quoted(names[0], most=60)})"
+        )
+    if more:
+        told = f"{counted(len(more), 'recording')} only in recording_length (first {quoted(next(iter(more)), most=60)})"
+        notes.append(f"{told}: taken as annotated, nothing there")
+    return {**taken, **more}
 
 
 @dataclass(frozen=True)
@@ -59,13 +106,69 @@ class SampleRequest:
 ALL = SampleRequest(None)
 
 
+@dataclass(frozen=True)
+class RecordingSample:
+    """The recordings of a sample, their lengths as far as they were given, and how many there are of how many."""
+
+    names: frozenset[str]
+    lengths: float | Mapping[str, float] | None
+    counts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, int], asked: SampleRequest, notes: list[str]) -> RecordingSample:
+        """Chosen among recordings with so many rows each, and those that are known to have none."""
+        given = asked.lengths
+        known = match_lengths(given, rows, notes) if isinstance(given, Mapping) else {}
+
+        def drawn(name: str) -> tuple[bytes, str]:
+            return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), name
+
+        everyone = sorted({*rows, *known, *asked.more}, key=drawn)
+        sums = np.cumsum([rows.get(name, 0) for name in everyone])
+        n = int(np.searchsorted(sums, SAMPLED)) + 1 if asked.sample == "auto" else int(asked.sample or 0)
+        names = frozenset(everyone[:n])
+        taken = sum(rows.get(name, 0) for name in names)
+        counts = {"recordings": len(names), "of_recordings": len(everyone), "rows": taken}
+        counts["of_rows"] = sum(rows.values())
+        lengths = {name: known[name] for name in known if name in names} if isinstance(given, Mapping) else given
+        if taken > MOST_ROWS:
+            raise InvalidInput(f"{worded(counts)}: {beyond(taken)}")
+        notes.append(worded(counts))
+        return cls(names, lengths, counts)
+
+    def keep(self, rows: TextRows) -> None:
+        """Only what is of the sample."""
+        rows.keep(np.array([name in self.names for name in rows.data["recording"]], dtype=bool))
+        rows.empty = [name for name in rows.empty if name in self.names]
+        rows.unannotated = [name for name in rows.unannotated if name in self.names]
+        rows.lengths = {name: length for name, length in rows.lengths.items() if name in self.names}
+
+
+def worded(counts: Mapping[str, int]) -> str:
+    """How much of how much a sample is, for people to read."""
+    n = {name: f"{count:,}" for name, count in counts.items()}
+    return (
+        f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows, "
+        "chosen by a hash of the recordings' names"
+    )
+
+
+def beyond(rows: int) -> str:
+    """That these are too many rows, and what to do."""
+    return (
+        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files; or "
+        "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table; weakly evaluate "
+        "reads all of them in chunks"
+    )
+
+
 @dataclass
 class FileRows:
     """What files hold: the rows of each, those that are refused and why, and all that is noted and left out."""
 
     sources: list[Source]
     notes: list[str]
-    sample: dataset.RecordingSample | None = None
+    sample: RecordingSample | None = None
     files: list[TextRows] = field(default_factory=list)
     refused: list[tuple[Source, InvalidInput]] = field(default_factory=list)
     skipped: int = 0  # broken rows, and files
@@ -167,7 +270,8 @@ def read_files(
     by_file = told.get("annotator") == "@file" and bool(told.pop("annotator"))  # each file is an annotator's
     with ExitStack() as stack:
         found = FileRows(*stack.enter_context(opened(items, told, asked, progress=progress)))
-        many, total = len(found.sources) > 1, sum(map(_size, found.sources))
+        sizes = (len(s.data) if "data" in vars(s) else s.path.stat().st_size for s in found.sources)
+        many, total = len(found.sources) > 1, sum(sizes)
         advance = stack.enter_context(progress_bar("checking" if collect else "reading", total, show=progress))
         for source in found.sources:
             source.on_error, source.label, source.advance = on_error, label, advance
@@ -178,7 +282,10 @@ def read_files(
                     continue
                 kind = chosen or detect(source)
                 rows = (kind.read_answers if answers and kind.read_answers else kind.read)(source)
-                _whole(rows, binary=kind.binary)
+                if not kind.binary:
+                    source.ended([*rows.places, *rows.blank, *set().union(*rows.merged.values())], rows.data["label"])
+                for name, seconds in rows.lengths.items():
+                    plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
             except InvalidInput as error:
                 found.refused.append((source, error))
                 if collect:
@@ -232,70 +339,54 @@ def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | No
 @contextmanager
 def opened(
     items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: SampleRequest = ALL, *, progress: bool = False
-) -> Iterator[tuple[list[Source], list[str], dataset.RecordingSample | None]]:
+) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
-        away = dataset.Dataset.of(items, columns=told)  # read where it lies
-        notes: list[str] = []
-        sample: dataset.RecordingSample | None
-        sources, sample = _parts(away, dict(zip(away.files, away.addresses)), asked, told, notes)
+        away, notes = Dataset.of(items, columns=told), list[str]()  # read where it lies
+        sources, sample = _sampled(away, {n: address_of(n, away.scheme) for n in away.files}, asked, told, notes)
         yield sources, notes, sample
         return
     with files_of(items, progress=progress) as (files, notes):
-        rows = rows_in(files)
-        table, sample = None, None
-        if isinstance(asked.sample, int) or (asked.sample == "auto" and rows > dataset.LARGE):
-            table = _as_table(files, told, must=rows > dataset.MOST_ROWS)
+        rows, table = rows_in(files), None
+        if isinstance(asked.sample, int) or (asked.sample == "auto" and rows > LARGE):
+            try:
+                table = Dataset.of(list(files), columns=told) if all(table_kind(each.name) for each in files) else None
+            except InvalidInput:  # of another format
+                if rows > MOST_ROWS:
+                    raise
         if table is not None:
             called = {os.path.abspath(path): name for path, name in files.items()}
-            sources, sample = _parts(table, called, asked, told, notes)
-        elif rows > dataset.MOST_ROWS:
-            raise InvalidInput(
-                f"{next(iter(files.values()))}{' ...' if len(files) > 1 else ''}: {dataset.beyond(rows)}"
-            )
+            sources, sample = _sampled(table, called, asked, told, notes)
+            yield sources, notes, sample
+        elif rows > MOST_ROWS:
+            first, more = next(iter(files.values())), " ..." if len(files) > 1 else ""
+            raise InvalidInput(f"{first}{more}: {beyond(rows)}")
         else:
-            sources = [Source(path, columns=dict(told), called=name) for path, name in files.items()]
-        yield sources, notes, sample
+            yield [Source(path, columns=dict(told), called=name) for path, name in files.items()], notes, None
 
 
-def _as_table(files: Mapping[Path, str], told: dict[str, str], *, must: bool) -> dataset.Dataset | None:
-    """The files as one table, of which rows can be read; None where they are of another format."""
-    if not all(table_kind(path.name) for path in files):
-        return None
-    try:
-        return dataset.Dataset.of(list(files), columns=told)
-    except InvalidInput:
-        if must:
-            raise
-        return None
-
-
-def _parts(
-    tables: dataset.Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], dataset.RecordingSample]:
-    """The files of a data set with the rows of a sample only."""
-    sample, parts = dataset.sample_tables(tables, asked, notes)
-    recording = str(tables.name("recording"))
+def _sampled(
+    tables: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
+) -> tuple[list[Source], RecordingSample]:
+    """The files of a data set that have rows of a sample, as if they held nothing else; and the sample."""
+    looks = [look(tables, file) for file in range(len(tables.files))]
+    count: Counter[str] = Counter()
+    for groups in looks:
+        for _, own, rows in groups:
+            count.update(dict(zip(own, rows)))
+    sample = RecordingSample.of(count, asked, notes)
+    wanted = [[group for group, own, _ in groups if not sample.names.isdisjoint(own)] for groups in looks]
+    del looks, count
+    recording = dict(tables.columns)["recording"]
     # A few rows may not tell what many told.
     columns = told if suited([recording], "recording") else {"recording": recording, **told}
+    full = [file for file, groups in enumerate(wanted) if groups] or [0]  # without rows there are still columns
     sources = []
-    for path in sorted(parts):
-        sources.append(Source(path, columns=dict(columns), called=f"{names[str(path)]} (sample)"))
-        sources[-1].data = parts[path]
+    for file in sorted(full, key=lambda file: Path(tables.files[file])):
+        path = tables.files[file]
+        sources.append(Source(Path(path), columns=dict(columns), called=f"{names[path]} (sample)"))
+        sources[-1].data = tables.part(file, wanted[file], sample.names)
     return sources, sample
-
-
-def _whole(rows: TextRows, *, binary: bool) -> None:
-    """Note a last line that looks cut, and refuse lengths that no recording has."""
-    source = rows.source
-    if not binary:
-        source.ended([*rows.places, *rows.blank, *set().union(*rows.merged.values())], rows.data["label"])
-    for name, seconds in rows.lengths.items():
-        plausible_length(f"{source.name}: the recording {quoted(name)}", seconds)
-
-
-def _size(source: Source) -> int:
-    return len(source.data) if "data" in vars(source) else source.path.stat().st_size
 
 
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
@@ -308,7 +399,12 @@ def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRow
         first = found.notes[0] if found.notes else ""
         raise InvalidInput(f"none of the {len(found.sources)} files could be read; the first: {first}")
     if isinstance(asked.sample, int) and found.sample is None:
-        found.sample = dataset.sample_rows(found.files, asked, found.notes)
+        count = Counter(name for rows in found.files for name in rows.data["recording"])
+        for rows in found.files:
+            count.update(dict.fromkeys([*rows.empty, *rows.unannotated, *rows.lengths], 0))
+        found.sample = RecordingSample.of(count, asked, found.notes)
+        for rows in found.files:
+            found.sample.keep(rows)
     return found
 
 
@@ -372,22 +468,13 @@ def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
 
 def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:
     """The columns of many files, one below the other; a column that a file does not have is empty there."""
-    names = list(dict.fromkeys(name for rows in found for name in rows.data))
     merged: dict[str, Any] = {}
-    for name in names:
+    for name in dict.fromkeys(name for rows in found for name in rows.data):
         parts = [rows.data.get(name) for rows in found]
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
         if arrays and len(arrays) == sum(part is not None for part in parts):
-            if len(arrays) == len(parts):
-                merged[name] = np.concatenate(arrays)
-            elif arrays[0].dtype.kind == "b":
-                merged[name] = np.concatenate(
-                    [np.zeros(len(r), bool) if p is None else p for p, r in zip(parts, found)]
-                )
-            else:
-                merged[name] = np.concatenate(
-                    [np.full(len(r), np.nan) if p is None else p for p, r in zip(parts, found)]
-                )
+            none = False if arrays[0].dtype.kind == "b" else np.nan
+            merged[name] = np.concatenate([np.full(len(r), none) if p is None else p for p, r in zip(parts, found)])
         else:
             column: list[Any] = []
             for part, rows in zip(parts, found):

@@ -20,15 +20,13 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .documents import by_recording, number
-from .output import losses, save_json, texts_of
-from .registry import JSON, Format
+from .formats import JSON, Format, losses, save_json, texts_of
 from .source import Source
-from .table import TextRows, lengths_agree
+from .table import TextRows
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
@@ -82,17 +80,14 @@ def _tasks(source: Source) -> list[dict[str, Any]]:
     found = source.json()
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list):
-        raise InvalidInput(f"{source.name}: a Label Studio export is a list of tasks")
+        raise source.error("a Label Studio export is a list of tasks")
     good = []
     for i, task in enumerate(found, 1):
         if isinstance(task, dict) and "data" not in task and "annotation_id" in task:
             task = _full(task)
-        if (
-            isinstance(task, dict)
-            and isinstance(task.get("data"), dict)
-            and isinstance(task.get("annotations", []), list)
-        ):
-            good.append(task)
+        about = task if isinstance(task, dict) else {}
+        if isinstance(about.get("data"), dict) and isinstance(about.get("annotations", []), list):
+            good.append(about)
         else:
             source.fail(f"task {i}", "", "has no data and annotations; is this an export of Label Studio?")
     return good
@@ -153,7 +148,7 @@ def read(source: Source) -> TextRows:
     )
     regions = any("start" in r["value"] for _, _, _, results, _ in found for r in results)
     if choices and regions:
-        source.note(f"{source.name}: has regions and choices; the regions are read as events, the choices as answers")
+        source.note("has regions and choices; the regions are read as events, the choices as answers")
     return _regions(source, found) if regions or not choices else answers(source)
 
 
@@ -185,19 +180,12 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
             rows.add(*region, *each)
         if not marked:
             rows.empty.append(name)
-    source.n_rows = rows.finish().n_told
-    rows.checked()
-    lengths_agree(rows, lengths)
-    return rows.say(_told(rows, "labels of regions"))
+    return _told(rows.finish().checked(lengths), "labels of regions")
 
 
-def _told(rows: TextRows, label: str) -> str:
-    names = {*rows.data["recording"], *rows.empty, *rows.unannotated}
+def _told(rows: TextRows, label: str) -> TextRows:
     people = len(set(rows.data["annotator"]))
-    labels = len(set(rows.data["label"]))
-    return (
-        f"recording = the tasks' sound ({len(names)}), label = {label} ({labels}), annotator = completed_by ({people})"
-    )
+    return rows.say("the tasks' sound", label, f"annotator = completed_by ({people})")
 
 
 def answers(source: Source) -> TextRows:
@@ -253,9 +241,8 @@ def answers(source: Source) -> TextRows:
         del rows.data["answered"]
     rows.finish().data["seconds"][np.isinf(rows.data["seconds"])] = np.nan
     if offered.keys() - plain:
-        source.note(f"{source.name}: a label that others chose in this file and an annotator did not is read as absent")
-    source.n_rows = rows.n_told
-    return rows.checked().say(_told(rows, "choices"))
+        source.note("a label that others chose in this file and an annotator did not is read as absent")
+    return _told(rows.checked(), "choices")
 
 
 def _question(result: dict[str, Any]) -> tuple[str, list[str]]:

@@ -15,15 +15,13 @@ import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..base.results import Condition, to_jsonable
-from .addresses import Paths
+from .dataset import Paths
 from .dcase import clip_length
-from .durations import asked_length, lengths_in, match_lengths, name_key, read_examined
-from .gather import SampleRequest, read_files
-from .reading import beside, known_hints, looked_at, touching_frames
-from .registry import is_lengths
+from .gather import SampleRequest, match_lengths, name_key, read_files
+from .reading import asked_length, beside, known_hints, lengths_in, looked_at, read_examined, touching_frames
 from .source import PARQUET, Source, quoted
 from .table import TextRows
-from .times import suspected_unit
+from .times import is_lengths, suspected_unit
 from .vocabulary import MEDIA
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")

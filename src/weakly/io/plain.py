@@ -15,40 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
-from ..model.events import Events
+from ..model.events import COLUMNS, Events
+from . import times
+from . import vocabulary as terms
 from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
-from .output import columns_of, delimited, exact, extras, losses, save
-from .registry import Format, is_lengths
+from .formats import Format, columns_of, delimited, exact, save, table_writer
 from .source import Source, quoted
-from .table import ColumnTable, TextRows, lengths_agree, several_labels
-from .times import (
-    NEXT,
-    NONE,
-    are_even,
-    clip_times,
-    has_ends,
-    only_end,
-    pass_points,
-    special,
-    times_of,
-    whole_recordings,
-)
-from .vocabulary import (
-    ASIDE,
-    IDLIKE,
-    MISSING,
-    TIER,
-    answers_of,
-    is_answers,
-    is_events,
-    kind_of,
-    normal,
-    suited,
-    texts,
-    without_presence,
-)  # fmt: skip
+from .table import ColumnTable, TextRows, several_labels
 
 _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
 
@@ -61,10 +35,13 @@ class Dialect:
     words: str
     needs: frozenset[str]
     fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
+    told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
     points: tuple[str, str] = ("", "")  # a column, and what it says of events without a length
     renamed: dict[str, str] = field(default_factory=dict)
+    length: float = np.nan  # seconds of every recording
+    only: bool = False  # whether other columns are left out
 
 
 DIALECTS = (
@@ -89,12 +66,20 @@ DIALECTS = (
     Dialect("mne-csv", "MNE annotations as CSV (onset, duration, description; onsets are dates)",
             frozenset(("onset", "duration", "description")), {"label": ("description",)},
             endings=(r"[-_.]annot(ations)?\.csv$", r"[-_]annot\.csv$")),
+    Dialect("boundaries", "SALAMI boundaries (song_id, annotator, time, label): each lasts until the next",
+            frozenset(("song_id", "time", "label")), {"recording": ("song_id",), "onset": ("time",),
+            "label": ("label",)}, {"offset": times.NEXT}),
+    Dialect("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name): 60 s of 100 samples a second",
+            frozenset(("p_arrival_sample", "coda_end_sample", "trace_name")), {"recording": ("trace_name",),
+            "onset": ("p_arrival_sample",), "offset": ("coda_end_sample",), "label": ("trace_category",)},
+            {"rate": "100"}, nothing=("noise",), length=60.0, only=True),
 )  # fmt: skip
 
 
 def dialect_of(source: Source) -> Dialect | None:
-    """The dialect of a table, from its names."""
-    return next((dialect for dialect in DIALECTS if dialect.needs <= source.names), None)
+    """The dialect of a table, from its names; one that says where events end is not told so."""
+    known = (each for each in DIALECTS if each.needs <= source.names)
+    return next((each for each in known if "offset" not in each.told or "end" not in source.names), None)
 
 
 def is_bids(source: Source) -> bool:
@@ -108,26 +93,26 @@ def is_bids(source: Source) -> bool:
 def sniff(source: Source) -> bool:
     """A line of names that tells of times, answers or labels of recordings, or the columns that the caller named."""
     names = source.header
-    if len(names) < 2 or sum(kind_of([name]) in ("number", "clock") for name in names) > 1:
+    if len(names) < 2 or sum(terms.kind_of([name]) in ("number", "clock") for name in names) > 1:
         return False
-    told = {role: name for role, name in source.columns.items() if not special(role, name)}
+    told = {role: name for role, name in source.columns.items() if not times.special(role, name)}
     if told:
         return all(part.strip().lower() in source.names for name in told.values() for part in name.split("+")
                    if name.lower() not in source.names)  # fmt: skip
-    if is_events(names):
+    if terms.is_events(names):
         return True
-    known = {role: suited(names, role) for role in ("recording", "onset", "label", "annotator", "epoch")}
+    known = {role: terms.suited(names, role) for role in ("recording", "onset", "label", "annotator", "epoch")}
     rows = [line.split(source.delimiter) for line in source.head[1:]]
     rows = [[field.strip().strip('"') for field in row] for row in rows if len(row) == len(names)]
-    answers = any(is_answers(column) for column in zip(*rows)) if rows else False
+    answers = any(terms.is_answers(column) for column in zip(*rows)) if rows else False
     if known["onset"] and (known["recording"] or known["label"] or answers):
         return True
-    named = [TIER[normal(name)[0]] for name in known["recording"]]
-    if (not any(tier < 3 for tier in named) and not known["epoch"]) or is_lengths(source):
+    named = [terms.TIER[terms.normal(name)[0]] for name in known["recording"]]
+    if (not any(tier < 3 for tier in named) and not known["epoch"]) or times.is_lengths(source):
         return False
     other = [name for name in names if name not in known["recording"][:1]]
     words = len(rows) > 1 and (len(names) == 2 or 0 in named)  # a recording and a word for each
-    return bool(known["epoch"] or answers or suited(names, "present") or suited(other, "label") or words)
+    return bool(known["epoch"] or answers or terms.suited(names, "present") or terms.suited(other, "label") or words)
 
 
 def read(source: Source) -> TextRows:
@@ -149,106 +134,100 @@ def rows_of(
     """
     source = table.source
     for key, value in source.partitions.items():  # a class, a place, an annotator; times are in the rows
-        if table.find(key) is None and not any(suited([key], role) for role in _TIMES):
+        if table.find(key) is None and not any(terms.suited([key], role) for role in _TIMES):
             table.columns[key] = [value] * len(table)
             table.names.append(key)
-    fixed = {}
-    for role, names in (dialect.fixed if dialect else {}).items():
-        name = table.find(*names)
-        if name is not None:
-            fixed[role] = name
+    dialect_ = dialect or Dialect("", "", frozenset())
+    known = {role: table.find(*names) for role, names in dialect_.fixed.items()}
+    fixed = {role: name for role, name in known.items() if name is not None}
     bids = is_bids(source) and "recording" not in fixed
-    if bids:
-        source.columns = {"recording": "@file", **source.columns}
+    source.columns = {**({"recording": "@file"} if bids else {}), **dialect_.told, **source.columns}
     roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None, classes=classes)
     table = _spread(table, roles)
-    own = source.stem(*(dialect.endings if dialect else ()), *((r"_events\.tsv$",) if bids else ()))
+    own = source.stem(*dialect_.endings, *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
-    whole = whole_recordings(table, roles)
-    onset, offset, unit = times_of(table, roles, recording, mne=bool(dialect and dialect.name == "mne-csv"))
+    whole = times.whole_recordings(table, roles)
+    onset, offset, unit = times.times_of(table, roles, recording, mne=dialect_.name == "mne-csv")
     asked = "present" in roles.names
     if asked and not unit:
-        named = clip_times(recording)
+        named = times.clip_times(recording)
         if named is not None:
             recording, onset, offset = named
             unit = "the clips' names"
     label_name = roles.names["label"] if roles.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
-    label = shared(texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
-    if source.point_length is not None and not asked and "onset" in roles.names and not has_ends(roles):
+    label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
+    if source.point_length is not None and not asked and "onset" in roles.names and not times.has_ends(roles):
         offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:
         for i in np.flatnonzero(blank).tolist():  # without a recording of its own, a row that tells of something
-            if any(str(values[i]).strip().lower() not in MISSING for values in table.columns.values()):
+            if any(str(values[i]).strip().lower() not in terms.MISSING for values in table.columns.values()):
                 onset[i], blank[i] = np.inf, False  # is one without times
     if sought and ((onset == 0) & (offset == 0)).any():
         zero = (onset == 0) & (offset == 0)
-        source.note(f"{source.name}: {int(zero.sum())} rows '0 0' say that a label was looked for and not found")
+        source.note(f"{int(zero.sum())} rows '0 0' say that a label was looked for and not found")
         blank |= zero
-    if dialect and dialect.nothing:
-        blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
-    said = table.find(dialect.points[0]) if dialect else None
-    points = np.array([value == dialect.points[1] for value in table.columns[said]], bool) if dialect and said else None
+    if dialect_.nothing:
+        blank |= np.array([value.strip().lower() in dialect_.nothing for value in label], dtype=bool)
+    said = table.find(dialect_.points[0]) if dialect_.points[0] else None
+    points = np.array([value == dialect_.points[1] for value in table.columns[said]], bool) if said else None
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
-        data["annotator"] = texts(table.columns[roles.names["annotator"]])
+        data["annotator"] = terms.texts(table.columns[roles.names["annotator"]])
     if "confidence" in roles.names:
         data["confidence"] = table.numbers(roles.names["confidence"])
     used = [name for role, name in roles.names.items() if role not in ("rate", "origin")] + roles.parts
-    others = {name: values for name, values in table.others(*used).items() if name not in data}
-    data.update({(dialect.renamed if dialect else {}).get(name, name): values for name, values in others.items()})
+    others = {} if dialect_.only else table.others(*used)
+    data |= {dialect_.renamed.get(name, name): values for name, values in others.items() if name not in data}
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
     rows = TextRows(
         source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data}
     )
-    _lengths_and_idle(table, roles, rows, blank)
+    lengths = _lengths_and_idle(table, roles, rows, blank)
+    if dialect_.length == dialect_.length:
+        lengths = dict.fromkeys(recording, dialect_.length)
+    rows.lengths = lengths  # starts alone ask for them
     waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
     if not asked and not roles.exact:
         waiting = _unlabelled(rows, blank)
-    if roles.names.get("offset") == NEXT:
-        waiting |= only_end(rows, blank)
+    if roles.names.get("offset") == times.NEXT:
+        waiting |= times.only_end(rows, blank)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
-    if not len(table) and ("recording" not in roles.names or (dialect and dialect.name == "raven")):
+    if not len(table) and ("recording" not in roles.names or dialect_.name == "raven"):
         rows.empty.append(own)
-    lengths = rows.lengths
     boxes = table.find("is_box")
     if points is not None and points.any():
-        points = pass_points(rows, points)
+        points = times.pass_points(rows, points)
         blank, waiting = blank[~points], waiting[~points]
     if whole and "recording_length" in roles.names:
         rows.data["onset"], rows.data["offset"] = np.zeros(len(table)), table.numbers(roles.names["recording_length"])
-    rows.lengths = lengths  # open ends ask for them
     rows.keep(~blank & ~waiting, why=("not answered yet" if asked else "ends only") if waiting.any() else "")
-    if dialect and dialect.name == "aplose" and boxes:
+    if dialect_.name == "aplose" and boxes:
         weak = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
         if weak.any():
             rows.data["weak"] = weak
             lengths |= {
                 n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], weak) if w and b > 0
             }
-    rows.checked()
-    rows.lengths = {}
-    lengths_agree(rows, lengths)
+    rows.checked(lengths)
     _say_overlooked(roles)
     _say_asked(roles, rows)
-    people = len(set(data.get("annotator", ()))) if "annotator" in data else 0
-    n = len({*rows.data["recording"], *rows.empty, *rows.unannotated})
-    rows.say(sentence(roles, recordings=n, labels=len(set(rows.data["label"])), annotators=people, unit=unit))
+    rows.reading = sentence(roles, rows, unit)
     return rows
 
 
-def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0, unit: str = "seconds") -> str:
+def sentence(roles: Roles, rows: TextRows, unit: str) -> str:
     """One line that says what was taken as what."""
-    names = roles.names
+    names, labels, annotators = roles.names, len(set(rows.data["label"])), len(set(rows.data.get("annotator", ())))
     told = " + ".join(roles.parts) if roles.parts else names.get("recording", "the file's name")
-    parts = [f"recording = {told} ({recordings})"]
+    parts = [f"recording = {told} ({rows.n_recordings})"]
     unnamed = f"label = {roles.named!r}, the column's name" if roles.named else "no column names a label"
     by_class = roles.exact and roles.melted
     label = f"a column a label ({labels})" if by_class else f"label = {names.get('label')} ({labels})"
-    parts.append(label if names.get("label", NONE) != NONE else unnamed)
+    parts.append(label if names.get("label", times.NONE) != times.NONE else unnamed)
     if "onset" in names:
         joined = f"{names['onset']} to {names['offset']}" if "offset" in names else names["onset"]
         joined += "" if "offset" in names or "length" not in names else f" + {names['length']}"
@@ -261,7 +240,7 @@ def sentence(roles: Roles, *, recordings: int, labels: int, annotators: int = 0,
         if role in names and not names[role].startswith("@") and not (by_class and role == "present"):
             number = f" ({annotators})" if role == "annotator" else ""
             parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
-    left = [name for name in roles.unused if normal(name)[0] not in ASIDE]
+    left = [name for name in roles.unused if terms.normal(name)[0] not in terms.ASIDE]
     return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
 
 
@@ -273,10 +252,10 @@ def overlooked(roles: Roles) -> list[str]:
     columns, recording = roles.table.columns, roles.names.get("recording")
     found = []
     for name in roles.unused:
-        base, many = normal(name)[0], len(set(columns[name]))
+        base, many = terms.normal(name)[0], len(set(columns[name]))
         numbered = many == len(columns[name]) > 9  # an id for each row
-        if ((base not in ASIDE and IDLIKE.search(base)) and not numbered) or (
-            alone(roles) and base not in ASIDE and many < len(columns[name])
+        if ((base not in terms.ASIDE and terms.IDLIKE.search(base)) and not numbered) or (
+            alone(roles) and base not in terms.ASIDE and many < len(columns[name])
         ):
             known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
             found += [] if known or _goes_with(roles, name) else [name]
@@ -288,12 +267,12 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     source, names = table.source, roles.names
     if roles.melted:
         several = "+".join(roles.melted if len(roles.melted) < 4 else [roles.melted[0], "...", roles.melted[-1]])
-        answers = roles.exact or all(is_answers(table.columns[name]) for name in roles.melted)
+        answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in roles.melted)
         if not answers and roles.into == "label":
-            raise InvalidInput(
-                f"{source.name}: columns: label={several} are classes, which need answers: yes, no, 1, 0"
-            )
-        table = table.melted(roles.melted, (several, f"{several} say"), called=str if roles.exact else without_presence)
+            raise source.error(f"columns: label={several} are classes, which need answers: yes, no, 1, 0")
+        table = table.melted(
+            roles.melted, (several, f"{several} say"), called=str if roles.exact else terms.without_presence
+        )
         names[roles.into] = several
         names["present" if answers else "label"] = f"{several} say"
     elif (
@@ -309,7 +288,7 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
             table.columns[names["label"]] = [part for parts in found for part in parts]
             if many:
                 words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
-                source.note(f"{source.name}: {words}")
+                source.note(words)
     roles.table = table
     return table
 
@@ -324,7 +303,7 @@ def _unlabelled(rows: TextRows, blank: Any) -> Any:
         rows.source.problems.append((rows.places[i], "label", "the event has no label"))
     if none.any():
         words = f"{counted(int(none.sum()), 'event')} without a label left out"
-        rows.source.note(f"{rows.source.name}: {words} (first in line {rows.places[int(np.argmax(none))]})")
+        rows.source.note(f"{words} (first in line {rows.places[int(np.argmax(none))]})")
         rows.empty += [name for name, out in zip(rows.data["recording"], none) if out]
     return none
 
@@ -340,26 +319,25 @@ def _say_asked(roles: Roles, rows: TextRows) -> None:
         ways = f"--columns {shlex.quote('annotator=' + '+'.join(names))} if each is a person"
     words = f"{some} hold nothing but yes and no (0 and 1), perhaps answers: {ways}, --columns answer=@none if not"
     length = rows.data["offset"] - rows.data["onset"]
-    if not roles.sided and (rows.weak or not len(length) or are_even(length)):
-        raise InvalidInput(f"{source.name}: {words}")
+    if not roles.sided and (rows.weak or not len(length) or times.are_even(length)):
+        raise source.error(f"{words}")
     source.asked = ways
-    source.note(f"{source.name}: {words}", kind="unused column")
+    source.note(words, kind="unused column")
 
 
 def _say_overlooked(roles: Roles) -> None:
     """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording."""
     source, names, label = roles.table.source, overlooked(roles), roles.get("label")
-    if label and alone(roles) and "label" not in source.columns and not suited([label], "label"):
+    if label and alone(roles) and "label" not in source.columns and not terms.suited([label], "label"):
         source.note(
-            f"{source.name}: no column is known to name the recordings or the labels; {quoted(label)} is taken as the "
-            f"label and the file as one recording: --columns recording={label} if it tells recordings apart, "
-            f"label={label} if not",
+            f"no column is known to name the recordings or the labels; {quoted(label)} is taken as the label and the "
+            f"file as one recording: --columns recording={label} if it tells recordings apart, label={label} if not",
             kind="unknown columns",
         )
     if names and alone(roles):
         several = f"{quoted(names[0])} is" if len(names) == 1 else f"{', '.join(map(quoted, names[:4]))} are"
         source.note(
-            f"{source.name}: no column names the recordings, so the file is one; {several} not used and may tell "
+            f"no column names the recordings, so the file is one; {several} not used and may tell "
             f"several apart: --columns recording={names[0]}, or recording=@file if it is one",
             kind="unused column",
         )
@@ -379,33 +357,36 @@ def shared(values: list[str]) -> list[str]:
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
-        return ["/".join(part.strip() for part in row) for row in zip(*(texts(table.columns[n]) for n in roles.parts))]
+        return [
+            "/".join(part.strip() for part in row) for row in zip(*(terms.texts(table.columns[n]) for n in roles.parts))
+        ]
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
-    values = shared(texts(table.columns[name]))
+    values = shared(terms.texts(table.columns[name]))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
 
 
-def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: Any) -> None:
+def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: Any) -> dict[str, float]:
+    """The lengths that a table states; the recordings that it says were not annotated are put into the rows."""
     recording = rows.data["recording"]
     if "annotated" in roles.names:
-        yes = [str(value).lower() for value in texts(table.columns[roles.names["annotated"]])]
+        yes = [str(value).lower() for value in terms.texts(table.columns[roles.names["annotated"]])]
         idle = {n for n, value, none in zip(recording, yes, blank) if none and value in ("false", "no", "0")}
         rows.unannotated = sorted(idle)
-    if "recording_length" in roles.names:
-        name = roles.names["recording_length"]
-        values = table.columns[name]
-        if not isinstance(values, np.ndarray):
-            # Several media have a length each; a comma alone may be decimal.
-            several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
-            if any(several):
-                table.source.note(f"{table.source.name}: {counted(sum(several), 'row')} with several lengths in "
-                                  f"{quoted(name)}, which are taken as unknown")  # fmt: skip
-                table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
-        known = table.numbers(name)
-        rows.lengths = {n: float(v) for n, v in zip(recording, known) if v == v and np.isfinite(v)}
+    name = roles.get("recording_length")
+    if name is None:
+        return {}
+    values = table.columns[name]
+    if not isinstance(values, np.ndarray):
+        # Several media have a length each; a comma alone may be decimal.
+        several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
+        if any(several):
+            words = f"{counted(sum(several), 'row')} with several lengths in {quoted(name)}, which are taken as unknown"
+            table.source.note(words)
+            table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
+    return {n: float(v) for n, v in zip(recording, table.numbers(name)) if np.isfinite(v)}
 
 
 def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
@@ -417,7 +398,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
         numbers_ = values.astype(np.float64).tolist()
         timed = np.isfinite(rows.data["onset"]).tolist()
         values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
-    said, none = answers_of(values)
+    said, none = terms.answers_of(values)
     for i in np.flatnonzero(np.isinf(said)).tolist():
         words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"
         source.fail(table.lines[i], rows.data["label"][i] if roles.melted else name, f"{quoted(values[i])} {words}")
@@ -426,7 +407,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     rows.data.setdefault("annotator", [""] * len(table))
     seconds, query = roles.get("seconds"), roles.get("query")
     rows.data["seconds"] = table.numbers(seconds) if seconds else np.full(len(table), np.nan)
-    rows.data["query"] = texts(table.columns[query]) if query else [""] * len(table)
+    rows.data["query"] = terms.texts(table.columns[query]) if query else [""] * len(table)
     if "comments" in rows.data and not any(rows.data["comments"]):
         del rows.data["comments"]
     # A row without a segment names a recording that was looked at; one with a segment waits for its answer.
@@ -436,9 +417,9 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     rows.blank |= {table.lines[i] for i in np.flatnonzero(named).tolist()}
     waiting = none & timed & ~np.isinf(rows.data["onset"])
     if waiting.any() and not ((~none).any()):
-        source.note(f"{source.name}: no clip is answered yet")
+        source.note("no clip is answered yet")
     elif waiting.any():
-        source.note(f"{source.name}: {counted(int(waiting.sum()), 'clip')} not answered yet and left out")
+        source.note(f"{counted(int(waiting.sum()), 'clip')} not answered yet and left out")
     return waiting | named
 
 
@@ -447,7 +428,8 @@ def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     frame, listing = events.to_frame(), events.recordings
     idle = [name for name, yes in zip(listing.index, listing["annotated"]) if not yes]
     names = ["recording", "onset", "offset", "label"]
-    names += [str(name) for name in ("annotator", "confidence", *extras(frame)) if name in frame]
+    names += [str(name) for name in ("annotator", "confidence") if name in frame]
+    names += [str(name) for name in frame.columns if name not in COLUMNS]
     columns = columns_of(frame, *names, silent=[*events.silent, *idle])
     typed = [name for name in names[4:] if name != "confidence" and frame[name].dtype.kind in "fiucmM"]
     if listing["length"].notna().any():
@@ -460,28 +442,22 @@ def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     return [f"that the column {name} holds {frame[name].dtype}: it reads back as text" for name in typed]
 
 
-def write_birdnet(events: Events, path: Path) -> list[str]:
-    """The detections as BirdNET writes them."""
-    held = ("onset", "offset", "scientific_name", "label", "confidence", "recording")
-    names = ("Start (s)", "End (s)", "Scientific name", "Common name", "Confidence", "File")
-    save(path, delimited(columns_of(events.to_frame(), *held), delimiter=",", names=names))
-    return losses(events, empty=False, extra=("confidence", "scientific_name"))
+_BIRDNET = {"Start (s)": "onset", "End (s)": "offset", "Scientific name": "scientific_name", "Common name": "label",
+            "Confidence": "confidence", "File": "recording"}  # fmt: skip
+_WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",", extra=("confidence", "scientific_name"))}
 
 
 def _named(dialect: Dialect) -> Format:
     def sniffed(source: Source) -> bool:
-        if dialect.name == "mne-csv":  # the names are anybody's; dates as onsets are MNE's
-            rows = [line.split(",") for line in source.head[1:5]]
-            return (
-                dialect_of(source) is dialect and source.delimiter == "," and len(source.header) == 3
-                and bool(rows) and kind_of([row[0] for row in rows]) == "date"
-            )  # fmt: skip
-        return dialect_of(source) is dialect
+        if dialect_of(source) is not dialect or dialect.name != "mne-csv":
+            return dialect_of(source) is dialect
+        dates = [line.split(",")[0] for line in source.head[1:5]]  # the names are anybody's; dates as onsets are MNE's
+        return source.delimiter == "," and len(source.header) == 3 and terms.kind_of(dates) == "date"
 
     def reader(source: Source) -> TextRows:
         return rows_of(ColumnTable.read(source), dialect)
 
-    return Format(dialect.name, dialect.words, sniffed, reader, write_birdnet if dialect.name == "birdnet" else None)
+    return Format(dialect.name, dialect.words, sniffed, reader, _WRITERS.get(dialect.name))
 
 
 TOOLS = (

@@ -7,34 +7,20 @@ name of the table (``a.Table.1.selections.txt`` is a); there are no quotes in th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.events import Events
-from .output import (
-    columns_of,
-    delimited,
-    exact,
-    file_name,
-    inexact,
-    losses,
-    per_recording,
-    plain_fields,
-    save,
-    texts_of,
-)  # fmt: skip
+from . import formats
+from .formats import Format
 from .plain import Dialect, rows_of
-from .registry import Format
 from .source import Source, column_of
 from .table import ColumnTable, TextRows
-from .times import duration
 from .vocabulary import TIER, is_vocabulary, normal, numbers, suited
 
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
@@ -45,17 +31,8 @@ _OWN = {
     "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time", "end clock time",
     "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time", "center freq (hz)",
 }  # fmt: skip
-_LABELS = (
-    "species",
-    "common name",
-    "annotation",
-    "annotations",
-    "tags",
-    "label",
-    "class",
-    "event_label",
-    "species code",
-)
+_LABELS = ("species", "common name", "annotation", "annotations", "tags", "label", "class", "event_label",
+           "species code")  # fmt: skip
 _ENDING = (r"\.Table\.\d+\.selections\.txt$", r"\.BirdNET\.selection\.table\.txt$", r"\.selection\.table\.txt$",
            r"\.selections\.txt$", r"\.selections\.tsv$")  # fmt: skip
 
@@ -68,13 +45,6 @@ def sniff(source: Source) -> bool:
     return "selection" in source.names or not named
 
 
-def _answer_column(table: ColumnTable) -> str | None:
-    """The column of answers: one that is called so, or an annotation that holds nothing but answers."""
-    sure = table.find("Answer", "Present", "Response")
-    other = table.find("Annotation", "Annotations")
-    return sure or (other if other and is_vocabulary(table.columns[other]) else None)
-
-
 def label_column(table: ColumnTable, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
@@ -84,8 +54,8 @@ def label_column(table: ColumnTable, said: str | None = None) -> str | None:
         return found
     free = [name for name in table.names if name and name != said and name.lower() not in {*_OWN, "query"}]
     if len(free) > 1:
-        raise InvalidInput(
-            f"{table.source.name}: the label could be any of the columns {', '.join(free[:12])}; "
+        raise table.source.error(
+            f"the label could be any of the columns {', '.join(free[:12])}; "
             "say which with columns, for example label=" + free[0]
         )
     return free[0] if free else None
@@ -102,7 +72,8 @@ def read(source: Source) -> TextRows:
         names = table.columns[file] if file else [PureWindowsPath(name).name for name in table.columns[path or ""]]
         table.columns[file or path or ""] = recording = [name.strip() or own for name in names]
     start = _into_files(table, begin, end, into, recording)
-    said = _answer_column(table)
+    said, other = table.find("Answer", "Present", "Response"), table.find("Annotation", "Annotations")
+    said = said or (other if other and is_vocabulary(table.columns[other]) else None)
     label = label_column(table, said)
     if label:
         table.columns[label] = [text.strip() for text in table.columns[label]]
@@ -124,7 +95,7 @@ def read(source: Source) -> TextRows:
     for used in ("Selection", begin, path if file else ""):
         rows.data.pop(used or "", None)
     if {"waveform", "spectrogram"} <= set(views):
-        source.note(f"{source.name}: the rows of the waveform view repeat those of the spectrogram and are left out")
+        source.note("the rows of the waveform view repeat those of the spectrogram and are left out")
         rows.keep(np.array([view != "waveform" for view in views]), why="the waveform view repeats the spectrogram's")
     return rows
 
@@ -139,10 +110,10 @@ def _into_files(table: ColumnTable, begin: str, end: str, into: str | None, reco
         table.columns[end] = np.where(moved, np.round(shift + (last - first), 9), last)
         if moved.any():
             words = f"Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used"
-            source.note(f"{source.name}: {words}", kind="cumulative times")
+            source.note(words, kind="cumulative times")
     elif cumulative(list(recording), first, last):
         source.note(
-            f"{source.name}: Begin Time seems to run on over a sequence of files and there is no File Offset: "
+            "Begin Time seems to run on over a sequence of files and there is no File Offset: "
             "the times are right for the first recording only",
             kind="cumulative times",
         )
@@ -160,23 +131,23 @@ def cumulative(recording: list[str], first: object, last: object) -> bool:
     return bool((spans["first"].to_numpy()[1:] >= spans["last"].to_numpy()[:-1]).all())
 
 
-def _table(frame: pd.DataFrame, path: Path, found: list[str], *, file: bool) -> None:
+def _table(frame: pd.DataFrame, found: list[str], *, file: bool) -> Iterator[str]:
     names = ["Selection", "View", "Channel", BEGIN, END, "Low Freq (Hz)", "High Freq (Hz)"]
     n = len(frame)
-    times = exact(frame["onset"]), exact(frame["offset"])
-    channel = [text or "1" for text in texts_of(frame, "channel", default="1")]
+    times = formats.exact(frame["onset"]), formats.exact(frame["offset"])
+    channel = [text or "1" for text in formats.texts_of(frame, "channel", default="1")]
     columns = [[str(i + 1) for i in range(n)], ["Spectrogram 1"] * n, channel, *times,
-               texts_of(frame, "low_frequency"), texts_of(frame, "high_frequency")]  # fmt: skip
+               formats.texts_of(frame, "low_frequency"), formats.texts_of(frame, "high_frequency")]  # fmt: skip
     if file:
         names += ["Begin File", INTO]
-        columns += [plain_fields(texts_of(frame, "recording"), found, "recording names"), times[0]]
+        columns += [formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names"), times[0]]
     for name, title in (("annotator", "Annotator"), ("confidence", "Confidence")):
         if name in frame:
             names.append(title)
-            columns.append(plain_fields(texts_of(frame, name), found, f"values of {name}"))
+            columns.append(formats.plain_fields(formats.texts_of(frame, name), found, f"values of {name}"))
     names.append("Species")
-    columns.append(plain_fields(texts_of(frame, "label"), found, "labels"))
-    save(path, ["\t".join(names) + "\n", *("\t".join(row) + "\n" for row in zip(*columns))])
+    columns.append(formats.plain_fields(formats.texts_of(frame, "label"), found, "labels"))
+    yield from ("\t".join(row) + "\n" for row in (names, *zip(*columns)))
 
 
 def write(events: Events, path: Path) -> list[str]:
@@ -190,28 +161,17 @@ def write(events: Events, path: Path) -> list[str]:
     spaced = sum(name != name.strip() for name in events.recordings.index)
     if spaced:
         found.append(f"spaces around the names of {counted(spaced, 'recording')}")
-    if path.is_dir() or (not path.suffix and not path.exists()):
-
-        def one(rows: pd.DataFrame, name: str, target: Path) -> list[str]:
-            _table(rows, target, found, file=False)
-            return []
-
-        found += losses(events, empty=True, extra=held)
-        found += per_recording(events, path, ending=".selections.txt", one=one, kind="Raven")
-        return found
-    silent = events.silent
+    if formats.is_folder(path):
+        found += formats.losses(events, empty=True, extra=held)
+        return formats.per_recording(events, path, found, ending=".selections.txt", kind="Raven",
+                             text=lambda rows, _, lost: _table(rows, lost, file=False))  # fmt: skip
     alone = (
-        len(frame) == 0 and len(silent) == 1 and re.match(re.escape(file_name(silent[0], "", [])) + r"\.", path.name)
+        not len(frame)
+        and len(events.silent) == 1
+        and path.name.startswith(formats.file_name(events.silent[0], ".", []))
     )
-    _table(frame, path, found, file=len(frame) > 0)
-    return found + losses(events, empty=bool(alone), extra=held)
-
-
-def sniff_detections(source: Source) -> bool:
-    """The names of Kaleidoscope's columns."""
-    return {"in file", "offset", "duration"} <= source.names and bool(
-        {"top1match", "auto id", "manual id"} & source.names
-    )
+    formats.save(path, _table(frame, found, file=len(frame) > 0))
+    return found + formats.losses(events, empty=alone, extra=held)
 
 
 def read_detections(source: Source) -> TextRows:
@@ -222,7 +182,7 @@ def read_detections(source: Source) -> TextRows:
     label = [next((v for v in row if v.strip()), "") for row in zip(*(table.columns[name] for name in names))]
     table.columns[names[0]] = label
     if "" in label:
-        source.note(f"{source.name}: {label.count('')} rows name no species and are read as nothing found")
+        source.note(f"{label.count('')} rows name no species and are read as nothing found")
     fixed = {"recording": ("IN FILE",), "onset": ("OFFSET",), "length": ("DURATION",), "label": (names[0],),
              "confidence": ("TOP1DIST", "TOP1MATCHDIST")}  # fmt: skip
     rows = rows_of(table, Dialect("kaleidoscope", "", frozenset(), fixed, nothing=("",)))
@@ -233,13 +193,9 @@ def read_detections(source: Source) -> TextRows:
 
 def write_detections(events: Events, path: Path) -> list[str]:
     """Offsets, durations and matches."""
-    frame = events.to_frame()
-    frame = frame.assign(length=duration(frame["onset"], frame["offset"]))
-    columns = columns_of(frame, "", "", "recording", "onset", "length", "label")
-    save(
-        path, delimited(columns, delimiter=",", names=("INDIR", "FOLDER", "IN FILE", "OFFSET", "DURATION", "TOP1MATCH"))
-    )
-    found = losses(events, empty=False) + inexact(frame["onset"], frame["offset"])
+    titles = {"INDIR": "", "FOLDER": "", "IN FILE": "recording", "OFFSET": "onset", "DURATION": "length",
+              "TOP1MATCH": "label"}  # fmt: skip
+    found = formats.table_writer(titles, delimiter=",")(events, path)
     return [*found, "events with an empty label"] if "" in events.labels else found
 
 
@@ -247,7 +203,9 @@ READERS = (
     Format("raven", "Raven selection table, also BirdNET's", sniff, read, write,
            endings=(".selections.txt", ".selection.table.txt")),
 )  # fmt: skip
+_MATCHES = {"top1match", "auto id", "manual id"}
 DETECTIONS = (
-    Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)", sniff_detections,
-           read_detections, write_detections),
+    Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)",
+           lambda s: {"in file", "offset", "duration"} <= s.names and bool(_MATCHES & s.names), read_detections,
+           write_detections),
 )  # fmt: skip

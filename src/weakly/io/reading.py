@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput
+from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.results import counted
+from ..base.symbols import LONGEST, check, plausible_length
 from ..model.answers import Answers
 from ..model.events import Events, late_words
-from .addresses import Paths
-from .durations import asked_length, read_examined
+from .columns import roles_of
+from .dataset import Paths, at_hand
 from .gather import FATES, FileRows, HowMany, SampleRequest, gathered, merged_columns
-from .source import quoted
-from .table import OURS, TextRows
-from .vocabulary import is_answers, opposites
+from .source import Source, quoted
+from .table import OURS, ColumnTable, TextRows
+from .times import length_columns, times_of
+from .tracks import read_uem, sniff_uem
+from .vocabulary import is_answers, is_number, numbers, opposites, suited
 
 
 def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -302,8 +308,8 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
         limit = np.array(known, dtype=np.float64)
         if np.isnan(limit[open_]).any():
             name = names[int(np.flatnonzero(open_ & np.isnan(limit))[0])]
-            raise InvalidInput(
-                f"{rows.source.name}: does not say how long the recording {quoted(name)} is, so its labels span "
+            raise rows.source.error(
+                f"does not say how long the recording {quoted(name)} is, so its labels span "
                 "nothing; give recording_length, or read the file with read_answers"
             )
         rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
@@ -385,3 +391,113 @@ def _as_answers(rows: TextRows, where: Mapping[str, str], notes: list[str]) -> N
             f"{name}: holds events with bounds and no answers about segments; they are strong labels "
             f"(read in Python, --strong of audit); {ways}"
         )
+
+
+def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, float]:
+    """The lengths in seconds of the recordings that a table lists: two columns, or a table with such columns.
+
+    With or without a line of names; tabs, commas or semicolons; a name may be a number. A length that is none is an
+    error; with ``on_error="skip"`` its recording is left out.
+    """
+    with at_hand(path) as (file, address):
+        return lengths_in(Source(file, on_error=on_error, called=address))
+
+
+def lengths_in(source: Source) -> dict[str, float]:
+    """The lengths in an open table."""
+    first = re.split(r"[\t,;]", source.head[0]) if source.head else []
+    bare = len(first) == 2 and is_number(first[-1])
+    if not bare and (
+        len(source.header) < 2 or suited(source.header, "onset") or not all(length_columns(source.header))
+    ):
+        raise source.error(
+            "recording_length must be seconds, or a file with the columns filename and duration (seconds)"
+        )
+    table = ColumnTable.read(source, names=["filename", "duration"] if bare else None)
+    name_column, length = length_columns(table.names)
+    found: dict[str, float] = {}
+    values = numbers(Source(source.path, on_error="collect"), table.columns[length], table.lines, length)
+    rows = zip(table.columns[name_column], values.tolist(), table.columns[length], table.lines)
+    for name, value, text, line in ((name.strip(), *row) for name, *row in rows):
+        if not 0 < value <= LONGEST:
+            source.fail(line, "duration", f"{quoted(text)} is not a length in seconds")
+        elif name in found and abs(found[name] - value) > 1e-6 * value:
+            source.fail(line, "duration", f"{quoted(name)} has another length than before")
+        else:
+            found[name] = value
+    source.ended(table.lines)
+    if source.problems:
+        source.note(f"{counted(len(source.problems), 'length')} left out")
+    for note in source.notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=2)
+    return found
+
+
+def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The stretches that were examined: recording, onset, offset (NaN: all of it) and annotator ("": everybody).
+
+    A UEM file, or a table with recording and, if you like, onset and offset and annotator; or with a column for each
+    annotator that says which recordings are FINISHED (APLOSE's status table).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.uem"
+    ...     _ = path.write_text("a 1 0 10\\na 1 30 40\\n")
+    ...     read_examined(path)[["onset", "offset"]].to_numpy().tolist()
+    [[0.0, 10.0], [30.0, 40.0]]
+    """
+    with at_hand(path) as (file, address):
+        source = Source(file, columns=dict(columns or {}), called=address)
+        found = _examined_in(source)
+        for note in source.notes:
+            warnings.warn(note, AssumptionWarning, stacklevel=2)
+        return found
+
+
+_DONE = {"finished", "done"}
+_STATES = {*_DONE, "created", "started", "in progress", ""}  # of an annotator's work on a recording
+
+
+def _examined_in(source: Source) -> pd.DataFrame:
+    if sniff_uem(source):
+        rows = read_uem(source)
+        source.ended(rows.places)
+        return pd.DataFrame({**{name: rows.data[name] for name in ("recording", "onset", "offset")}, "annotator": ""})
+    table = ColumnTable.read(source)
+    source.ended(table.lines)
+    said = {name: [value.strip().lower() for value in values] for name, values in table.columns.items()}
+    people = [name for name, words in said.items() if _DONE & {*words} and {*words} <= _STATES]
+    named = suited(table.names, "recording")
+    if named and people:  # a column per annotator, as APLOSE tells how far each has come
+        done = [(n, who) for who in people for n, word in zip(table.columns[named[0]], said[who]) if word in _DONE]
+        frame = pd.DataFrame(done, columns=["recording", "annotator"])
+        return frame.assign(onset=np.nan, offset=np.nan)[["recording", "onset", "offset", "annotator"]]
+    roles = roles_of(table)
+    if "recording" not in roles.names:
+        there = ", ".join(table.names[:12])
+        raise source.error(f"examined must be a UEM file or a table with a column for the recording; there are {there}")
+    names = [value.strip() for value in table.columns[roles.names["recording"]]]
+    onset, offset, _ = times_of(table, roles, names)
+    wrong = ~((np.isnan(onset) & np.isnan(offset)) | ((onset >= 0) & (offset > onset)))
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        told = f"a stretch must end after it starts: {onset[i]:g}, {offset[i]:g}"
+        raise InvalidInput(f"{source.at(table.lines[i])}: {told}")
+    who = table.columns[roles.names["annotator"]] if "annotator" in roles.names else [""] * len(table)
+    return pd.DataFrame({"recording": names, "onset": onset, "offset": offset, "annotator": who})
+
+
+def asked_length(value: Any, on_error: str = "raise") -> float | Mapping[str, float] | None:
+    """The length that the caller gave: seconds for all, by name, or read from a file."""
+    if value is None or isinstance(value, Mapping):
+        return value
+    if isinstance(value, (str, os.PathLike)):
+        try:
+            return plausible_length("recording_length", float(check("recording_length", float(os.fspath(value)))))
+        except ValueError as error:
+            if isinstance(error, InvalidInput):
+                raise
+            return read_lengths(os.fspath(value), on_error="skip" if "skip" in on_error else "raise")
+    return plausible_length("recording_length", float(check("recording_length", value)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..base.errors import AssumptionWarning, InvalidInput, optional
 from ..base.files import atomic_write
 from ..base.symbols import plausible_length
-from .addresses import refused
+from .source import refused
 
 _UNREADABLE = "not readable as a signal"
 VIDEOS = (".mp4", ".m4v", ".mov", ".webm", ".mkv")

@@ -8,9 +8,11 @@ import io
 import json
 import re
 import shlex
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from ..base.errors import InvalidInput
+from ..base.errors import InvalidInput, WeaklyError
 from ..base.files import is_input
 
 #: The first bytes of files that people keep beside their annotations, and what they are.
@@ -54,6 +56,26 @@ def quoted(value: object, *, most: int = 40) -> str:
     """The value as a message may show it: in quotes, on one line, not too long."""
     text = str(value)
     return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+@contextmanager
+def refused(name: object, told: str = "cannot be read", *, quiet: bool = False) -> Iterator[None]:
+    """Whatever one of many libraries raises (no bucket, no rights, a broken file) as one line that names the file.
+
+    ``quiet`` keeps its warnings down, which is for one thread only.
+    """
+    try:
+        with warnings.catch_warnings() if quiet else nullcontext():
+            if quiet:
+                warnings.simplefilter("ignore")
+            yield
+    except (WeaklyError, ImportError):
+        raise
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{name}: there is no such file or folder") from error
+    except Exception as error:
+        words = " ".join(str(error).split()).rpartition("Invalid: ")[2][:200] or type(error).__name__
+        raise InvalidInput(f"{name}: {told}: {words}") from error
 
 
 class Source:
@@ -111,7 +133,7 @@ class Source:
         try:
             data = self.path.read_bytes()
         except OSError as error:
-            raise InvalidInput(f"{self.name}: cannot be read: {error.strerror or error}") from error
+            raise self.error(f"cannot be read: {error.strerror or error}") from error
         try:
             return _unpacked(self, data)
         except (
@@ -125,7 +147,7 @@ class Source:
         ) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"{self.name}: cannot be unpacked: {' '.join(str(error).split())[:120]}") from error
+            raise self.error(f"cannot be unpacked: {' '.join(str(error).split())[:120]}") from error
 
     @cached_property
     def text(self) -> str:
@@ -135,19 +157,19 @@ class Source:
             try:
                 return self._clean(data.decode("utf-16"))
             except UnicodeDecodeError as error:
-                raise InvalidInput(f"{self.name}: begins like UTF-16 text and is not: {error.reason}") from error
+                raise self.error(f"begins like UTF-16 text and is not: {error.reason}") from error
         try:
             return self._clean(data.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            where = f"{self.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8 text"
+            where = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         try:
             text = data.decode("cp1252")
         except UnicodeDecodeError:
             text = "\0"
         if re.search(r"[\x00-\x08\x0e-\x1f\x7f]", text):
-            raise InvalidInput(f"{where}; is this a text file?")
-        self.note(f"{where}; read as Windows-1252, so look at the letters of its names", kind="encoding")
+            raise InvalidInput(f"{self.at(line)}: {where}; is this a text file?")
+        self.note(f"{where}; read as Windows-1252, so look at the letters of its names", line=line, kind="encoding")
         return text
 
     def _clean(self, text: str) -> str:
@@ -157,7 +179,7 @@ class Source:
         if "\ufeff" in text:
             line = text.count("\n", 0, text.index("\ufeff")) + 1
             words = "a byte order mark inside the text is passed over; were two files joined here?"
-            self.note(f"{self.name}, line {line}: {words}", kind="encoding")
+            self.note(words, line=line, kind="encoding")
             text = text.replace("\ufeff", "")
         return text
 
@@ -170,7 +192,7 @@ class Source:
         self.text = "\n" * n + "".join(lines[n:])
         for name in ("head", "delimiter", "header", "names"):
             self.__dict__.pop(name, None)
-        self.note(f"{self.name}: {n} lines of comments before the first row are passed over")
+        self.note(f"{n} lines of comments before the first row are passed over")
         return True
 
     @cached_property
@@ -216,7 +238,7 @@ class Source:
                 f"{self.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
             ) from error
         except (RecursionError, ValueError) as error:
-            raise InvalidInput(f"{self.name}: is not usable JSON: {error}") from error
+            raise self.error(f"is not usable JSON: {error}") from error
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that holds something, with its number."""
@@ -271,7 +293,7 @@ class Source:
                     empty += 1
                 last = reader.line_num
             if empty:
-                self.note(f"{self.name}: {empty} rows without a single entry are passed over")
+                self.note(f"{empty} rows without a single entry are passed over")
         except csv.Error as error:
             words = str(error)
             if "field larger" in words:
@@ -324,7 +346,7 @@ class Source:
             cut = begins or (len(others) > 1 and len(last) < min(map(len, others)))
         if cut:
             words = f"the last line has no end and its last field {quoted(last)} looks cut; is the file whole?"
-            self.note(f"{self.at(len(every))}: {words}", kind="cut short")
+            self.note(words, line=len(every), kind="cut short")
 
     def rows(
         self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
@@ -347,11 +369,15 @@ class Source:
         """The file and the place in it, for a message."""
         return f"{self.name}, {f'line {line}' if isinstance(line, int) else line}"
 
-    def note(self, words: str, *, kind: str | None = None) -> None:
+    def note(self, words: str, *, line: int | str | None = None, kind: str | None = None) -> None:
         """Remember what was understood that the file does not say outright; a kind makes it the linter's business."""
-        self.notes.append(words)
+        self.notes.append(f"{self.name if line is None else self.at(line)}: {words}")
         if kind is not None:
-            self.signs.append((kind, words))
+            self.signs.append((kind, self.notes[-1]))
+
+    def error(self, words: str) -> InvalidInput:
+        """What to raise where the file cannot be read, or not without being told more."""
+        return InvalidInput(f"{self.name}: {words}")
 
     def stem(self, *endings: str) -> str:
         """The recording that the file's own name stands for: the name without its ending."""
@@ -373,14 +399,14 @@ def _unpacked(source: Source, data: bytes) -> bytes:
         with gzip.open(io.BytesIO(data)) as file:
             found = file.read(_MOST + 1)
         if len(found) > _MOST:
-            raise InvalidInput(f"{source.name}: holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
         return _unpacked(source, found)
     if not data.startswith(ZIP):
         return data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         inside = [item for item in archive.infolist() if not item.is_dir()]
         if sum(item.file_size for item in inside) > _MOST:
-            raise InvalidInput(f"{source.name}: holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
         names = {item.filename for item in inside}
         if "xl/workbook.xml" in names:
             return _sheet(source, _xlsx(archive, names))
@@ -390,9 +416,7 @@ def _unpacked(source: Source, data: bytes) -> bytes:
             name for name in sorted(names) if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
         ]
         if len(files) != 1:
-            raise InvalidInput(
-                f"{source.name}: is an archive of {len(files)} files; unpack it into a folder and give that"
-            )
+            raise source.error(f"is an archive of {len(files)} files; unpack it into a folder and give that")
         return _unpacked(source, archive.read(files[0]))
 
 
@@ -402,13 +426,11 @@ def _sheet(source: Source, sheets: dict[str, list[list[str]]]) -> bytes:
     wanted = source.sheet if source.sheet is not None else next(iter(tables), "") if len(tables) == 1 else None
     if wanted is None and tables:
         ways = " or ".join(f"--sheet {shlex.quote(name)}" for name in tables)
-        raise InvalidInput(f"{source.name}: is a workbook with {len(tables)} tables; take one: {ways}")
+        raise source.error(f"is a workbook with {len(tables)} tables; take one: {ways}")
     if wanted not in sheets:
-        raise InvalidInput(
-            f"{source.name}: no sheet {quoted(wanted or '')} with a table; there are {', '.join(sheets)}"
-        )
+        raise source.error(f"no sheet {quoted(wanted or '')} with a table; there are {', '.join(sheets)}")
     if len(sheets) > 1:
-        source.note(f"{source.name}: the sheet {quoted(wanted)} is read, of {len(sheets)}")
+        source.note(f"the sheet {quoted(wanted)} is read, of {len(sheets)}")
     text, width = io.StringIO(newline=""), max(map(len, sheets[wanted]), default=0)
     csv.writer(text, lineterminator="\n").writerows([*row, *[""] * (width - len(row))] for row in sheets[wanted])
     return text.getvalue().encode()

@@ -1,5 +1,5 @@
-"""Tables in which a row is not an event: several per row (laughter), lists in a cell (Charades), boundaries (SALAMI),
-samples of fixed traces (STEAD), and BORIS, with a row for each START and each STOP.
+"""Files in which a row is not an event: several per row (laughter), lists in a cell (Charades), frames, starts alone,
+summaries of seizures, and BORIS, with a row for each START and each STOP.
 
 A state of BORIS, of one subject, behaviour and modifiers, begins with its START and ends with the next STOP; in a
 project (JSON) the two take turns. Point events have no length and are left out, with a note. The aggregated export, a
@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from .documents import ended, guarded, met, number, object_of, started
+from .formats import JSON, Format
 from .plain import rows_of
-from .registry import JSON, Format
 from .source import Source, column_of, quoted
-from .table import ColumnTable, TextRows, lengths_agree
+from .table import ColumnTable, TextRows
 from .times import NEXT, next_starts, pass_points
-from .tracks import is_beats, lines_of
+from .tracks import OWN, is_beats, lines_of
 from .vocabulary import MISSING, is_number
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
@@ -43,7 +42,7 @@ def read_wide(source: Source) -> TextRows:
     if damaged:
         told, line = quoted(table.columns[file][damaged[0]]), table.lines[damaged[0]]
         lost = f"{counted(len(damaged), 'recording')} lost their names to a spreadsheet"
-        source.note(f"{source.name}: {lost} ({told}, first in line {line}); each is called by its line")
+        source.note(f"{lost} ({told}, first in line {line}); each is called by its line")
     starts = [name for name in table.names if _PAIR.match(name.lower())]
     ends = [table.need("end" + name[len("start") :]) for name in starts]
     onset, offset = (np.column_stack([table.numbers(name) for name in each]) for each in (starts, ends))
@@ -59,40 +58,6 @@ def read_wide(source: Source) -> TextRows:
     roles = {"recording": file, "annotator": person, "recording_length": length, "onset": both[0], "offset": both[1]}
     source.columns = {**{role: name for role, name in roles.items() if name}, **source.columns}
     return rows_of(ColumnTable(source, list(columns), list(columns.values()), held.lines), exact=True)
-
-
-def sniff_boundaries(source: Source) -> bool:
-    """A song, an annotator, a time and a label, and no end."""
-    return {"song_id", "time", "label"} <= source.names and "end" not in source.names
-
-
-def read_boundaries(source: Source) -> TextRows:
-    """Each boundary opens a segment that the next one of the same song, annotator and level closes.
-
-    A boundary at the same time as the next has no length of its own and is passed over, with a note.
-    """
-    table = ColumnTable.read(source)
-    told = {"recording": table.need("song_id"), "onset": table.need("time"), "label": table.need("label")}
-    source.columns = {**told, "offset": NEXT, **source.columns}
-    return rows_of(table, exact=True)
-
-
-_STEAD_RATE, _STEAD_LENGTH = 100.0, 60.0  # samples per second and seconds, the same for every trace of the data set
-
-
-def read_stead(source: Source) -> TextRows:
-    """Each trace's earthquake, from the P arrival to the end of the coda; noise traces are empty."""
-    table = ColumnTable.read(source)
-    first, last, kind = table.need("p_arrival_sample"), table.need("coda_end_sample"), table.find("trace_category")
-    table.columns[last] = [value.strip("[] ") for value in table.columns[last]]
-    table.columns["trace length"] = np.full(len(table), _STEAD_LENGTH)
-    label = table.columns[kind] if kind else ["earthquake"] * len(table)
-    table.columns["trace kind"] = [word if at.strip() else "" for word, at in zip(label, table.columns[first])]
-    told = {"recording": "trace_name", "onset": first, "offset": last, "rate": f"{_STEAD_RATE:g}",
-            "label": "trace kind", "recording_length": "trace length"}  # fmt: skip
-    table.names, source.columns = list(table.columns), {**told, **source.columns}
-    held = [name for name in told.values() if name in table.columns]
-    return rows_of(ColumnTable(source, held, [table.columns[name] for name in held], table.lines), exact=True)
 
 
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
@@ -146,7 +111,7 @@ def read_states(source: Source) -> TextRows:
     rows, lines = source.rows(source.delimiter)
     at = _names_at(rows)
     if at is None:
-        raise InvalidInput(f"{source.name}: no row names the columns Time, Behavior and Status")
+        raise source.error("no row names the columns Time, Behavior and Status")
     told = {row[0].strip().lower(): row[1].strip() for row in rows[:at] if len(row) > 1}
     names = [name.strip() for name in rows[at]]
     table = ColumnTable.of(source, names, [(rows[at + 1 :], lines[at + 1 :])])
@@ -163,10 +128,10 @@ def read_states(source: Source) -> TextRows:
         known = {n: float(v) for n, v in zip(recording, table.numbers(length)) if np.isfinite(v) and v > 0}
     turns = [value.strip().upper() for value in table.columns[status]]
     found = _paired(source, data, turns, modifiers, table.lines, known)
-    n, k = len(set(recording)) or 1, len(set(found.data["label"]))
     which = observation or ("Observation id above the table" if "observation id" in told else "the file's name")
-    words = f"recording = {which} ({n}), label = Behavior ({k}), time = Time of START to STOP in seconds"
-    return found.say(words + (f", recording_length = {length}" if found.lengths else ""))
+    known_ = f"recording_length = {length}" if found.lengths else ""
+    found.say(which, "Behavior", "time = Time of START to STOP in seconds", known_)
+    return found
 
 
 def _paired(
@@ -200,7 +165,7 @@ def _paired(
         length = rows.length_of(data["recording"][i])
         if source.open_end == "recording" and length > data["onset"][i]:
             offset[i], use[i] = length, True
-            source.note(f"{source.at(places[i])}: START of {key[2]!r} without a STOP lasts as long as its recording")
+            source.note(f"START of {key[2]!r} without a STOP lasts as long as its recording", line=places[i])
             continue
         way = "; --open-end recording lets it last as long as its recording" if length > data["onset"][i] else ""
         source.fail(places[i], "", f"START of {key[2]!r} without a STOP{way}; --on-error skip leaves it out")
@@ -210,15 +175,7 @@ def _paired(
         gone = pass_points(rows, points)
         use = (use | points)[~gone]
     rows.keep(use)
-    rows.checked()
-    rows.lengths = {}
-    lengths_agree(rows, lengths)
-    return rows
-
-
-def sniff_project(source: Source) -> bool:
-    """An object with an ethogram and observations."""
-    return '"behaviors_conf"' in source.text and '"observations"' in source.text
+    return rows.checked(lengths)
 
 
 def read_project(source: Source) -> TextRows:
@@ -226,7 +183,7 @@ def read_project(source: Source) -> TextRows:
     document = object_of(source, "BORIS")
     points = {each["code"] for each in document["behaviors_conf"].values() if "point" in str(each.get("type")).lower()}
     if not document["observations"]:
-        raise InvalidInput(f"{source.name}: is a BORIS project without observations")
+        raise source.error("is a BORIS project without observations")
     lengths: dict[str, float] = {}
     events: list[tuple[Any, ...]] = []  # recording, onset, label, subject, status, modifiers, place
     for name, about in document["observations"].items():
@@ -245,11 +202,9 @@ def read_project(source: Source) -> TextRows:
     data: dict[str, Any] = dict(zip(("recording", "onset", "label", "subject"), columns))
     data["onset"] = np.array(data["onset"], dtype=np.float64)
     source.n_rows = len(places)
-    finite = {name: value for name, value in lengths.items() if np.isfinite(value) and value > 0}
-    rows = _paired(source, data, turns, [modifiers], places, finite)
+    rows = _paired(source, data, turns, [modifiers], places, lengths)
     rows.empty = list(dict.fromkeys([*rows.empty, *lengths]))
-    k = len(set(rows.data["label"]))
-    return rows.say(f"recording = observations ({len(lengths)}), label = behaviors ({k}), time = from press to press")
+    return rows.say("observations", "behaviors", "time = from press to press")
 
 
 _FILE = re.compile(r"^file name:\s*(\S+)", re.IGNORECASE)
@@ -298,18 +253,10 @@ def read_seizures(source: Source) -> TextRows:
         begun = line if which == "start" else begun
         if which == "end":
             rows.add(begun, name, moments.get("start", np.nan), at, source.label or "seizure")
-    source.n_rows, source.unit_known = rows.finish().n_told, True
-    rows.empty = list(dict.fromkeys(rows.empty))
-    rows.lengths = dict(lengths)
-    rows.checked()
-    rows.lengths = {}
-    lengths_agree(rows, lengths)
-    return rows.say(f"recording = File name ({len(rows.empty)}), label = 'seizure', time = start to end")
-
-
-def sniff_soccernet(source: Source) -> bool:
-    """An object with annotations that say when in which half of a game."""
-    return '"gameTime"' in source.text and '"annotations"' in source.text
+    source.unit_known, rows.empty = True, list(dict.fromkeys(rows.empty))
+    rows.finish().checked(lengths)
+    rows.reading = f"recording = File name ({rows.n_recordings}), label = 'seizure', time = start to end"
+    return rows
 
 
 def read_soccernet(source: Source) -> TextRows:
@@ -323,9 +270,7 @@ def read_soccernet(source: Source) -> TextRows:
         at = number(item.get("position")) / 1000 if "position" in item else number(minutes) * 60 + number(seconds)
         met(rows, f"annotation {k + 1}", f"{game}/{half}", (at, at), item.get("label"), str(item.get("team", "")))
     source.unit_known = True
-    ended(rows, {})
-    n, labels = len({*rows.data["recording"], *rows.empty}), len(set(rows.data["label"]))
-    return rows.say(f"recording = UrlLocal/half ({n}), label = label ({labels}), time = position in ms")
+    return ended(rows, {}).say("UrlLocal/half", "label", "time = position in ms")
 
 
 _APART = re.compile(r"[,;\t]|\s+")
@@ -348,8 +293,8 @@ def read_starts(source: Source) -> TextRows:
     onset = table.numbers("time")
     following = source.columns.get("offset") == NEXT
     if not following and source.point_length is None and source.on_error != "collect":
-        raise InvalidInput(
-            f"{source.name}: its lines are times without ends: --point-length 0.2 if they are points, each an event of "
+        raise source.error(
+            "its lines are times without ends: --point-length 0.2 if they are points, each an event of "
             "0.2 s around it; --columns offset=@next if each lasts until the next begins"
         )
     offset = next_starts(onset, [0] * len(onset)) if following else onset.copy()
@@ -357,9 +302,7 @@ def read_starts(source: Source) -> TextRows:
     rows = TextRows.of(source, table.lines, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)
     if following:
         rows.keep(np.isfinite(offset) | np.isinf(onset), why="ends only")
-    rows.checked()
-    told = "until the next" if following else "points"
-    return rows.say(f"recording = the file's name (1), label = the words ({len(set(label))}), time in seconds, {told}")
+    return rows.checked().say(OWN, "the words", "time in seconds", "until the next" if following else "points")
 
 
 _SPAN = re.compile(r"^\s*(\d+)\s*-\s*(\d+)\s+(\S.*?)\s*$")
@@ -380,9 +323,7 @@ def read_frames(source: Source) -> TextRows:
     lines = list(source.lines())
     if "rate" not in source.columns and source.on_error != "collect":
         usual = 15 if runs else 30
-        raise InvalidInput(
-            f"{source.name}: lists frames and does not say how many a second has: --columns rate={usual}"
-        )
+        raise source.error(f"lists frames and does not say how many a second has: --columns rate={usual}")
     for k, (line, text) in enumerate(lines):
         match = _SPAN.match(text) if runs else None
         if runs and match is None:
@@ -400,15 +341,14 @@ def read_frames(source: Source) -> TextRows:
     if not runs:
         joined: set[int | str] = {line for line, _ in lines}
         rows.merged["frames of a segment"] = joined - {span[0] for span in spans}
-    told = f"time = frames at {source.columns.get('rate')} a second"
-    return rows.checked().say(f"recording = the file's name (1), label = the words ({len(set(label))}), {told}")
+    return rows.checked().say(OWN, "the words", f"time = frames at {source.columns.get('rate')} a second")
 
 
 PROJECTS = (
-    Format("soccernet", "SoccerNet labels (gameTime, position, label): points", sniff_soccernet,
+    Format("soccernet", "SoccerNet labels (gameTime, position, label): points", ('"gameTime"', '"annotations"'),
            guarded("SoccerNet", read_soccernet), mark=JSON),
-    Format("boris-project", "BORIS project (JSON with an ethogram and observations)", sniff_project,
-           guarded("a BORIS project", read_project), mark=JSON),
+    Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
+           ('"behaviors_conf"', '"observations"'), guarded("a BORIS project", read_project), mark=JSON),
 )  # fmt: skip
 STATES = (
     Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", sniff_seizures, read_seizures),
@@ -424,7 +364,4 @@ READERS = (
     Format("charades", "Charades CSV (id, actions, length)", frozenset(("id", "actions", "length")), read_charades),
     Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)",
            frozenset(("start", "end", "start.1", "end.1")), read_wide),
-    Format("boundaries", "SALAMI boundaries (song_id, annotator, time, label)", sniff_boundaries, read_boundaries),
-    Format("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name)",
-           frozenset(("p_arrival_sample", "coda_end_sample", "trace_name")), read_stead),
 )  # fmt: skip

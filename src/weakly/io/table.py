@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, column_of, quoted
 from .vocabulary import MISSING, is_number, normal, numbers, texts
@@ -75,7 +75,9 @@ class TextRows:
         self.places.append(place)  # type: ignore[attr-defined]
 
     def finish(self) -> TextRows:
-        """The rows that were added, with numbers as float64."""
+        """The rows that were added, with numbers as float64; with the broken ones they are all rows of a document."""
+        if self.source.n_rows is None:
+            self.source.n_rows = len({*self.places, *(place for place, _, _ in self.source.problems)})
         self.data |= {name: np.array(self.data[name], np.float64) for name in NUMBERS & self.data.keys()}
         return self
 
@@ -106,11 +108,6 @@ class TextRows:
         """How many rows of the file have become rows here."""
         return len(self.places if isinstance(self.places, range) else set(self.places))
 
-    @property
-    def n_told(self) -> int:
-        """How many places the rows and the broken rows have: all rows of a file in which nothing else is counted."""
-        return len({*self.places, *(place for place, _, _ in self.source.problems)})
-
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
         if mask.all():
@@ -135,9 +132,10 @@ class TextRows:
         self.blank |= {self.places[i] for i in gone}
         self.keep(~mask)
 
-    def checked(self) -> TextRows:
-        """The rows with usable times; the others are dealt with as the caller asked."""
+    def checked(self, lengths: Mapping[str, float] | None = None) -> TextRows:
+        """The rows with usable times, others dealt with as the caller asked; and the lengths that the file states."""
         source = self.source
+        self.lengths = self.lengths if lengths is None else dict(lengths)  # open ends ask for them
         onset, offset = (np.array(self.data[name], np.float64) for name in ("onset", "offset"))
         rate = rate_of(source.columns.get("rate", ""))
         if rate is not None and not source.unit_known:  # of a file without names
@@ -171,7 +169,32 @@ class TextRows:
             # The recording was listened to even if its row is broken.
             self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
             self.keep(~bad)
-        return self._named()
+        self._named()
+        if lengths is not None:
+            self.lengths = {}
+            self._take_lengths({n: v for n, v in lengths.items() if np.isfinite(v) and v > 0})
+        return self
+
+    def _take_lengths(self, lengths: Mapping[str, float]) -> None:
+        """Take over the lengths that a file states, except where its own events go past them: then neither is sure.
+
+        Where late events are to be cut, they are cut at the stated length.
+        """
+        last: dict[str, float] = {}
+        for name, offset in zip(self.data["recording"], self.data["offset"].tolist()) if lengths else ():
+            if offset > last.get(name, 0.0):
+                last[name] = offset
+        late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
+        clip = self.source.on_error.endswith("clip")  # the events will be cut there
+        self.lengths.update({n: length for n, length in lengths.items() if clip or n not in late})
+        if late and not clip:
+            first = quoted(next(iter(late)), most=60)
+            self.source.note(
+                f"the stated length of {len(late)} recordings (first {first}) ends before "
+                f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+                "on_error='clip' (--on-error clip) keeps it and cuts the events there",
+                kind="past the end",
+            )
 
     def _as_lengths(self, early: NDArray[np.bool_]) -> str:
         """What to say where most ends are before their starts: they may be lengths."""
@@ -199,7 +222,7 @@ class TextRows:
             onset[cut] = 0.0
             told = f", {int(cut.sum())} of them cut at 0" if cut.any() else ""
             made = f"{counted(int(points.sum()), 'point')} made events of {source.point_length:g} s around them"
-            source.note(f"{source.name}: {made}{told}")
+            source.note(f"{made}{told}")
         if source.open_end == "recording":
             ends = np.isfinite(onset) & np.isnan(offset)
             for i in np.flatnonzero(ends).tolist():
@@ -207,29 +230,28 @@ class TextRows:
             ends &= np.isfinite(offset)
             if ends.any():
                 words = f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings"
-                source.note(f"{source.name}: {words}")
+                source.note(words)
         if source.on_error.endswith("clip") and early.any():
             onset[early] = 0.0
-            source.note(f"{source.name}: {counted(int(early.sum()), 'event')} that started before 0 cut there")
+            source.note(f"{counted(int(early.sum()), 'event')} that started before 0 cut there")
 
-    def _named(self) -> TextRows:
-        """The rows that say which recording they belong to."""
+    def _named(self) -> None:
+        """Only the rows that say which recording they belong to."""
         if "" in self.data["recording"]:
-            names = [name.strip() for name in self.data["recording"]]
-            for i, name in enumerate(names):
-                if not name:
-                    self.source.fail(self.places[i], "recording", "the row names no recording")
-            self.keep(np.array([bool(name) for name in names], dtype=bool))
-        return self
+            named = np.array([bool(name.strip()) for name in self.data["recording"]], dtype=bool)
+            for i in np.flatnonzero(~named).tolist():
+                self.source.fail(self.places[i], "recording", "the row names no recording")
+            self.keep(named)
 
-    def say(self, text: str = "") -> TextRows:
-        """State what was taken as what: the text, or what a format that always means the same has to say."""
-        names = dict.fromkeys([*self.data["recording"], *self.empty, *self.unannotated])
-        own = names.keys() <= {self.source.own} if self.source.own else False
-        told = "the file's name" if own else "as the format says"
-        self.reading = (
-            text or f"recording = {told} ({len(names)}), label = as the format says ({len(set(self.data['label']))})"
-        )
+    @property
+    def n_recordings(self) -> int:
+        """How many recordings the file names."""
+        return len({*self.data["recording"], *self.empty, *self.unannotated})
+
+    def say(self, recording: str, label: str, *more: str) -> TextRows:
+        """State what was taken as what, and how many there are."""
+        told = (f"recording = {recording} ({self.n_recordings})", f"label = {label} ({len(set(self.data['label']))})")
+        self.reading = ", ".join((*told, *filter(None, more)))
         return self
 
 
@@ -244,7 +266,7 @@ class ColumnTable:
         for name, values in zip(names, columns):
             if name in self.columns and name and values != self.columns[name]:
                 self.twice.append(name)
-                source.note(f"{source.name}: two columns are called {quoted(name)}; the first is used", kind="columns")
+                source.note(f"two columns are called {quoted(name)}; the first is used", kind="columns")
             self.columns.setdefault(name, values)
         self.names = list(self.columns)
 
@@ -286,7 +308,7 @@ class ColumnTable:
             for column, values in zip(columns, zip(*rows)):
                 column.extend(values)
         if names is None:
-            raise InvalidInput(f"{source.name}: is empty; a table needs a line that names its columns")
+            raise source.error("is empty; a table needs a line that names its columns")
         source.n_rows = total
         padded = any(not value.strip() for i, value in enumerate(columns[-1]) if i not in short) if short else False
         broken = short_rows(source, short, lines, len(names), padded=padded)
@@ -298,7 +320,7 @@ class ColumnTable:
         columns = list(self.columns.items())
         odd = [name for name in self.names if is_number(name)]
         if odd and not len(self):
-            raise InvalidInput(f"{self.source.name}: its only line holds the number {quoted(odd[0])} among the names")
+            raise self.source.error(f"its only line holds the number {quoted(odd[0])} among the names")
         if columns[0][0] not in columns[0][1]:
             return set()
         again = {
@@ -345,8 +367,8 @@ class ColumnTable:
         """The first of the wanted columns, or an error that lists the columns."""
         name = self.find(*wanted)
         if name is None:
-            raise InvalidInput(
-                f"{self.source.name}: no column {quoted(wanted[0])}; there are {', '.join(self.names[:30])}; "
+            raise self.source.error(
+                f"no column {quoted(wanted[0])}; there are {', '.join(self.names[:30])}; "
                 "say which it is with columns, for example onset=start"
             )
         return name
@@ -376,6 +398,19 @@ class ColumnTable:
             else:
                 found[f"{name}_column" if name in OURS else name] = values
         return found
+
+
+def column_values(column: pd.Series) -> Any:
+    """The column as tables hold it: numbers as an array, all else as texts."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "fiu":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy()
+    if kind == "m":
+        return column.dt.total_seconds().to_numpy(dtype=np.float64)
+    if kind == "M":
+        return ["" if value != value else value.isoformat() for value in column]
+    missing = (value is None or (isinstance(value, float) and value != value) for value in column)
+    return ["" if none else str(value) for none, value in zip(missing, column.tolist())]
 
 
 def _unquoted(name: str) -> str:
@@ -416,32 +451,8 @@ def short_rows(
         words = (
             f"{counted(len(rest), 'row')} with fewer than {width} fields; those missing at the end are taken as empty"
         )
-        source.note(f"{source.at(lines[rest[0]])}: the first of {words}", kind="cut short")
+        source.note(f"the first of {words}", line=lines[rest[0]], kind="cut short")
     return broken
-
-
-def lengths_agree(rows: TextRows, lengths: Mapping[str, float]) -> None:
-    """Take over the lengths that a file states, except where its own events go past them: then neither is sure.
-
-    Where late events are to be cut, they are cut at the stated length.
-    """
-    if not lengths:
-        return
-    last: dict[str, float] = {}
-    for name, offset in zip(rows.data["recording"], rows.data["offset"].tolist()):
-        if offset > last.get(name, 0.0):
-            last[name] = offset
-    late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
-    clip = rows.source.on_error.endswith("clip")  # the events will be cut there
-    rows.lengths.update({n: length for n, length in lengths.items() if length > 0 and (clip or n not in late)})
-    if late and not clip:
-        first = quoted(next(iter(late)), most=60)
-        rows.source.note(
-            f"{rows.source.name}: the stated length of {len(late)} recordings (first {first}) ends before "
-            f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
-            "on_error='clip' (--on-error clip) keeps it and cuts the events there",
-            kind="past the end",
-        )
 
 
 _LIST = re.compile(r"^(?:\{\W*\w+\W*:\s*)?\[(.*)\]\s*\}?$", re.DOTALL)  # or under a name: choices

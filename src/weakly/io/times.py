@@ -18,7 +18,7 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, rate_of, scaled
-from .vocabulary import UNITS, kind_of, normal, suited, texts
+from .vocabulary import UNITS, is_number, kind_of, normal, suited, texts
 
 if TYPE_CHECKING:
     from .columns import Roles
@@ -121,7 +121,7 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
         onset = table.numbers(names["epoch"])
         first = 0.0 if (onset == 0).any() else 1.0
         source.unit_known = True
-        source.note(f"{source.name}: {quoted(names['epoch'])} {first:g} begins at 0 s and each lasts {fixed:g} s")
+        source.note(f"{quoted(names['epoch'])} {first:g} begins at 0 s and each lasts {fixed:g} s")
         onset = scaled(onset - first, fixed)
         return onset, ending(onset, np.full(len(onset), fixed)), "epochs"
     end = "offset" if "offset" in names else "length" if "length" in names else None
@@ -152,7 +152,7 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
         if "rate" in source.columns:
             unit = f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
         elif unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
-            source.note(f"{source.name}: {quoted(names['onset'])} says milliseconds; read as such")
+            source.note(f"{quoted(names['onset'])} says milliseconds; read as such")
         elif source.clocks & {names[role] for role in columns}:  # type: ignore[index]
             onset, offset, unit = _of_day(source, onset, offset, recording)
     if fixed is not None:
@@ -174,7 +174,7 @@ def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tu
         return (onset - began) % 86400, (offset - began) % 86400, "times of day from the recordings' names"
     if after and began.max() > 0:
         source.note(
-            f"{source.name}: times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, "
+            f"times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, "
             f"for names tell when recordings began: --columns origin={IN_NAME} if so, --columns origin={NONE} if not"
         )
     return onset, offset, "hh:mm:ss"
@@ -190,9 +190,9 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     source, names = table.source, roles.names
     asked = "present" in names
     if "onset" in names and not has_ends(roles) and (asked or source.point_length is None) and len(table):
-        raise InvalidInput(f"{source.name}: {ends_missing(table, roles)}")
+        raise source.error(f"{ends_missing(table, roles)}")
     if "epoch" in names and "length" not in names:
-        raise InvalidInput(f"{source.name}: {quoted(names['epoch'])} counts epochs; say how long one is, such as "
+        raise source.error(f"{quoted(names['epoch'])} counts epochs; say how long one is, such as "
                            "--columns length=30s")  # fmt: skip
     if "onset" in names or "epoch" in names:
         return False
@@ -208,10 +208,10 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
         others = [n for n in table.names if n not in names.values() and kind_of(table.columns[n]) == "text"]
         if label is not None or others:
             could = label or others[0]
-            raise InvalidInput(f"{source.name}: no columns with times, and none is known to name labels of whole "
+            raise source.error(f"no columns with times, and none is known to name labels of whole "
                                f"recordings; {quoted(could)} could: --columns label={could}")  # fmt: skip
     there = ", ".join(f"{word}={name}" for word, name in names.items())
-    raise InvalidInput(f"{source.name}: no column for onset among {', '.join(table.names[:30])} ({there})")
+    raise source.error(f"no column for onset among {', '.join(table.names[:30])} ({there})")
 
 
 def next_starts(onset: Any, keys: list[Any]) -> Any:
@@ -247,8 +247,8 @@ def _rate(table: ColumnTable, roles: Roles) -> Any:
     if name is None:
         unit = roles.unit("onset") or roles.unit("offset") or roles.unit("length")
         usual = 25 if unit.startswith("frame") else 16000
-        raise InvalidInput(
-            f"{table.source.name}: {quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
+        raise table.source.error(
+            f"{quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
             f"--columns rate={usual}, or the name of a column that says it"
         )
     if name not in table.columns:
@@ -271,14 +271,14 @@ def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kin
         first = float(np.nanmin(moment)) if len(moment) and np.isfinite(moment).any() else 0.0
         epoch = first < 366 * 86400  # without a date of its own, MNE counts from 1970
         if not epoch:
-            source.note(f"{source.name}: does not say when the recording began; times count from its first event")
+            source.note("does not say when the recording began; times count from its first event")
         origin = np.full(len(moment), 0.0 if epoch else first)
     else:
         known = {name: date_in(name) for name in set(recording)}
         origin = np.array([known[name] for name in recording])
         if np.isnan(origin).any():
-            raise InvalidInput(
-                f"{source.name}: {quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
+            raise source.error(
+                f"{quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
                 "the column that does (--columns origin=NAME), or give times in seconds"
             )
     onset = np.round(moment - origin, 6)
@@ -428,7 +428,7 @@ def only_end(rows: TextRows, blank: Any) -> Any:
             offset[i], last[i] = length, False
     if last.any():
         rows.empty += [name for name, out in zip(rows.data["recording"], last) if out]
-        told = f"{rows.source.name}: {counted(int(last.sum()), 'start')} only end the one before"
+        told = f"{counted(int(last.sum()), 'start')} only end the one before"
         rows.source.note(f"{told}: the last of each recording, or repeated at the same time")
     return last
 
@@ -439,7 +439,31 @@ def pass_points(rows: TextRows, points: Any) -> Any:
         rows.data["offset"] = np.where(points, rows.data["onset"], rows.data["offset"])
         return np.zeros(len(points), dtype=bool)
     rows.empty += dict.fromkeys(name for name, out in zip(rows.data["recording"], points) if out)
-    rows.source.note(f"{rows.source.name}: {counted(int(points.sum()), 'point')} left out: they have no length; "
+    rows.source.note(f"{counted(int(points.sum()), 'point')} left out: they have no length; "
                      "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
     rows.keep(~points, why="points")
     return points
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
+    others = [each for each in source.header if each not in (name, length)]
+    if not length or not name or suited(others, "label") or "actions" in source.names:
+        return False
+    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
+        return False
+    at = source.header.index(length)
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> tuple[str, str]:
+    """The columns that hold recordings and their lengths; "" where none does."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
+    others = [name for name in names if name != length]
+    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length

@@ -434,7 +434,7 @@ def numbers(source: Source, values: Sequence[Any], places: Sequence[int | str], 
     found = np.empty(len(values))
     clocks = 0
     for i, value in enumerate(values):
-        text = value.strip()
+        text = value.strip("[] \t\r\n")  # of a list of one number, that
         try:
             if text.lower() in MISSING:
                 found[i] = np.nan

@@ -18,7 +18,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, private_files
 from ...base.results import to_json
 from ...base.symbols import positive
-from ...io.output import write
+from ...io import write
 from ...methods.base import Recording
 from ...methods.information import Information
 from ...model.answers import Answers

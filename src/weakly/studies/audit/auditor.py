@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import Seed, check, choice
-from ...io.addresses import Paths
+from ...io.dataset import Paths
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import merge

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
-from ...io.durations import name_key
+from ...io.gather import name_key
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import EventArrays, as_intervals, merge

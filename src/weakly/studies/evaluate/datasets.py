@@ -31,7 +31,7 @@ from ...base.symbols import choice
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
-from ...io.durations import asked_length
+from ...io.reading import asked_length
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.placement import Placement, segment_lengths
 from .evaluation import Evaluation

@@ -1,0 +1,491 @@
+"""The list of formats: how each is recognised, read and written; and what writers share: exact numbers, one file per
+recording, lists of losses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..base.errors import AssumptionWarning, InvalidInput
+from ..base.files import atomic_write
+from ..base.results import counted
+from ..base.symbols import choice
+from ..model.answers import Answers
+from ..model.events import Events
+from .source import COMMENT, KINDS, Source, column_of, quoted
+from .table import TextRows
+from .times import duration, ending, is_lengths, special
+from .vocabulary import is_number
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file; formats are asked in the order of their registration.
+
+    ``sniff`` looks at the content; or it is the set of names, in lower case, that the columns of such a table have; or
+    the texts that all stand in such a file; or a pattern that each of its first lines matches. It is asked of files
+    that show the ``mark``, a pattern: in the first line, in lower case; of a binary file, in its first 256 and last two
+    bytes.
+    """
+
+    name: str
+    words: str
+    sniff: Callable[[Source], bool] | frozenset[str] | tuple[str, ...] | re.Pattern[str]
+    read: Callable[[Source], TextRows]
+    write: Callable[[Events, Path], list[str]] | None = None
+    write_answers: Callable[[Answers, Path], list[str]] | None = None
+    endings: tuple[str, ...] = ()
+    binary: bool = False  # the reader opens the file itself
+    mark: str = ""
+    read_answers: Callable[[Source], TextRows] | None = None  # where answers are read otherwise than events
+
+    def fits(self, source: Source) -> bool:
+        """Whether a file is of this format."""
+        if self.binary:
+            first = (source.data[:256] + source.data[-2:]).decode("latin-1")
+        else:
+            first = source.head[0].lower() if source.head and self.mark else ""
+        if not re.search(self.mark, first):
+            return False
+        if isinstance(self.sniff, frozenset):
+            return self.sniff <= source.names
+        if isinstance(self.sniff, tuple):
+            return all(text in source.text for text in self.sniff)
+        if isinstance(self.sniff, re.Pattern):
+            return bool(source.head) and all(map(self.sniff.fullmatch, source.head))
+        return self.sniff(source)
+
+
+FORMATS: dict[str, Format] = {}
+JSON = r"^\s*[\[{]"  # the mark of JSON documents
+
+
+def register(*formats: Format, last: bool = False) -> None:
+    """Add formats of your own: they are asked before all others, unless ``last``.
+
+    A reader takes a ``Source`` (``source.lines()``, ``source.text``, ``source.fail(line, column, words)`` for a broken
+    row) and returns ``TextRows``; a writer takes events and a path and returns, in words, what the format cannot hold.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from weakly.io import FORMATS, Format, read, register
+    >>> from weakly.io.table import TextRows
+    >>> def read_mine(source):
+    ...     rows = [(line, *text[5:].split("|")) for line, text in source.lines()]
+    ...     data = {"recording": [row[1] for row in rows], "label": [row[4] for row in rows],
+    ...             "onset": np.array([float(row[2]) for row in rows]),
+    ...             "offset": np.array([float(row[3]) for row in rows])}
+    ...     return TextRows(source, data, [row[0] for row in rows]).checked()
+    >>> register(Format("mine", "lines EVENT file|start|end|label",
+    ...                 sniff=lambda source: source.text.startswith("EVENT"), read=read_mine))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.txt"
+    ...     _ = path.write_text("EVENTa.wav|1|2|dog\\n")
+    ...     read(path)
+    <Events: 1 event, 1 label, 1 recording>
+    >>> del FORMATS["mine"]
+    """
+    new = {item.name: item for item in formats}
+    old = {name: item for name, item in FORMATS.items() if name not in new}
+    FORMATS.clear()
+    FORMATS.update({**old, **new} if last else {**new, **old})
+
+
+def named(name: str) -> Format:
+    """The format of that name."""
+    return FORMATS[choice("format", name, tuple(FORMATS))]
+
+
+def detect(source: Source) -> Format:
+    """The format of a file, from what is in it; an InvalidInput that says what it is instead, if it is none."""
+    data = source.data
+    item = _sniffed(source, binary=True)
+    if item is not None:
+        return item
+    texty = data[:256].isascii() and b"\0" not in data[:256]  # begins with the letters of another kind: ID3,1,2
+    for magic, words in KINDS:
+        if data.startswith(magic) and not (len(magic) < 4 and texty):
+            raise source.error(f"is {words}")
+    if not data.strip():
+        raise source.error("is empty; if that means annotated and nothing present, say the format, such as audacity")
+    item = _sniffed(source)
+    if item is None:
+        reason = _reason(source)
+        commented = source.head and COMMENT.match(source.head[0])
+        item = _sniffed(source) if commented and source.uncomment() else None
+        if item is None:
+            raise source.error(f"{reason}")
+    return _by_columns(item, source)
+
+
+def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
+    return next((item for item in FORMATS.values() if item.binary == binary and item.fits(source)), None)
+
+
+def own(item: Format) -> tuple[str, ...]:
+    """What may be told of a format that has no columns."""
+    return ("recording",) if item.name == "jams" else ("label",) if item.name in ("textgrid", "elan") else ()
+
+
+def _by_columns(item: Format, source: Source) -> Format:
+    """The plain table instead of a format with fixed columns, where the caller says which column is which."""
+    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role in own(item))}
+    plain = item.name in ("csv", "tsv", "records", "parquet")
+    if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):
+        return item
+    other = [name for name in given.values() if name.lower() not in source.names]
+    parts = [part.strip() for name in other for part in name.split("+")]
+    missing = [name for name in parts if column_of(source.header, name) is None]
+    if missing:
+        names = ", ".join(name[:40] for name in source.header[:12])
+        raise source.error(f"is {item.name} and has no column {quoted(missing[0])}; there are {names}")
+    as_table = FORMATS["tsv" if source.delimiter == "\t" else "csv"]
+    return as_table if as_table.fits(source) else item
+
+
+def _reason(source: Source) -> str:
+    """Why a text file is none of the formats, as far as one can tell."""
+    first = source.head[0] if source.head else ""
+    if first.lstrip().startswith(("{", "[")):
+        told = "JSON"
+        try:
+            json.loads(source.text)
+        except ValueError as error:
+            told = f"broken JSON ({error}), or"
+        except RecursionError:
+            told = "JSON nested too deep, or"
+        return f"is {told} of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
+    widths = [len(line.split(source.delimiter)) for line in source.head]
+    other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
+    if other is not None and any(map(is_number, first.split(source.delimiter))):  # rows without a line of names
+        told = f"its line {quoted(source.head[other])} has {counted(widths[other], 'field')}"
+        return f"{told} where the first has {widths[0]}; another separator, or cut short?"
+    lower = [name.lower() for name in source.header]
+    if is_lengths(source):
+        return "lists the lengths of recordings and no events; give it as recording_length"
+    if len(source.header) > 1 and all(lower) and not any(is_number(name) for name in lower):
+        names = ", ".join(name[:40] for name in source.header[:12])
+        hint = "say which with columns (--columns onset=NAME,offset=NAME or length=NAME,recording=NAME,label=NAME)"
+        return f"no columns with onsets and offsets, nor labels of whole recordings: {names}; {hint}"
+    hint = "say it with format (--format; weakly.io.FORMATS lists them) if it is one"
+    return f"its first line {quoted(first)} is of no known format; {hint}"
+
+
+_UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
+
+
+def save(path: Path, pieces: Iterable[str]) -> None:
+    """Write the text, whole or not at all."""
+    try:
+        with atomic_write(path) as file:
+            rest = iter(pieces)
+            while some := list(islice(rest, 200)):
+                file.write("".join(some))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{path}: a name or label holds half a character ({error.object[error.start]!r})") from error
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{path}: there is no folder {path.parent}") from error
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def exact(values: Any) -> list[str]:
+    """Numbers as the shortest text that reads back as the same float64; NaN is empty."""
+    return ["" if value != value else repr(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def inexact(onset: Any, offset: Any) -> list[str]:
+    """What formats of onset and duration lose: the last digit of a few offsets."""
+    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
+    n = int((ending(onset, duration(onset, offset)) != offset).sum())
+    return [f"the last of 16 digits of {counted(n, 'offset')}"] if n else []
+
+
+def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequence[str] | None = None) -> Iterator[str]:
+    """The lines of a table; fields are put in quotes where a reader of CSV needs it."""
+    special = re.compile(f'["\r\n{re.escape(delimiter)}]|^[ #]|[ ]$')
+    signs = ('"', "\r", "\n", delimiter, "\0 ", "\0#", " \0")
+
+    def fields(values: Sequence[str]) -> Sequence[str]:
+        text = "\0".join(("", *values, ""))
+        if not any(sign in text for sign in signs):  # few fields need quotes: a look at many at once is quick
+            return values
+        return ['"' + value.replace('"', '""') + '"' if special.search(value) else value for value in values]
+
+    if names is not None:
+        yield delimiter.join(fields(names)) + "\n"
+    for first in range(0, len(columns[0]) if columns else 0, 5_000):
+        rows = map(delimiter.join, zip(*(fields(column[first : first + 5_000]) for column in columns)))
+        yield "\n".join(rows) + "\n"
+
+
+def plain_fields(values: Sequence[str], losses: list[str], what: str) -> list[str]:
+    """Texts for formats without quotes: tabs and line ends become spaces, which is reported."""
+    clean = {value: re.sub(r"[\t\r\n\x00]", " ", value) for value in set(values)}
+    changed = sorted(value for value, text in clean.items() if value != text)
+    if changed:
+        losses.append(f"tabs and line ends in {len(changed)} {what} (first {changed[0][:40]!r}), written as spaces")
+    return [clean[value] for value in values]
+
+
+def losses(
+    events: Events, *, empty: bool, lengths: bool = False, extra: Sequence[str] = (), label: bool = True
+) -> list[str]:
+    """What a format with these abilities does not hold of the events, in words."""
+    found: list[str] = []
+    frame, listing = events.to_frame(), events.recordings
+    silent = events.silent
+    if silent and not empty:
+        found.append(f"{counted(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
+    idle = int((~listing["annotated"]).sum())
+    if idle:
+        found.append(f"{counted(idle, 'recording')} that were not annotated")
+    known = int(listing["length"].notna().sum())
+    if known and not lengths:
+        found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
+    held = {"recording", "onset", "offset", *extra, *(("label",) if label else ())}
+    gone = [str(name) for name in frame.columns if name not in held and any(texts_of(frame, name))]
+    return [*found, _columns_gone(gone)] if gone else found
+
+
+def _columns_gone(names: Sequence[str]) -> str:
+    return f"the {'column' if len(names) == 1 else 'columns'} {', '.join(names)}"
+
+
+def answer_losses(answers: Answers, held: Sequence[str] = ()) -> list[str]:
+    """What a format of segments, labels and answers does not hold of the answers, in words."""
+    frame = answers.to_frame()
+    asked = [name for name in ("annotator", "seconds", "query", *map(str, frame.columns[8:])) if name not in held]
+    gone = [name for name in asked if any(texts_of(frame, name))]
+    found = [_columns_gone(gone)] if gone else []
+    silent = len(answers.silent)
+    return [*found, f"{counted(silent, 'recording')} without answers"] if silent else found
+
+
+def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
+    """A column as texts; numbers exactly, missing values empty; the default where there is no such column."""
+    if name not in frame:
+        return [default] * len(frame)
+    column = frame[name]
+    if column.dtype.kind == "f":
+        return exact(column)
+    values = column.tolist()
+    if set(map(type, values)) <= {str}:
+        return values
+    return ["" if value is None or value != value else str(value) for value in values]
+
+
+def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> list[list[str]]:
+    """Columns as texts, below them a row for each recording that is silent, in which all else is empty."""
+    more = {name: [""] * len(silent) for name in names} | {"recording": list(silent)}
+    return [texts_of(frame, name) + more[name] for name in names]
+
+
+def table_writer(
+    titles: Mapping[str, str], *, delimiter: str, empty: bool = False, extra: Sequence[str] = ()
+) -> Callable[[Events, Path], list[str]]:
+    """The writer of tables with these columns, title: column; ``length`` is the time from onset to offset."""
+
+    def write_columns(events: Events, path: Path) -> list[str]:
+        frame, found = events.to_frame(), losses(events, empty=empty, extra=extra)
+        if "length" in titles.values():
+            frame = frame.assign(length=duration(frame["onset"], frame["offset"]))
+            found += inexact(frame["onset"], frame["offset"])
+        columns = columns_of(frame, *titles.values(), silent=events.silent if empty else ())
+        save(path, delimited(columns, delimiter=delimiter, names=list(titles)))
+        return found
+
+    return write_columns
+
+
+def file_name(recording: str, ending: str, losses: list[str]) -> str:
+    """A file name for a recording that cannot leave its folder; a change of the name is reported."""
+    safe = _UNSAFE.sub(lambda match: f"%{ord(match.group()):02X}", recording)
+    if safe.strip(". ") == "" or safe.startswith("."):
+        safe = f"%{safe}"
+    if len(safe.encode("utf-8", "replace")) + len(ending) > 200:
+        safe = safe[:40] + "%" + hashlib.sha256(recording.encode("utf-8", "replace")).hexdigest()[:16]
+    if safe != recording:
+        losses.append(f"the recording name {recording[:60]!r}, written as {safe!r}")
+    return safe + ending
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, or is to be one: a name without an ending that nothing has."""
+    return path.is_dir() or (not path.suffix and not path.exists())
+
+
+def per_recording(
+    events: Events,
+    path: Path,
+    lost: Sequence[str],
+    *,
+    ending: str,
+    kind: str,
+    text: Callable[[pd.DataFrame, str, list[str]], Iterable[str]],
+) -> list[str]:
+    """Write one file per recording into a folder, or the one recording there is into a file; what is lost in all.
+
+    ``text`` gives the pieces of a recording's file, and adds to a list what it could not put there.
+    """
+    frame = events.to_frame()
+    names = [name for name, yes in zip(events.recordings.index, events.recordings["annotated"]) if yes]
+    found: list[str] = []
+    if not is_folder(path):
+        if len(names) != 1:
+            raise InvalidInput(f"{path}: {kind} holds one recording per file and there are {len(names)}; give a folder")
+        name = file_name(names[0], "", [])
+        if not path.name.startswith(name) or path.name[len(name) : len(name) + 1] not in (".", ""):
+            found.append(f"the recording name {names[0][:60]!r}: the file's own name stands for it")
+        save(path, text(frame, names[0], found))
+        return [*lost, *found]
+    path.mkdir(parents=True, exist_ok=True)
+    groups = frame.groupby("recording", sort=False).indices
+    for name in names:
+        rows = frame.iloc[groups.get(name, np.empty(0, dtype=np.int64))]
+        save(path / file_name(name, ending, found), text(rows, name, found))
+    return [*lost, *dict.fromkeys(found)]
+
+
+def unheld(frame: pd.DataFrame, absent: str = "'absent'") -> list[str]:
+    """How many answers a format of what is present does not hold."""
+    counts = ((frame["present"] == 0).sum(), absent), (frame["present"].isna().sum(), "'unsure'")
+    return [f"{counted(int(n), 'answer')} {word}" for n, word in counts if n]
+
+
+def as_events(answers: Answers) -> tuple[Events, list[str]]:
+    """The segments that were called present, as events; and what that leaves out."""
+    frame = answers.to_frame()
+    present, found = (frame["present"] == 1).to_numpy(), unheld(frame)
+    if frame["onset"].isna()[present].any():
+        raise InvalidInput("the answers do not say where their segments are; events need an onset and an offset")
+    rows = frame[present].drop(columns=["present"]).reset_index(drop=True)
+    lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
+    return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
+
+
+def by_answers(write: Callable[[Answers, Path], list[str]]) -> Callable[[Events, Path], list[str]]:
+    """The writer of events for a format of answers: labels of whole recordings."""
+
+    def write_events(events: Events, path: Path) -> list[str]:
+        answers, found = as_answers(events)
+        return found + write(answers, path)
+
+    return write_events
+
+
+def as_answers(events: Events) -> tuple[Answers, list[str]]:
+    """The labels of whole recordings; and what that leaves out."""
+    frame, listing = events.to_frame(), events.recordings
+    weak = frame["weak"].astype(bool).to_numpy() if "weak" in frame else np.zeros(len(frame), dtype=bool)
+    found = [f"the onsets and offsets of {counted(int((~weak).sum()), 'event')}"] if (~weak).any() else []
+    if weak.all() and len(frame):
+        table = frame.drop(columns=["weak"]).assign(present=1.0)
+    else:
+        table = frame[["recording", "label"]].drop_duplicates().assign(present=1.0)
+        table["onset"] = 0.0
+        table["offset"] = listing["length"].reindex(table["recording"]).to_numpy()
+        table.loc[table["offset"].isna(), "onset"] = np.nan
+    done = [name for name, yes in zip(listing.index, listing["annotated"]) if yes]
+    lengths: dict[Any, float] = listing["length"].dropna().to_dict()
+    answers = Answers.from_frame(
+        table, recordings=done, recording_length={n: v for n, v in lengths.items() if n in done}
+    )
+    return answers, found
+
+
+def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
+    """The format that was named, or that a file's name asks for."""
+    able = [item for item in FORMATS.values() if (item.write_answers if answers else item.write) is not None]
+    names = ", ".join(item.name for item in able)
+    if format is not None:
+        item = named(format)
+        if item.write is None and item.write_answers is None:
+            raise InvalidInput(f"format: {item.name} can be read and not written; give one of {names}")
+        return item
+    fits = [(len(end), item) for item in able for end in item.endings if path.name.lower().endswith(end)]
+    if not fits:
+        raise InvalidInput(f"{path}: the name does not tell the format; give one of {names}")
+    longest, preferred = max(size for size, _ in fits), ("clips", "dcase-weak") if answers else ("dcase", "csv")
+    best = [item for size, item in fits if size == longest]
+    return min(best, key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
+
+
+def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+    """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
+
+    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS,
+    TextGrid, ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
+    plain, .json Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["dog"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Events.from_frame(frame), f"{folder}/a.rttm")
+    []
+    """
+    target = Path(path)
+    item = _writer(target, format, answers=isinstance(events, Answers))
+    found: list[str] = []
+    if isinstance(events, Answers) and item.write_answers is None:
+        events, found = as_events(events)
+    elif isinstance(events, Events) and item.write is None:
+        events, found = as_answers(events)
+    writer: Any = item.write_answers if isinstance(events, Answers) else item.write
+    found = found + writer(events, target)
+    if found:
+        warnings.warn(f"{target} ({item.name}) does not hold: {'; '.join(found)}", AssumptionWarning, stacklevel=2)
+    return found
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def save_json(document: Any, path: Path) -> None:
+    """Write a document; what an iterator in it yields (items of a list, pairs of an object) is never held at once."""
+    save(path, json_text(document))
+
+
+def json_text(document: Any) -> Iterator[str]:
+    """The pieces of a document's text."""
+    return chain(_json(document), "\n")
+
+
+class Pairs(NamedTuple):
+    """Keys and values of an object of JSON that are made one by one."""
+
+    items: Iterator[tuple[str, Any]]
+
+
+def _json(value: Any) -> Iterator[str]:
+    if isinstance(value, Pairs):
+        items: Iterator[str] = (f"{_encode(key)}: {_encode(item)}" for key, item in value.items)
+    elif isinstance(value, Iterator):
+        items = map(_encode, value)
+    elif isinstance(value, dict) and any(isinstance(item, (Pairs, Iterator, dict)) for item in value.values()):
+        for k, (key, item) in enumerate(value.items()):
+            yield f"{', ' if k else '{'}{_encode(key)}: "
+            yield from _json(item)
+        yield "}"
+        return
+    else:
+        yield _encode(value)
+        return
+    yield "{" if isinstance(value, Pairs) else "["
+    for k, text in enumerate(items):
+        yield f",\n{text}" if k else text
+    yield "}" if isinstance(value, Pairs) else "]"
