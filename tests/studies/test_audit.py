@@ -1,6 +1,7 @@
 """Audits: recovery of simulated annotators, quality by definition, facts of real data sets, words and checks."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -324,8 +325,8 @@ def test_a_tie_is_neither_found_nor_missed():
     numbers = found.metrics["dog"]
     assert (numbers["n_tied"], numbers["n_missed"], numbers["n_overlapping"]) == (1, 1, 3)
     assert found.quality.missed["recording"].tolist() == ["c"]
-    assert any("1 of 3 segments that hold an event (33 %) have as many votes" in f.text for f in found.findings)
-    assert any("1 of 3 segments that hold an event (33 %) are labelled absent" in f.text for f in found.findings)
+    assert any("1 of 3 segments that hold an event (33 %) has as many votes" in f.text for f in found.findings)
+    assert any("1 of 3 segments that hold an event (33 %) is labelled absent" in f.text for f in found.findings)
 
 
 def test_unsure_answers_are_counted_apart():
@@ -748,3 +749,22 @@ def test_a_statement_of_fit_names_what_is_odd():
     assert not bad.is_good
     assert "go along with the answer before" in bad.sentence
     assert "people differ" not in bad.sentence
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_the_owner_reads_wrong_labels_missed_events_and_the_best_score_first(people):
+    """The questions of whoever owns the labels, in their order; gamma and AIC after that; sentences of 25 words."""
+    names = [(f"p{k}", 0.3 + 0.15 * k) for k in range(people)]
+    strong, answers = data_set(7, recordings=12, criteria=tuple(names))
+    found = wk.audit(strong=strong, answers=answers)
+    topics = [finding.topic for finding in found.findings]
+    asked = [topics.index(name) for name in ("wrong", "event recall", "ceiling")]
+    assert asked == sorted(asked)
+    assert max(asked) < min(topics.index(name) for name in ("criterion", "fit", "rule"))
+    numbers = found.metrics["all"]
+    wrong = int(numbers["n_phantom"] + numbers["n_missed"])
+    assert f"{wrong} of {int(numbers['n_queries'])} labels (" in found.findings[0].text
+    for finding in found.findings:
+        for sentence in re.split(r"(?<=\.) (?=[A-Z])", finding.text):
+            assert len(sentence.split()) <= 25, sentence
+        assert not re.search(r"\b1 (events|labels|segments|recordings|classes) (is|are)\b", finding.text)
