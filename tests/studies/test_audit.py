@@ -13,9 +13,9 @@ from weakly.base.results import to_json
 from weakly.model.intervals import EventArrays
 from weakly.posterior.criterion import estimate_criterion
 from weakly.studies.audit.auditor import _marks
-from weakly.studies.audit.curves import detection_curve
 from weakly.studies.audit.observations import fractions, pair
 from weakly.studies.audit.quality import quality
+from weakly.studies.audit.responses import detection_curve
 
 
 def data_set(seed=0, *, recordings=60, length=30.0, criteria=(("anna", 0.3),), width=1.5, lapse=0.05, label="dog"):
@@ -742,7 +742,7 @@ def test_answers_that_do_not_look_like_the_model_say_so(kind, tmp_path):
 
 
 def test_a_statement_of_fit_names_what_is_odd():
-    from weakly.studies.audit.lack_of_fit import LackOfFit
+    from weakly.studies.audit.responses import LackOfFit
 
     assert LackOfFit(0.05, {"runs": 0.05}, 10).is_good
     bad = LackOfFit(0.02, {"runs": 0.01, "person": 0.4}, 10)

@@ -18,10 +18,9 @@ from ...base.symbols import choice
 from ...model.annotator import Annotator
 from ...posterior.criterion import NUMBERS, CriterionEstimate
 from .agreement import Agreement, DawidSkene
-from .ceiling import Ceiling
 from .findings import elsewhere, label_card, metric_words, ranked, save_card
-from .lack_of_fit import LackOfFit
-from .quality import Effort, Quality
+from .quality import Ceiling, Quality
+from .responses import Effort, LackOfFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,9 +145,9 @@ class Audit(Result):
                 table = table.merge(self.headline[names], on="label", how="left")
             return table
         if self.agreement is not None:
-            return self.agreement.to_frame()
+            return self.agreement.by_label.copy()
         if self.annotation_agreement is not None:
-            return self.annotation_agreement.to_frame()
+            return self.annotation_agreement.by_label.copy()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -15,7 +15,7 @@ from ...base.files import atomic_write
 from ...base.report import Report
 from ...base.results import Finding, counted, format_value, percent, points, safe_label, to_json
 from ...posterior.criterion import NUMBERS
-from .curves import explains, rule_words
+from .responses import explains, rule_words
 
 if TYPE_CHECKING:
     from .audit_result import Audit
