@@ -14,8 +14,8 @@ import pandas as pd
 
 from weakly.model.answers import Answers
 from weakly.model.events import Events
-from weakly.studies.audit.lack_of_fit import lack_of_fit
 from weakly.studies.audit.observations import pair
+from weakly.studies.audit.responses import lack_of_fit
 
 FITS = ("share", "answer", "event", "recording")
 ODD = ("inaudible", "sticky", "seconds")

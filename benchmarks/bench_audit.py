@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from weakly.posterior.criterion import estimate_criterion
-from weakly.studies.audit.ceiling import segment_counts
+from weakly.studies.audit.quality import segment_counts
 
 #: Who answers: what the criterion varies with, how far (sd; "two": half of them lie 0.2 below, half above the mean),
 #: guesses and lapses ("own": every annotator has their own, 5 and 10 % on average).

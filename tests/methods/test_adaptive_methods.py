@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks.adaptive_study import real_recordings, study
 from scipy import stats
 
 from weakly.base.errors import InvalidInput
@@ -16,7 +17,6 @@ from weakly.model.events import Events
 from weakly.model.intervals import Features, duration
 from weakly.studies.evaluate.evaluator import evaluate
 from weakly.studies.queries.query_set import queries
-from weakly.studies.queries.study import real_recordings, study
 
 
 def made(folder, *, n=3, snr=10, n_events=6, length=40, seed=0, kinds=("chirp", "pulse", "noise")):

@@ -18,7 +18,7 @@ from weakly.studies.audit.agreement import (
     majority,
     votes_needed,
 )
-from weakly.studies.audit.quality import effort
+from weakly.studies.audit.responses import effort
 
 
 def crowd(seed, *, tasks=120, workers=7, per_task=3, prevalence=0.4):

@@ -1,6 +1,7 @@
 """Audits: recovery of simulated annotators, quality by definition, facts of real data sets, words and checks."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -12,9 +13,9 @@ from weakly.base.results import to_json
 from weakly.model.intervals import EventArrays
 from weakly.posterior.criterion import estimate_criterion
 from weakly.studies.audit.auditor import _marks
-from weakly.studies.audit.curves import detection_curve
 from weakly.studies.audit.observations import fractions, pair
 from weakly.studies.audit.quality import quality
+from weakly.studies.audit.responses import detection_curve
 
 
 def data_set(seed=0, *, recordings=60, length=30.0, criteria=(("anna", 0.3),), width=1.5, lapse=0.05, label="dog"):
@@ -324,8 +325,8 @@ def test_a_tie_is_neither_found_nor_missed():
     numbers = found.metrics["dog"]
     assert (numbers["n_tied"], numbers["n_missed"], numbers["n_overlapping"]) == (1, 1, 3)
     assert found.quality.missed["recording"].tolist() == ["c"]
-    assert any("1 of 3 segments that hold an event (33 %) have as many votes" in f.text for f in found.findings)
-    assert any("1 of 3 segments that hold an event (33 %) are labelled absent" in f.text for f in found.findings)
+    assert any("1 of 3 segments that hold an event (33 %) has as many votes" in f.text for f in found.findings)
+    assert any("1 of 3 segments that hold an event (33 %) is labelled absent" in f.text for f in found.findings)
 
 
 def test_unsure_answers_are_counted_apart():
@@ -741,10 +742,29 @@ def test_answers_that_do_not_look_like_the_model_say_so(kind, tmp_path):
 
 
 def test_a_statement_of_fit_names_what_is_odd():
-    from weakly.studies.audit.lack_of_fit import LackOfFit
+    from weakly.studies.audit.responses import LackOfFit
 
     assert LackOfFit(0.05, {"runs": 0.05}, 10).is_good
     bad = LackOfFit(0.02, {"runs": 0.01, "person": 0.4}, 10)
     assert not bad.is_good
     assert "go along with the answer before" in bad.sentence
     assert "people differ" not in bad.sentence
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_the_owner_reads_wrong_labels_missed_events_and_the_best_score_first(people):
+    """The questions of whoever owns the labels, in their order; gamma and AIC after that; sentences of 25 words."""
+    names = [(f"p{k}", 0.3 + 0.15 * k) for k in range(people)]
+    strong, answers = data_set(7, recordings=12, criteria=tuple(names))
+    found = wk.audit(strong=strong, answers=answers)
+    topics = [finding.topic for finding in found.findings]
+    asked = [topics.index(name) for name in ("wrong", "event recall", "ceiling")]
+    assert asked == sorted(asked)
+    assert max(asked) < min(topics.index(name) for name in ("criterion", "fit", "rule"))
+    numbers = found.metrics["all"]
+    wrong = int(numbers["n_phantom"] + numbers["n_missed"])
+    assert f"{wrong} of {int(numbers['n_queries'])} labels (" in found.findings[0].text
+    for finding in found.findings:
+        for sentence in re.split(r"(?<=\.) (?=[A-Z])", finding.text):
+            assert len(sentence.split()) <= 25, sentence
+        assert not re.search(r"\b1 (events|labels|segments|recordings|classes) (is|are)\b", finding.text)

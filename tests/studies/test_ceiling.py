@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
-from weakly.studies.audit.ceiling import ceiling, event_counts, segment_counts, time_counts
+from weakly.studies.audit.quality import ceiling, event_counts, segment_counts, time_counts
 
 LABELS = ["car", "dog"]
 

@@ -12,7 +12,7 @@ import weakly as wk
 from weakly.model.annotator import Annotator
 from weakly.posterior import law
 from weakly.posterior.criterion import CUTOFF, CriterionPosterior, estimate_criterion
-from weakly.studies.audit.quality import paper_recipe_criterion
+from weakly.studies.audit.auditor import paper_recipe_criterion
 from weakly.theory import present_share
 
 

@@ -75,14 +75,13 @@ _OUT = typer.Option(
 
 @command("reproduce", _REPRODUCE_HELP, leaving="json out force", out=_OUT)
 def reproduce(
-    only: list[str] = option("A figure by name, tables, claims or adaptive; repeatable.", metavar="NAME"),
+    only: list[str] = option("A figure by name, tables or claims; repeatable.", metavar="NAME"),
     quick: bool = option("Small simulations: seconds instead of a minute.", False, "--quick"),
     seed: int = option("Of everything random.", 1, min=0),
     nigens: Path = option("NIGENS corpus, or its event lengths as .npy.", metavar="DIR"),
     audioset: Path = option("AudioSet strong labels: file or folder.", metavar="PATH"),
     annotations: list[Path] = option("Strong annotations, for the offsets (A.4).", metavar="FILE"),
     dcase2017: Path = option("Weak and strong labels of DCASE 2017 task 4.", metavar="DIR"),
-    audio: list[Path] = option("Recordings with annotations, for adaptive; repeatable.", metavar="DIR"),
     workers: int = option("Processes for the simulations.", 1, min=1),
     verbose: bool = option("Every claim, with what was measured.", False, "--verbose"),
     *,
@@ -104,7 +103,6 @@ def reproduce(
             audioset=audioset,
             annotations=annotations or None,
             dcase2017=dcase2017,
-            audio=audio or (),
             executor=executor,
             progress=not outlet.json,
             command=command_line(),

@@ -16,6 +16,9 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check
 
 Intervals = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 _MOST = 50_000_000  # segments of one recording: more do not fit into the memory
 
 

@@ -21,12 +21,13 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.results import to_jsonable
 from ..base.symbols import check, choice
 from ..model.annotator import TIE, Annotator
+from ..model.intervals import Bools, Floats, Ints
 from . import law
 
 #: Twice the drop in log likelihood that bounds the interval of a hard threshold. The likelihood of a change point is
@@ -182,7 +183,7 @@ def estimate_criterion(
     return CriterionPosterior.fit(h, y, clusters=codes, family=family).estimate(method=method, scale=scale)
 
 
-def codes_of(names: Any) -> NDArray[np.int64]:
+def codes_of(names: Any) -> Ints:
     """A number from 0 for every distinct name."""
     import pandas as pd
 
@@ -247,7 +248,7 @@ class CriterionPosterior:
 
     @classmethod
     def fit(
-        cls, h: law.Array, y: law.Array, *, clusters: Sequence[NDArray[np.int64]] = (), family: str = "beta"
+        cls, h: law.Array, y: law.Array, *, clusters: Sequence[Ints] = (), family: str = "beta"
     ) -> CriterionPosterior:
         """After many answers (1 or 0 at event fraction h), on a grid that closes in on them; rates at their best.
 
@@ -345,7 +346,7 @@ class CriterionPosterior:
             kept |= {"seconds": self.seconds[mine], "seconds_ends": self.seconds_ends[mine]}
         return replace(self, **(kept | {"weights": kept["weights"] / kept["weights"].sum(), "rises": {}}))
 
-    def _is(self, name: str) -> NDArray[np.bool_]:
+    def _is(self, name: str) -> Bools:
         share = ~np.isnan(self.mean)
         seconds = np.zeros(len(share), dtype=bool) if self.seconds is None else ~np.isnan(self.seconds)
         return {"share": share & ~seconds, "seconds": seconds & ~share, "either": share & seconds}[name]
@@ -445,7 +446,7 @@ def _entropy(p: law.Array) -> law.Array:
     return np.asarray(-scipy.special.xlogy(p, p) - scipy.special.xlogy(1 - p, 1 - p))
 
 
-def _silent(h: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+def _silent(h: Floats, y: Floats) -> str:
     """Why these answers say nothing about a criterion; empty if they may."""
     if len(y) == 0:
         return "there are no answers"
@@ -469,7 +470,7 @@ def _silent(h: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     return ""
 
 
-def _threshold(h: NDArray[np.float64], y: NDArray[np.float64], scale: str) -> CriterionEstimate:
+def _threshold(h: Floats, y: Floats, scale: str) -> CriterionEstimate:
     step, n = law.step_profile(h, y), len(h)
     best = float(step.value.max())
     inside = 2 * (best - step.value) <= CUTOFF

@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.annotator import TIE
 from ..model.criterion_law import logistic_cdf
+from ..model.intervals import Floats, Ints
 
-Array = NDArray[np.float64]
+Array = Floats
 
 FAMILIES = ("beta", "logistic")
 WIDEST = 1 / 3  # of the share of the largest variance that a law on (0, 1) with this mean can have: 1/3 is uniform
@@ -140,7 +140,7 @@ class Groups:
     h: Array
     answers: Array
     presents: Array
-    of: NDArray[np.int64]
+    of: Ints
 
 
 def grouped(h: Array, y: Array, middle: float) -> Groups:
@@ -339,7 +339,7 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
 
 
 def design_effect(
-    weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[NDArray[np.int64]]
+    weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[Ints]
 ) -> tuple[float, float]:
     """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are.
 
@@ -361,7 +361,7 @@ def design_effect(
     return effect, float(scipy.special.stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
 
 
-def pooled(groups: Groups, y: Array, unit: NDArray[np.int64], whole: Any) -> tuple[Array, Array]:
+def pooled(groups: Groups, y: Array, unit: Ints, whole: Any) -> tuple[Array, Array]:
     """The mean criterion of every unit (annotator or class) and its interval, drawn towards the others.
 
     Each unit has its own mean; spread, guesses and lapses are those of all together. The means follow a Beta law whose

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.parallel import Progress, in_order, threads
@@ -28,7 +28,7 @@ from ..engine.sweep import merged
 from ..engine.tally import Tally
 from ..model.answer_model import AnswerLike, AnswerModels
 from ..model.criterion_law import Law
-from ..model.intervals import EventArrays
+from ..model.intervals import EventArrays, Ints
 from ..model.lengths import LengthLike, Lengths
 from ..model.placement import EdgeName, Placement, segment_lengths
 from ..theory.optimum import optimal_segment_length
@@ -70,7 +70,7 @@ class World:
         bounds, starts = merged(spans[order], recording[order], n)
         return EventArrays(bounds, starts, np.full(n, self.recording_length)), int(longer.sum())
 
-    def _counts(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _counts(self, n: int, rng: np.random.Generator) -> Ints:
         if self.placement == "poisson":
             return rng.poisson(self.n_events, n)
         if hasattr(self.n_events, "rvs"):

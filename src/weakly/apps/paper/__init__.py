@@ -26,7 +26,7 @@ from . import appendix, page, simulations
 from .claims import VERDICTS, Checked, all_claims, counts, summary
 from .drawings import DRAWINGS
 from .facts import Data, gather
-from .figures import COSTS, Picture, adaptive_figures, cost_figure, protocol_figure, simulation_figure
+from .figures import COSTS, Picture, cost_figure, protocol_figure, simulation_figure
 from .page import TABLES, PaperTable
 from .simulations import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
@@ -41,7 +41,7 @@ FIGURES = (
     *("accuracy_functions", "infeasible", "case_i", "case_ii", "offsets", "audioset", "criterion"),
 )
 #: What can be asked for by name.
-NAMES = (*FIGURES, "tables", "claims", "adaptive")
+NAMES = (*FIGURES, "tables", "claims")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,6 @@ def reproduce(
     audioset: str | Path | None = None,
     annotations: str | Path | Iterable[str | Path] | None = None,
     dcase2017: str | Path | None = None,
-    audio: Iterable[str | Path] = (),
     executor: Executor | None = None,
     progress: Any = False,
     command: str | None = None,
@@ -140,14 +139,13 @@ def reproduce(
     ----------
     out : folder for ``index.html``, ``claims.json``, ``figures/*.png`` and ``*.svg`` and ``tables/*.csv``; None writes
         nothing.
-    only : names of figures (see :data:`NAMES`), "tables", "claims" or "adaptive"; None is everything but "adaptive".
+    only : names of figures (see :data:`NAMES`), "tables" or "claims"; None is everything.
     quick : fewer recordings, criteria and segment lengths in the simulations: seconds instead of a minute.
     seed : of everything random; each figure has its own stream, so that a figure is the same alone and among others.
     nigens : the NIGENS corpus folder, or a folder with ``dog_event_lengths.npy`` and ``baby_event_lengths.npy``.
     audioset : a strong label file of AudioSet, or the folder that holds it beside ``*_segments.csv``.
     annotations : strong annotations of any kind, for the offsets of appendix A.4.
     dcase2017 : the folder with weak and strong labels of DCASE 2017 task 4.
-    audio : folders of recordings with their annotations, for "adaptive".
     executor : where the simulations run; None is this thread. The numbers do not depend on it.
     progress : show a bar on a terminal.
 
@@ -177,10 +175,10 @@ def reproduce(
     for name, _, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
         runs.setdefault(name, []).append(found)
     pictures: list[Picture] = []
-    drawn = [name for name in wanted if name in FIGURES or name == "adaptive"]
+    drawn = [name for name in wanted if name in FIGURES]
     with progress_bar("drawing", len(drawn), show=progress) as advance:
         for name in drawn:
-            pictures += _draw(name, data, runs, protocol, seed, quick, tuple(audio))
+            pictures += _draw(name, data, runs, protocol, seed, quick)
             advance(1)
     tables = tuple(make() for make in TABLES.values()) if "tables" in wanted else ()
     checked = _checked(progress) if "claims" in wanted else ()
@@ -202,7 +200,7 @@ def _checked(progress: Any) -> tuple[Checked, ...]:
 
 def _wanted(only: Iterable[str] | None) -> tuple[str, ...]:
     if only is None:
-        return tuple(name for name in NAMES if name != "adaptive")
+        return NAMES
     if isinstance(only, str):
         raise InvalidInput(f"only must be a list of names, got {only!r}; [{only!r}]?")
     asked = [choice("only", name, NAMES) for name in only]
@@ -218,9 +216,7 @@ def _simulate(name: str, k: int, case: Any, n_events: int, protocol: Protocol, s
     return name, k, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
 
 
-def _draw(
-    name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool, audio: tuple[Any, ...]
-) -> Iterable[Picture]:
+def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Iterable[Picture]:
     rng = np.random.default_rng(_seed(seed, name))
     if name in SCENARIOS:
         return [simulation_figure(scenario(name, data), runs[name], protocol)]
@@ -230,8 +226,6 @@ def _draw(
         return [protocol_figure(protocol, rng)]
     if name == "criterion":
         return [appendix.criterion(data, n=2000 if quick else 20_000, rng=rng)]
-    if name == "adaptive":
-        return adaptive_figures(quick=quick, seed=seed, folders=audio)
     if name in ("offsets", "audioset"):
         return [getattr(appendix, name)(data)]
     return [DRAWINGS[name]()]

@@ -12,7 +12,7 @@ from ...base import plot
 from ...base.symbols import SYMBOLS
 from ...model.lengths import Lengths
 from ...posterior.criterion import estimate_criterion
-from ...studies.audit.quality import paper_recipe_criterion
+from ...studies.audit.auditor import paper_recipe_criterion
 from ...studies.evaluate.evaluator import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
 from .facts import Data, LengthSample, shipped, shipped_counts

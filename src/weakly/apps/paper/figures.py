@@ -1,9 +1,8 @@
-"""The figures that hold results: simulations as small multiples, what the protocol does, costs, adaptive methods."""
+"""The figures that hold results: simulations as small multiples, what the protocol does, costs."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -300,31 +299,3 @@ def cost_figure(name: str) -> Picture:
     settings = ", ".join(f"{SYMBOLS[key].latex} = {value:g}" for key, value in COST_DEFAULTS.items() if key != x)
     numbers = {f"break_even_{x}": crossing} if crossing else {}
     return picture(name, figure, values=numbers, crossing=shown, settings=settings.replace(chr(92) + "gamma", "γ"))
-
-
-def adaptive_figures(*, quick: bool, seed: int, folders: Sequence[str | Path] = ()) -> Iterator[Picture]:
-    """Where the paper ends: every method's frontier over queries and over cost, on soundscapes and given recordings."""
-    from ...studies.queries.study import study  # soundscapes and features take a while to import
-
-    found = study(quick=quick, seed=seed, folders=tuple(folders))
-    source = "synthetic soundscapes"
-    if folders:
-        source += " and the recordings in " + ", ".join(Path(folder).name for folder in folders)
-    parts = []
-    for method, part in found.compare().groupby("method", sort=False):
-        ratio = part["ratio"].dropna()
-        if len(ratio):
-            parts.append(f"{method} in {int((ratio < 1).sum())} of {len(ratio)} settings")
-    verdict = (
-        f" Less wrong time than fixed segments at the same number of queries: {'; '.join(parts)}." if parts else ""
-    )
-    methods = (
-        "fixed and overlapping segments, change points with and without learning from the answers, bisection, and ORC, "
-        f"which knows the events.{verdict}"
-    )
-    values = {"rows": found.to_frame().to_dict(orient="records")}
-    for x in ("n_queries", "cost"):
-        figure = found.figure(x=x)
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(max(10.5, width), height)  # the legend needs room even with one column
-        yield picture(f"adaptive_{x}", figure, data=source, values=values, methods=methods)

@@ -15,20 +15,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
-from ...base.results import to_jsonable
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import contains, merge
+from ...model.intervals import Floats, Ints, contains, merge
 from .observations import Examined
 
 _SEGMENT = ["recording", "onset", "offset", "label"]
 _TINY = 1e-10
 
 #: For every annotator the recordings that they looked at, and the stretches of each (None: the whole of it).
-Worked = dict[str, dict[str, NDArray[np.float64] | None]]
+Worked = dict[str, dict[str, Floats | None]]
 
 
 @dataclass(frozen=True)
@@ -47,21 +45,8 @@ class Agreement:
     unit: str
     assumed: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
-        return {
-            "unit": self.unit,
-            "assumed": self.assumed,
-            "by_label": to_jsonable(self.by_label),
-            "by_pair": to_jsonable(self.by_pair),
-        }
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per class."""
-        return self.by_label.copy()
-
-
-def cohen_kappa(table: NDArray[np.float64]) -> float:
+def cohen_kappa(table: Floats) -> float:
     """Cohen's kappa of a square table of what two annotators said together, in counts or seconds.
 
     NaN where both say the same one thing throughout: then chance alone agrees perfectly.
@@ -77,9 +62,7 @@ def cohen_kappa(table: NDArray[np.float64]) -> float:
     return (observed - expected) / (1 - expected) if expected < 1 - 1e-15 else math.nan
 
 
-def krippendorff_alpha(
-    present: NDArray[np.float64], answers: NDArray[np.float64], *, weight: NDArray[np.float64] | None = None
-) -> float:
+def krippendorff_alpha(present: Floats, answers: Floats, *, weight: Floats | None = None) -> float:
     r"""Krippendorff's alpha for present/absent, from how many of each unit's answers say present.
 
     .. math:: \alpha = 1 - D_o/D_e, \quad D_o = \sum_u w_u \frac{2 k_u (m_u - k_u)}{m_u - 1}, \quad
@@ -191,13 +174,8 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     for name, part in frame.groupby("label"):
         unit: Any = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
         codes, names = pd.factorize(part["annotator"])
-        units = _Units(
-            np.ones(int(unit.max()) + 1),
-            unit,
-            np.asarray(codes, dtype=np.int64),
-            list(names),
-            part["present"].to_numpy(),
-        )
+        who = np.asarray(codes, dtype=np.int64)
+        units = _Units(np.ones(int(unit.max()) + 1), unit, who, list(names), part["present"].to_numpy())
         labels.append({"label": name, **_of_units(units, unit="clips")})
         if len(names) <= 50:  # crowds: thousands of pairs that share few clips tell nothing
             pairs += [{"label": name, **row} for row in _of_pairs(units)]
@@ -209,11 +187,11 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
 class _Units:
     """Answers in long form: answer i says ``value[i]`` about ``unit[i]``, which weighs ``weight[unit]``."""
 
-    weight: NDArray[np.float64]
-    unit: NDArray[np.int64]
-    annotator: NDArray[np.int64]
+    weight: Floats
+    unit: Ints
+    annotator: Ints
     names: list[str]
-    value: NDArray[np.float64]
+    value: Floats
 
 
 def _instants(part: pd.DataFrame, worked: Worked, extents: pd.Series) -> _Units:
@@ -280,16 +258,9 @@ def _of_pairs(units: _Units) -> list[dict[str, Any]]:
     rows = []
     for i, j in combinations(range(many), 2):
         table = tables.reshape(many, many, 2, 2)[i, j]
-        if table.sum() > 0:
-            rows.append(
-                {
-                    "first": units.names[i],
-                    "second": units.names[j],
-                    "kappa": cohen_kappa(table),
-                    "agreement": float(np.trace(table) / table.sum()),
-                    "units": float(table.sum()),
-                }
-            )
+        if (total := table.sum()) > 0:
+            shares = {"agreement": float(np.trace(table) / total), "units": float(total)}
+            rows.append({"first": units.names[i], "second": units.names[j], "kappa": cohen_kappa(table), **shares})
     return rows
 
 
@@ -327,15 +298,6 @@ class DawidSkene:
     prevalence: dict[str, float]
     iterations: dict[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
-        return {
-            "prevalence": to_jsonable(self.prevalence),
-            "iterations": self.iterations,
-            "annotators": to_jsonable(self.annotators),
-            "labels": to_jsonable(self.labels),
-        }
-
 
 def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float = 1e-5) -> DawidSkene:
     """The most likely labels if every annotator has their own rates of error, by expectation and maximisation.
@@ -365,35 +327,18 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
     iterations: dict[str, int] = {}
     for name, part in frame.groupby("label"):
         groups = part.groupby(_SEGMENT, dropna=False, sort=False)
-        task: Any = groups.ngroup().to_numpy()
         worker, who = pd.factorize(part["annotator"])
-        fit = _expectation_maximisation(
-            task,
-            np.asarray(worker, dtype=np.int64),
-            part["present"].to_numpy().astype(np.int64),
-            max_iterations,
-            tolerance,
-        )
+        task: Any = groups.ngroup().to_numpy()
+        said = part["present"].to_numpy().astype(np.int64)
+        fit = _expectation_maximisation(task, np.asarray(worker), said, max_iterations, tolerance)
+        probability, errors, prior, steps = fit
         rows = groups.size().reset_index(name="n_answers")
-        rows["probability"] = fit.probability
-        rows["present"] = (fit.probability > 0.5).astype(np.float64)
-        labels.append(rows)
-        annotators.append(
-            pd.DataFrame(
-                {
-                    "label": name,
-                    "annotator": np.asarray(who, dtype=object),
-                    "sensitivity": fit.errors[:, 1, 1],
-                    "specificity": fit.errors[:, 0, 0],
-                    "n_answers": np.bincount(worker),
-                }
-            )
-        )
-        prevalence[str(name)] = float(fit.prior[1])
-        iterations[str(name)] = fit.iterations
-    return DawidSkene(
-        pd.concat(labels, ignore_index=True), pd.concat(annotators, ignore_index=True), prevalence, iterations
-    )
+        labels.append(rows.assign(probability=probability, present=(probability > 0.5).astype(np.float64)))
+        rates = {"sensitivity": errors[:, 1, 1], "specificity": errors[:, 0, 0], "n_answers": np.bincount(worker)}
+        annotators.append(pd.DataFrame({"label": name, "annotator": np.asarray(who, dtype=object), **rates}))
+        prevalence[str(name)], iterations[str(name)] = float(prior[1]), steps
+    whole, people = (pd.concat(each, ignore_index=True) for each in (labels, annotators))
+    return DawidSkene(whole, people, prevalence, iterations)
 
 
 def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
@@ -432,17 +377,10 @@ def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan,
     return pd.DataFrame(rows, columns=columns)
 
 
-@dataclass(frozen=True)
-class _Fit:
-    probability: NDArray[np.float64]
-    errors: NDArray[np.float64]  # annotator, said, true
-    prior: NDArray[np.float64]
-    iterations: int
-
-
 def _expectation_maximisation(
-    task: NDArray[np.int64], worker: NDArray[np.int64], said: NDArray[np.int64], most: int, tolerance: float
-) -> _Fit:
+    task: Ints, worker: Ints, said: Ints, most: int, tolerance: float
+) -> tuple[Floats, Floats, Floats, int]:
+    """How likely each task is present, the rates of error (annotator, said, true), the prior, and the steps taken."""
     from scipy.special import entr, expit
 
     n_tasks, n_workers = int(task.max()) + 1, int(worker.max()) + 1
@@ -450,13 +388,13 @@ def _expectation_maximisation(
     counts = np.bincount(cell, minlength=2 * n_workers).astype(np.float64)
     observed = (counts > 0).reshape(n_workers, 2, 1)
 
-    def maximise(present: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def maximise(present: Floats) -> tuple[Floats, Floats]:
         """How often each annotator said what where the truth is absent and present; and their rates."""
         yes = np.bincount(cell, weights=present[task], minlength=2 * n_workers)
-        sums: NDArray[np.float64] = np.stack((counts - yes, yes), axis=-1, dtype=np.float64)
+        sums: Floats = np.stack((counts - yes, yes), axis=-1, dtype=np.float64)
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
         errors = np.where(observed, np.maximum(sums.reshape(n_workers, 2, 2), _TINY), 0.0)
-        found: NDArray[np.float64] = errors / errors.sum(axis=1, keepdims=True)
+        found: Floats = errors / errors.sum(axis=1, keepdims=True)
         return sums, found
 
     present = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
@@ -477,4 +415,4 @@ def _expectation_maximisation(
         if new - bound < tolerance:
             break
         bound = new
-    return _Fit(present, errors, prior, steps)
+    return present, errors, prior, steps

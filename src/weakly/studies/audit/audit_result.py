@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,11 @@ from ...base.report import Report, Result
 from ...base.results import METRICS, Condition, Finding, safe_label, to_jsonable
 from ...base.symbols import choice
 from ...model.annotator import Annotator
-from ...posterior.criterion import CriterionEstimate
+from ...posterior.criterion import NUMBERS, CriterionEstimate
 from .agreement import Agreement, DawidSkene
-from .ceiling import Ceiling
-from .findings import elsewhere, label_card, ranked, save_card
-from .lack_of_fit import LackOfFit
-from .quality import Effort, Quality
+from .findings import elsewhere, label_card, metric_words, ranked, save_card
+from .quality import Ceiling, Quality
+from .responses import Effort, LackOfFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,29 +77,28 @@ class Audit(Result):
     @cached_property
     def metrics(self) -> dict[str, dict[str, float]]:
         """Every number that a check can name, by class; "all" holds the pooled ones."""
-        found: dict[str, dict[str, float]] = {"all": {}}
-        empty = pd.DataFrame(columns=["label"])
-        agreement = empty if self.agreement is None else self.agreement.by_label
-        in_time = empty if self.annotation_agreement is None else self.annotation_agreement.by_label
-        tables: list[tuple[Any, Any]] = [
-            (empty if self.quality is None else self.quality.table, None),
-            (self.headline, ("presence_criterion", "spread", "guess_rate", "lapse_rate")),
-            (agreement, ("alpha", "agreement", "unanimous", "unanimous_present", "split")),
-            (in_time[["label", "alpha"]].rename(columns={"alpha": "time_alpha"}) if len(in_time) else empty, None),
-            (empty if self.strong is None else self.strong, ("mean_length", "median_length", "length_share")),
-        ]
+        known: dict[str, dict[str, float]] = {"all": {}}
+        tables: list[tuple[Any, Any]] = [(self.headline, NUMBERS)]
+        if self.quality is not None:
+            tables.append((self.quality.table, None))
+        if self.agreement is not None:
+            tables.append((self.agreement.by_label, ("alpha", "agreement", "unanimous", "unanimous_present", "split")))
+        if self.annotation_agreement is not None and len(self.annotation_agreement.by_label):
+            alpha = self.annotation_agreement.by_label[["label", "alpha"]]
+            tables.append((alpha.rename(columns={"alpha": "time_alpha"}), None))
+        if self.strong is not None:
+            tables.append((self.strong, ("mean_length", "median_length", "length_share")))
         if self.ceiling is not None:
             scores = self.ceiling.table[self.ceiling.table["label"] != "mean"]
             wide = scores.pivot(index="label", columns="metric", values="perfect").add_prefix("ceiling_")
             tables.append((wide.reset_index(), None))
         if self.effort is not None:
-            tables.append((pd.DataFrame([{"label": "all", **self.effort.to_dict()}]), _SPENT))
+            tables.append((pd.DataFrame([{"label": "all", **asdict(self.effort)}]), _SPENT))
         for table, names in tables:
             for row in table.to_dict("records"):
-                mine = found.setdefault(str(row.pop("label")), {})
-                for name in names or row:
-                    mine[str(name)] = float("nan") if row[name] is None else float(row[name])
-        return found
+                mine = known.setdefault(str(row.pop("label")), {})
+                mine |= {str(name): float("nan") if row[name] is None else float(row[name]) for name in names or row}
+        return known
 
     @property
     def annotator(self) -> Annotator:
@@ -147,28 +145,14 @@ class Audit(Result):
                 table = table.merge(self.headline[names], on="label", how="left")
             return table
         if self.agreement is not None:
-            return self.agreement.to_frame()
+            return self.agreement.by_label.copy()
         if self.annotation_agreement is not None:
-            return self.annotation_agreement.to_frame()
+            return self.annotation_agreement.by_label.copy()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table that is not empty, by name."""
-        names = ("criteria", "curves", "rules", "votes", "strong")
-        found: dict[str, pd.DataFrame | None] = {
-            "audit": self.to_frame(),
-            **{name: getattr(self, name) for name in names},
-        }
-        if self.quality is not None:
-            found |= {"missed": self.quality.missed, "phantom": self.quality.phantom}
-        found["ceiling"] = None if self.ceiling is None else self.ceiling.table
-        for name, result in (("agreement", self.agreement), ("annotation_agreement", self.annotation_agreement)):
-            if result is not None:
-                found |= {name: result.by_label, f"{name}_pairs": result.by_pair}
-        found["majority"] = self.majority
-        if self.aggregated is not None:
-            found |= {"aggregated": self.aggregated.labels, "annotators": self.aggregated.annotators}
-        return {name: table for name, table in found.items() if table is not None and len(table)}
+        return {name: table for name, _, table, _ in _parts(self) if table is not None and len(table)}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
@@ -238,7 +222,56 @@ class Audit(Result):
 
     def page(self) -> Report:
         """The findings first, then the pictures, then the tables."""
-        return _page(self)
+        page = Report("Audit of weak labels" if self.quality is not None else "Audit of labels")
+        page.answer(self.findings[0].text if self.findings else "There is nothing to report.")
+        if len(self.findings) > 1:
+            page.heading("Findings").items([finding.text for finding in self.findings[1:]])
+        for kind in self.kinds:
+            if not (kind == "lengths" and self.quality is not None):
+                page.figure(self.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
+        for name, title, table, shown in _parts(self):
+            if title and table is not None and len(table):
+                page.heading(title)
+                if name == "ceiling":
+                    page.text(_TWO_MODELS)
+                most = {"audit": None, "ceiling": None, "missed": _EXAMPLES, "phantom": _EXAMPLES}.get(name, _SHOWN)
+                page.table(table if shown is None else shown, heads=_HEADS, most=most)
+        return page
+
+
+def _parts(audit: Audit) -> list[tuple[str, str, Any, Any]]:
+    """Every table: its name, its title on the page (or none), all of it, and what the page shows of it (or all)."""
+
+    def columns(table: Any, names: tuple[str, ...]) -> Any:
+        return table[[name for name in names if name in table]]
+
+    whole, quality, ceiling = audit.to_frame(), audit.quality, audit.ceiling
+    has_quality = quality is not None and len(quality.table) > 0
+    rules = audit.rules.drop(columns=["scale", "log_likelihood"], errors="ignore")
+    parts: list[tuple[str, str, Any, Any]] = [
+        ("audit", "Quality of the labels" if has_quality else "", whole, columns(whole, _READ)),
+        ("criteria", "Presence criterion", audit.criteria, columns(audit.criteria, _FITTED)),
+        ("rules", "Clip rules that fit", audit.rules, rules),
+        ("curves", "", audit.curves, None),
+    ]
+    if ceiling is not None:
+        scores = ceiling.table[ceiling.table["label"].isin(["all", "mean"])]
+        scores = scores.assign(metric=[metric_words(name) for name in scores["metric"]])
+        parts.insert(1, ("ceiling", "What a perfect model scores on these labels", ceiling.table, scores))
+    for name, title in (("agreement", "Agreement"), ("annotation_agreement", "Agreement in time")):
+        if (result := getattr(audit, name)) is not None:
+            parts.append((name, title, result.by_label, None))
+            parts.append((f"{name}_pairs", f"{title}, pairs", result.by_pair, None))
+    parts += [("votes", "How many votes are enough", audit.votes, None), ("majority", "", audit.majority, None)]
+    if audit.aggregated is not None:
+        parts.append(("annotators", "Annotators", audit.aggregated.annotators, None))
+        parts.append(("aggregated", "", audit.aggregated.labels, None))
+    parts.append(("strong", "Strong annotations", audit.strong, None))
+    if quality is not None:
+        missed, phantom = columns(quality.missed, _PLACE), columns(quality.phantom, _PLACE[:-1])
+        parts.append(("missed", "Labelled absent, but an event is there", quality.missed, missed))
+        parts.append(("phantom", "Labelled present, but no event is there", quality.phantom, phantom))
+    return parts
 
 
 def _drawn(audit: Audit) -> dict[str, Any]:
@@ -396,8 +429,6 @@ _READ = (
     *("label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"),
     *("n_events", "n_present", "n_phantom", "n_missed"),
 )
-
-
 _FITTED = (
     *("label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high"),
     *("spread", "guess_rate", "lapse_rate", "n", "reason"),
@@ -408,52 +439,9 @@ _HEADS = {
     **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
     **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
     **{"median_length": "median length (s)", "length_share": "length in a recording", "coverage": "share of time"},
+    **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"},
 }
-_SCORES = {
-    **{"segment_f1_1s": "segment-based F1 (1 s)", "event_f1": "event-based F1"},
-    **{"time_f1": "F1 of time", "accuracy": "accuracy of time"},
-}
-
-
-def _page(audit: Audit) -> Report:
-    """The page: findings first, then pictures, then tables."""
-    report = Report("Audit of weak labels" if audit.quality is not None else "Audit of labels")
-    first = audit.findings[0].text if audit.findings else "There is nothing to report."
-    report.answer(first)
-    if len(audit.findings) > 1:
-        report.heading("Findings").items([finding.text for finding in audit.findings[1:]])
-    for kind in audit.kinds:
-        if not (kind == "lengths" and audit.quality is not None):
-            report.figure(audit.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
-    if audit.quality is not None and len(audit.quality.table):
-        table = audit.to_frame()
-        heads = {"n_events": "events", "n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"}
-        report.heading("Quality of the labels").table(table[[name for name in _READ if name in table]], heads=heads)
-    if audit.ceiling is not None:
-        report.heading("What a perfect model scores on these labels").text(
-            "What two models would score on these labels: one that finds every event exactly, and one that repeats "
-            "the labels, errors included; the latter also against the true events."
-        )
-        scores = audit.ceiling.table[audit.ceiling.table["label"].isin(["all", "mean"])]
-        report.table(scores.assign(metric=scores["metric"].map(_SCORES).fillna(scores["metric"])), heads=_HEADS)
-    tables: dict[str, Any] = {
-        "Presence criterion": audit.criteria[[name for name in _FITTED if name in audit.criteria]],
-        "Clip rules that fit": audit.rules.drop(columns=["scale", "log_likelihood"], errors="ignore"),
-    }
-    for name, result in (("Agreement", audit.agreement), ("Agreement in time", audit.annotation_agreement)):
-        if result is not None:
-            tables |= {name: result.by_label, f"{name}, pairs": result.by_pair}
-    tables["How many votes are enough"] = audit.votes
-    if audit.aggregated is not None:
-        tables["Annotators"] = audit.aggregated.annotators
-    tables["Strong annotations"] = audit.strong
-    if audit.quality is not None:
-        wrong = {
-            "Labelled absent, but an event is there": audit.quality.missed,
-            "Labelled present, but no event is there": audit.quality.phantom.drop(columns="event_seconds"),
-        }
-        tables |= {name: table[[each for each in _PLACE if each in table]] for name, table in wrong.items()}
-    for name, table in tables.items():
-        if table is not None and len(table):
-            report.heading(name).table(table, heads=_HEADS, most=_SHOWN if "but" not in name else _EXAMPLES)
-    return report
+_TWO_MODELS = (
+    "What two models would score on these labels: one that finds every event exactly, and one that repeats the labels, "
+    "errors included; the latter also against the true events."
+)

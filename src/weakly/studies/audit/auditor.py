@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,22 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import Seed, check, choice
 from ...io.dataset import Paths
+from ...model.annotator import TIE
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import merge
+from ...model.intervals import Floats, merge
 from ...posterior import law
 from ...posterior.criterion import METHODS, NUMBERS, CriterionEstimate, codes_of, estimate_criterion, unknown
 from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, majority, votes_needed
 from .audit_result import Audit
-from .ceiling import ceiling
-from .curves import detection_curves, likely_rules
-from .lack_of_fit import lack_of_fit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
-from .quality import effort, quality, recipe, summary
+from .quality import ceiling, quality
+from .responses import detection_curves, effort, lack_of_fit, likely_rules
 
 _OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
 _FEW = 10  # annotators below which they are taken as they are, not as a sample of many
@@ -84,7 +85,7 @@ def audit(
     """
     if weak is not None and answers is not None:
         raise InvalidInput("give weak or answers, not both: they are two names for the labels of segments")
-    given = weak if weak is not None else answers
+    given = answers if weak is None else weak
     if strong is None and given is None:
         raise InvalidInput("audit needs strong annotations, weak labels or answers; got none of them")
     if unlisted is not None:
@@ -349,3 +350,105 @@ def _crowd(
         spent = parts["effort"].seconds_per_query if parts["effort"] is not None else float("nan")
         parts["votes"] = votes_needed(parts["aggregated"], seconds=spent)
     return parts
+
+
+def clip_length(events: Events) -> float:
+    """The one length that all recordings share, or NaN.
+
+    >>> clip_length(Events.from_frame(pd.DataFrame({"onset": [0.0], "offset": [1.0]}), recording_length=10.0))
+    10.0
+    """
+    lengths = events.recordings["length"].to_numpy(np.float64)
+    same = len(lengths) > 0 and not np.isnan(lengths).any() and np.ptp(lengths) <= 1e-6 * lengths[0]
+    return float(lengths[0]) if same else float("nan")
+
+
+def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
+    """One row per class: events, recordings that hold it, lengths, and the share of such a recording that they cover.
+
+    ``length_share`` is the mean of event length over recording length, ``coverage`` the mean share of a recording that
+    the union of its events covers. They differ as soon as a recording holds several events.
+    """
+    extents = events.extents
+    rows = []
+    for label in events.labels if labels is None else labels:
+        part = events.select(label)
+        frame, length = part.to_frame(), part.lengths
+        whole = extents.reindex(frame["recording"]).to_numpy(np.float64)
+        timelines = events.timelines(label)
+        passed = np.cumsum(timelines.bounds[:, 1] - timelines.bounds[:, 0])
+        covered = np.diff(np.concatenate(([0.0], passed))[timelines.starts])
+        held = timelines.counts > 0
+        lengths = float(length.mean()), float(np.median(length)), float((length / whole).mean())
+        coverage = float((covered[held] / timelines.lengths[held]).mean()) if held.any() else math.nan
+        rows.append((label, len(length), int(frame["recording"].nunique()), *lengths, coverage))
+    columns = ["label", "n_events", "n_recordings", "mean_length", "median_length", "length_share", "coverage"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def recipe(events: Events, label: str, *, n_boot: int = 500, rng: Any = None) -> CriterionEstimate:
+    """The paper's recipe for one class of clips that all have one length; bootstrapped over clips."""
+    clip = clip_length(events)
+    if np.isnan(clip):
+        return unknown("the recordings have no one length", method="paper recipe", n=0)
+    part = events.select(label)
+    lengths = np.minimum(part.lengths, clip)
+    names = part.to_frame()["recording"]
+    return paper_recipe_criterion(lengths, segment_length=clip, recordings=names, n_boot=n_boot, rng=rng)
+
+
+def paper_recipe_criterion(
+    lengths: ArrayLike, *, segment_length: float, recordings: ArrayLike | None = None, n_boot: int = 0, rng: Any = None
+) -> CriterionEstimate:
+    r"""The number that the paper's AudioSet appendix calls the empirical presence criterion.
+
+    It is the :math:`\gamma` at which the mean of Theorem 1 over the event lengths meets the mean of :math:`d_e / d_q`:
+    the smaller root of :math:`2B\gamma^2 - 2A\gamma + U - A = 0` with
+    :math:`A = \overline{d_e/(d_e+d_q)}`, :math:`B = \overline{d_e^2/(d_q(d_e+d_q))}`, :math:`U = \overline{d_e/d_q}`.
+
+    Parameters
+    ----------
+    lengths : d_e in seconds, as far as it lies in its clip; in (0, segment_length].
+    segment_length : d_q in seconds, > 0: 10 for AudioSet.
+    recordings : the clip of every event; with it the bootstrap draws clips, else events.
+    n_boot : bootstrap draws for the interval; 0 for none.
+
+    Notes
+    -----
+    Circular (E21): both sides are functions of the same event lengths, no annotator's answer enters, so it says nothing
+    about annotators. ``identifiable`` is therefore False even where a root exists. For one length
+    :math:`u = d_e/d_q` it is :math:`(1 - \sqrt{1 - 2u^2})/(2u)`, about u/2.
+
+    Examples
+    --------
+    >>> round(paper_recipe_criterion([4.5], segment_length=10).presence_criterion, 3)
+    0.254
+    """
+    d = np.atleast_1d(check("event_length", lengths, called="lengths")).ravel()
+    q = float(check("segment_length", segment_length))
+    if len(d) == 0:
+        return unknown("there are no events", method="paper recipe", n=0)
+    if d.max() > q * (1 + TIE):
+        raise InvalidInput(f"lengths must be at most segment_length {q:g}: the recipe takes the part inside a clip")
+    terms = np.column_stack((d / (d + q), d**2 / (q * (d + q)), d / q, np.ones_like(d)))
+    estimate = float(_recipe_root(terms.sum(axis=0)))
+    if math.isnan(estimate):
+        return unknown("the recipe has no solution: the events are too long", method="paper recipe", n=len(d))
+    interval = (math.nan, math.nan)
+    if n_boot:
+        if recordings is not None:
+            _, code = np.unique(np.asarray(recordings), return_inverse=True)
+            terms = np.column_stack([np.bincount(code, weights=column) for column in terms.T])
+        rng = np.random.default_rng(rng)
+        draws = [_recipe_root(terms[rng.integers(len(terms), size=len(terms))].sum(axis=0)) for _ in range(n_boot)]
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        interval = float(low), float(high)
+    reason = "circular (E21): a function of the event lengths alone, no answer of an annotator enters"
+    return CriterionEstimate(estimate, interval, math.nan, math.nan, "paper recipe", len(d), False, reason)
+
+
+def _recipe_root(sums: Floats) -> float:
+    a, b, u = sums[:3] / sums[3]
+    inside = a * a - 2 * b * (u - a)
+    root = (a - math.sqrt(inside)) / (2 * b) if inside >= 0 else math.nan
+    return root if 0 < root <= 1 else math.nan

@@ -1,7 +1,10 @@
-"""What an audit found, in words, the most important first; and the label card, for a README or a data sheet."""
+"""What an audit found, in words: how many labels are wrong, which events are missed, what a perfect model would score;
+after that agreement, criterion, rules and costs. And the label card, for a README or a data sheet."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,94 +14,147 @@ from ...base.errors import InvalidInput
 from ...base.files import atomic_write
 from ...base.report import Report
 from ...base.results import Finding, counted, format_value, percent, points, safe_label, to_json
-from .curves import explains, rule_words
+from ...posterior.criterion import NUMBERS
+from .responses import explains, rule_words
 
 if TYPE_CHECKING:
     from .audit_result import Audit
 
+#: The least weights of what the owner of labels asks first: which are wrong, which events are missed, the best score.
+_WRONG, _LOST, _SCORE = 0.9, 0.8, 0.7
+_FITS = {"law": "the law", "threshold": "the threshold", "logistic": "the logistic curve"}
+_SCORES = {"event_f1": "event-based F1", "time_f1": "F1 of time", "accuracy": "accuracy of time"}
+Said = Iterator[tuple[float, str, str]]
+
 
 def ranked(audit: Audit) -> tuple[Finding, ...]:
-    """Every finding, the heaviest first."""
-    found: list[Finding] = []
-    for make in (_quality, _criterion, _curve, _rules, _ceiling, _agreement, _votes, _effort, _strong):
-        found += make(audit)
-    found += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
-    return tuple(sorted(found, key=lambda finding: -finding.weight))
+    """Every finding: what the owner asks first, then the others, the heaviest first."""
+    said: list[Finding] = []
+    for topic in (_wrong, _lost, _ceiling, _criterion, _people, _curve, _rules, _agreement, _votes, _effort, _strong):
+        said += [Finding(weight, name, text) for weight, name, text in topic(audit)]
+    said += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
+    return tuple(sorted(said, key=lambda finding: -finding.weight))
+
+
+def metric_words(metric: str) -> str:
+    """A score of the ceiling as people call it."""
+    width = metric.removeprefix("segment_f1_").removesuffix("s")
+    return _SCORES.get(metric, f"segment-based F1 ({width} s)")
+
+
+def _by_number(n: float, one: str, many: str) -> str:
+    return one if n == 1 else many
 
 
 def _worst(table: Any, above: str, below: str) -> str:
     """The class where the share is largest, among classes with enough to count."""
     rows = table[(table["label"] != "all") & (table[below] >= 5)]
     if len(rows) < 2:
-        return ""
-    share = rows[above] / rows[below]
-    worst = rows.loc[share.idxmax()]
-    return f"; most in {safe_label(worst['label'])} ({int(worst[above])} of {int(worst[below])})"
+        return "."
+    worst = rows.loc[(rows[above] / rows[below]).idxmax()]
+    return f"; most in {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
 
 
-def _quality(audit: Audit) -> list[Finding]:
+def _scored(audit: Audit) -> tuple[Any, Any]:
+    """The table of quality with the counts of wrong labels and lost events, and its row of all classes."""
     if audit.quality is None or audit.quality.table.empty:
-        return []
+        return None, None
     table: Any = audit.quality.table
-    found = []
-    total = table[table["label"] == "all"].iloc[0]
-    said, meets = int(total["n_present"]), int(total["n_overlapping"])
-    if said and total["n_phantom"]:
-        share = total["n_phantom"] / said
-        words = f"{int(total['n_phantom']):,} of {said:,} present labels ({percent(share)}) have no event under them"
-        found.append(Finding(share, "phantom", words + _worst(table, "n_phantom", "n_present") + "."))
-    if meets and total["n_missed"]:
-        share = total["n_missed"] / meets
-        words = f"{int(total['n_missed']):,} of {meets:,} segments that hold an event ({percent(share)}) are "
-        words += "labelled absent"
-        found.append(Finding(share, "missed", words + _worst(table, "n_missed", "n_overlapping") + "."))
-    for name, what in (("n_tied", "have as many votes for as against (ties)"), ("n_unsure", "got only unsure answers")):
+    table = table.assign(
+        n_wrong=table["n_phantom"] + table["n_missed"], n_lost=(1 - table["event_recall"]) * table["n_events"]
+    )
+    return table, table[table["label"] == "all"].iloc[0]
+
+
+def _wrong(audit: Audit) -> Said:
+    """How many labels are wrong."""
+    table, total = _scored(audit)
+    if table is None:
+        return
+    labels, present, meets = (int(total[name]) for name in ("n_queries", "n_present", "n_overlapping"))
+    wrong, phantom, missed = (int(total[name]) for name in ("n_wrong", "n_phantom", "n_missed"))
+    text = f"None of {labels:,} labels is wrong."
+    if wrong:
+        text = f"{wrong:,} of {labels:,} labels ({percent(wrong / labels)}) {_by_number(wrong, 'is', 'are')} wrong"
+        text += _worst(table, "n_wrong", "n_queries")
+    yield 1.0, "wrong", text
+    if phantom:
+        text = f"{phantom:,} of {present:,} present labels ({percent(phantom / present)}) "
+        text += _by_number(phantom, "has no event under it", "have no event under them")
+        yield _WRONG + 0.09 * phantom / present, "phantom", text + _worst(table, "n_phantom", "n_present")
+    holding = f"of {meets:,} segments that hold an event"
+    if missed:
+        text = f"{missed:,} {holding} ({percent(missed / meets)}) {_by_number(missed, 'is', 'are')} labelled absent"
+        yield _WRONG + 0.09 * missed / meets, "missed", text + _worst(table, "n_missed", "n_overlapping")
+    for name, one, many in (
+        ("n_tied", "has as many votes for as against", "have as many votes for as against"),
+        ("n_unsure", "got only unsure answers", "got only unsure answers"),
+    ):
         if meets and total[name]:
-            share = total[name] / meets
-            words = f"{int(total[name]):,} of {meets:,} segments that hold an event ({percent(share)}) {what}"
-            found.append(Finding(share, name[2:], words + "; they are neither found nor missed."))
+            share, n = total[name] / meets, int(total[name])
+            text = f"{n:,} {holding} ({percent(share)}) {_by_number(n, one, many)}: neither found nor missed."
+            yield 0.7 * share, name[2:], text
     orphans = audit.settings.get("n_orphans", 0)
     if orphans:
-        most = (total["n_phantom"] + orphans) / (said + orphans)
-        words = f"{counted(orphans, 'present label')} lie in recordings that the strong annotations do not name, "
-        words += f"and are left out. If those were examined and found empty, {percent(most)} of the present labels "
-        words += f"have no event under them, instead of {percent(total['n_phantom'] / max(said, 1))}: examined "
-        words += "(--examined) tells which."
-        found.append(Finding(most, "examined", words))
-    if said and np.isfinite(total["precision"]):
-        wrong = 1 - total["precision"]
-        words = f"Of the time labelled present {percent(total['precision'])} is event time; events cover "
-        words += f"{percent(total['coverage'])} of a present segment on average. Of the segments that meet an event "
-        words += f"{percent(total['overlap_accuracy'])} of the time has the right label."
-        found.append(Finding(wrong, "precision", words))
-    if np.isfinite(total["event_recall"]):
-        lost = 1 - total["event_recall"]
-        share = total["asked_share"]
-        asked = "" if share > 1 - 1e-9 else f" that were asked about ({percent(share)} of all)"
-        words = f"{percent(total['event_recall'])} of {int(total['n_events']):,} events{asked} lie under a present "
-        words += "label"
-        rows = table[(table["label"] != "all") & (table["n_events"] >= 5)]
-        if lost > 0.005 and len(rows) > 1:
-            worst = rows.loc[rows["event_recall"].idxmin()]
-            words += f"; fewest in {safe_label(worst['label'])} ({percent(worst['event_recall'])})"
-        found.append(Finding(max(lost, 0.05), "event recall", words + "."))
-    return found
+        most, now = (phantom + orphans) / (present + orphans), phantom / max(present, 1)
+        text = f"{counted(orphans, 'present label')} {_by_number(orphans, 'lies', 'lie')} in recordings that the "
+        text += "strong annotations do not name, and are left out. If those were examined and found empty, "
+        text += f"{percent(most)} of the present labels have no event under them, instead of {percent(now)}. "
+        yield _WRONG - 0.01, "examined", text + "examined (--examined) tells which were."
+    if present and np.isfinite(total["precision"]):
+        text = f"Of the time labelled present {percent(total['precision'])} is event time. Of the segments that meet "
+        text += f"an event {percent(total['overlap_accuracy'])} of the time has the right label."
+        yield 0.7 * (1 - total["precision"]), "precision", text
+
+
+def _lost(audit: Audit) -> Said:
+    """Which events no present label covers."""
+    table, total = _scored(audit)
+    if table is None or not np.isfinite(total["event_recall"]):
+        return
+    share, lost, n = total["asked_share"], round(total["n_lost"]), int(total["n_events"])
+    asked = "" if share > 1 - 1e-9 else f" that were asked about ({percent(share)} of all)"
+    text = f"{n:,} events{asked}" if n > 1 else f"event{asked}"
+    if total["event_recall"] > 1 - 1e-9:
+        yield (
+            _LOST,
+            "event recall",
+            f"{'All ' if n > 1 else 'The '}{text} {_by_number(n, 'lies', 'lie')} under a present label.",
+        )
+        return
+    text = f"{lost:,} of {counted(n, 'event')}{asked} {_by_number(lost, 'is', 'are')} missed "
+    text += f"({percent(1 - total['event_recall'])}). No present label covers {_by_number(lost, 'it', 'them')}"
+    yield _LOST + 0.09 * (1 - total["event_recall"]), "event recall", text + _worst(table, "n_lost", "n_events")
+
+
+def _ceiling(audit: Audit) -> Said:
+    """What a perfect model would score."""
+    if audit.ceiling is None:
+        return
+    table = audit.ceiling.table
+    total = table[table["label"] == "all"].set_index("metric")["perfect"]
+    segment = [name for name in total.index if name.startswith("segment_f1")]
+    if not segment or not np.isfinite(total[segment[0]]):
+        return
+    *scores, last = (f"{total[name]:.3f} {metric_words(name)}" for name in (*segment, "event_f1", "accuracy"))
+    text = f"A perfect model scores {', '.join(scores)} and {last} on these labels. One that repeats their errors "
+    text += "scores 1: a score above the perfect model's rewards errors, not better events."
+    yield _SCORE + 0.09 * (1 - float(total[segment[0]])), "ceiling", text
 
 
 def _law(row: Any) -> str:
-    """A fitted law in words."""
+    """A fitted law in words: what decides, how sure that is, and how people slip."""
     of, within = ("an event", "of it is in the segment") if row["scale"] == "event" else ("a segment", "of it is event")
-    text = f"{of} is called present once {percent(row['presence_criterion'])} {within} on average "
-    text += f"(95 % interval {percent(row['presence_criterion_low'])} to {percent(row['presence_criterion_high'])}"
-    if row["spread"] > 0:
-        text += f"; from answer to answer this varies by {percent(row['spread'])}"
-    elif row["spread"] == 0:
-        text += "; one criterion serves for all answers"
+    low, high = (100 * row[f"presence_criterion_{end}"] for end in ("low", "high"))
+    text = f"{of} is called present once {percent(row['presence_criterion'])} ({low:.0f} to {high:.0f} %) {within} "
+    text += "on average"
+    varies = f"varies by {percent(row['spread'])} from answer to answer" if row["spread"] > 0 else "is one for all"
+    more = [f"the criterion {varies}"] if row["spread"] >= 0 else []
     for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
-        high = row[f"{name}_high"]
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
         if np.isfinite(high):
-            text += f"; {noun} {percent(row[name])}" if row[f"{name}_low"] > 0 else f"; {noun} at most {percent(high)}"
-    return text + f"; {row['n']:,} answers)"
+            more.append(f"{noun} are {percent(row[name])}" if low > 0 else f"{noun} are at most {percent(high)}")
+    return f"{text}. By {row['n']:,} answers (95 % interval) {', '.join(more)}" if more else text
 
 
 def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
@@ -120,73 +176,68 @@ def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
     return (words, event - aic, scale) if event > aic + 2 else None
 
 
-def _criterion(audit: Audit) -> list[Finding]:
+def _criterion(audit: Audit) -> Said:
     table: Any = audit.headline
-    found: list[Finding] = []
+    every: Any = audit.criteria
     if table.empty:
-        return []
+        return
     classes = table[table["label"] != "all"]
     known = classes[classes["identifiable"]].sort_values("n", ascending=False)
     whole = table[(table["label"] == "all") & table["identifiable"]]
-    instead = elsewhere(audit)
-    lead = ""
+    instead, lead = elsewhere(audit), ""
     if instead is not None:
-        text = f"{instead[0][0].upper()}{instead[0][1:]}: this explains the labels better than any share of an event"
-        text += f" (AIC lower by {instead[1]:,.0f}), so that gamma, the share, is not what the annotators went by"
-        found.append(Finding(0.3, "criterion", text + "."))
-        lead = "read as a share of the event, which fits worse, "
+        text = f"{instead[0][0].upper()}{instead[0][1:]}. This explains the labels better than any share of an event "
+        yield 0.3, "criterion", text + f"(AIC lower by {instead[1]:,.0f}): gamma, the share, did not decide."
+        lead = "as a share, which fits worse, "
+    doubt = "" if audit.fit is None or audit.fit.is_good else f". But {audit.fit.sentence}"
     for row in (whole if len(whole) else known.head(3)).to_dict("records"):
-        who = "All classes together" if row["label"] == "all" else safe_label(row["label"])
-        doubt = "" if audit.fit is None or audit.fit.is_good else f". But {audit.fit.sentence}"
-        found.append(Finding(0.04 if lead else 0.3, "criterion", f"{who}: {lead}{_law(row)}{doubt}."))
+        yield 0.04 if lead else 0.3, "criterion", f"{_who(row['label'])}: {lead}{_law(row)}{doubt}."
     if audit.fit is not None and audit.fit.is_good:
-        found.append(Finding(0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."))
+        yield 0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."
     if len(whole) and len(known) > 1:
-        low, high = known.loc[known["presence_criterion"].idxmin()], known.loc[known["presence_criterion"].idxmax()]
-        ends = [f"{percent(row['presence_criterion'])} ({safe_label(row['label'])})" for row in (low, high)]
-        text = f"From class to class the mean criterion goes from {ends[0]} to {ends[1]} of the event"
-        found.append(Finding(0.04 if lead else 0.2, "classes", text + "."))
-    every: Any = audit.criteria
+        ends = [known.loc[at] for at in (known["presence_criterion"].idxmin(), known["presence_criterion"].idxmax())]
+        low, high = (percent(row["presence_criterion"]) for row in ends)
+        if low != high:
+            low, high = (f"{share} ({safe_label(row['label'])})" for share, row in zip((low, high), ends))
+            text = f"From class to class the mean criterion goes from {low} to {high} of the event."
+            yield 0.04 if lead else 0.2, "classes", text
     for label in whole["label"] if len(whole) else known.head(1)["label"]:
         fits = every[(every["label"] == label) & (every["annotator"] == "") & every["aic"].notna()]
         fits = fits[fits["scale"] == "event"].sort_values("aic")
         if len(fits) > 1:
-            best, next_ = fits.iloc[0], fits.iloc[1]
-            margin = next_["aic"] - best["aic"]
-            words = f"fits best (AIC lower by {margin:,.0f} than the next)"
-            words = words if margin > 2 else f"and {_FITS[next_['method']]} fit equally well (AIC within {margin:.1f})"
-            who = "All classes together" if label == "all" else safe_label(label)
-            text = f"{who}: of a law of criteria, one hard threshold and a logistic curve, "
-            found.append(Finding(0.06, "fit", f"{text}{_FITS[best['method']]} {words}."))
+            (best, next_), margin = fits["method"].iloc[:2], fits["aic"].iloc[1] - fits["aic"].iloc[0]
+            words = f"{_FITS[best]} fits best (AIC lower by {margin:,.0f} than the next)"
+            if margin <= 2:
+                words = f"{_FITS[best]} and {_FITS[next_]} fit equally well (AIC within {margin:.1f})"
+            yield 0.06, "fit", f"{_who(label)}: of a law, one threshold and a logistic curve, {words}."
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
         which = f"{n} of {len(classes)} classes" if n > 1 else safe_label(silent["label"].iloc[0])
-        words = f"The presence criterion of {which} cannot be known from these labels: {reason}."
+        text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
         if "presences only" in reason:
-            words += " If classes that a segment does not list were looked for, unlisted='absent' (--unlisted absent) "
-            words += "takes them as answers."
-        found.append(Finding(0.25, "criterion", words))
-    return found + _people(every[(every["annotator"] != "") & every["identifiable"]])
+            text += " If unlisted classes were looked for, unlisted='absent' (--unlisted absent) takes them as answers."
+        yield 0.25, "criterion", text
 
 
-_FITS = {"law": "the law", "threshold": "the threshold", "logistic": "the logistic curve"}
+def _who(label: str) -> str:
+    return "All classes together" if label == "all" else safe_label(label)
 
 
-def _people(each: Any) -> list[Finding]:
+def _people(audit: Audit) -> Said:
     """The class whose annotators differ most in sensitivity, beyond their intervals."""
+    every: Any = audit.criteria
     apart = []
-    for label, rows in each.groupby("label"):
-        low, high = rows.loc[rows["presence_criterion"].idxmin()], rows.loc[rows["presence_criterion"].idxmax()]
+    for label, rows in every[(every["annotator"] != "") & every["identifiable"].astype(bool)].groupby("label"):
+        low, high = (rows.loc[at] for at in (rows["presence_criterion"].idxmin(), rows["presence_criterion"].idxmax()))
         if low["presence_criterion_high"] < high["presence_criterion_low"]:
             apart.append((high["presence_criterion"] - low["presence_criterion"], label, low, high))
-    if not apart:
-        return []
-    gap, label, low, high = max(apart, key=lambda one: float(one[0]))
-    text = f"{safe_label(label)}: annotators differ in sensitivity, from {low['presence_criterion']:.2f} "
-    text += f"({safe_label(low['annotator'])}) to {high['presence_criterion']:.2f} ({safe_label(high['annotator'])})"
-    text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
-    return [Finding(min(1.0, float(gap)), "annotators", text + ".")]
+    if apart:
+        gap, label, *ends = max(apart, key=lambda each: float(each[0]))
+        low, high = (f"{row['presence_criterion']:.2f} ({safe_label(row['annotator'])})" for row in ends)
+        text = f"{safe_label(label)}: annotators differ in sensitivity, from {low} to {high}"
+        text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
+        yield 0.7 * min(1.0, float(gap)), "annotators", text + "."
 
 
 def _range(row: Any) -> str:
@@ -195,118 +246,81 @@ def _range(row: Any) -> str:
     return f"{low} s" if low == high else f"{low} to {high} s"
 
 
-def _curve(audit: Audit) -> list[Finding]:
+def _curve(audit: Audit) -> Said:
     table: Any = audit.curves
-    if table.empty:
-        return []
-    label = "all" if (table["label"] == "all").any() else table["label"].iloc[0]
-    rows = table[(table["label"] == label) & (table["scale"] == "event_seconds") & (table["middle"] > 0)]
-    if len(rows) < 2:
-        return []
-    low, high = rows.iloc[0], rows.iloc[-1]
-    who = "Segments" if label == "all" else f"{safe_label(label)}: segments"
-    text = f"{who} with {_range(low)} of event are labelled present in "
-    text += (
-        f"{percent(low['present'])} of the cases ({percent(low['present_low'])} to {percent(low['present_high'])}), "
-    )
-    text += f"those with {_range(high)} in {percent(high['present'])}"
-    # That more of an event is noticed more often surprises nobody: other findings come first.
-    weight = 0.25 * float(np.clip(high["present"] - low["present"], 0.24, 1))
-    return [Finding(weight, "detection", text + ".")]
+    label = "all" if (table["label"] == "all").any() else table["label"].iloc[0] if len(table) else ""
+    rows = table[(table["label"] == label) & (table["scale"] == "event_seconds")]
+    rows = rows[rows["middle"] > 0] if len(rows) else rows
+    if len(rows) > 1:
+        low, high = rows.iloc[0], rows.iloc[-1]
+        first, last = (100 * low[name] for name in ("present_low", "present_high"))
+        text = "Segments" if label == "all" else f"{safe_label(label)}: segments"
+        text += f" with {_range(low)} of event are labelled present in {percent(low['present'])} of the cases "
+        text += f"({first:.0f} to {last:.0f} %). Of those with {_range(high)} it is {percent(high['present'])}."
+        # That more of an event is noticed more often surprises nobody: other findings come first.
+        yield 0.25 * float(np.clip(high["present"] - low["present"], 0.24, 1)), "detection", text
 
 
-def _rules(audit: Audit) -> list[Finding]:
+def _rules(audit: Audit) -> Said:
     table: Any = audit.rules
-    if len(table) == 0:
-        return []
+    if len(table) == 0 or np.isnan(table["present_if_met"].iloc[0] + table["present_if_not"].iloc[0]):
+        return  # or every segment satisfies the best, or none
     best = table.iloc[0]
-    if np.isnan(best["present_if_met"] + best["present_if_not"]):
-        return []  # every segment satisfies it, or none
     like = table[table["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
-    tools = f" (the rule of {best['tools']})" if best["tools"] else ""
     if not explains(best):
-        text = f"No clip rule in use explains these labels: of the segments that satisfy the likeliest, {best['rule']} "
-        text += f"({rule_words(best['rule'])}), {percent(best['present_if_met'])} are labelled present, of the others "
-        return [Finding(0.05, "rule", f"{text}{percent(best['present_if_not'])}.")]
+        text = f"No clip rule in use explains these labels. The likeliest is {best['rule']} "
+        text += f"({rule_words(best['rule'])}): of the segments that satisfy it {percent(best['present_if_met'])} are "
+        yield 0.05, "rule", text + f"labelled present, of the others {percent(best['present_if_not'])}."
+        return
+    tools = f" (the rule of {best['tools']})" if best["tools"] else ""
     text = f"Of the clip rules in use, {best['rule']}{tools} "
     text += f"is one of {len(like) + 1} that explain" if like else "explains"
-    text += f" these labels best: present once {rule_words(best['rule'])}. It agrees with "
-    text += f"{percent(best['agreement'])} of {best['n']:,} labels"
-    if like:
-        text += f"; nothing tells it from {', '.join(like)}"
-    return [Finding(0.05, "rule", text + ".")]
+    text += f" these labels best. A segment is present once {rule_words(best['rule'])}: this agrees with "
+    text += f"{percent(best['agreement'])} of {best['n']:,} labels."
+    yield 0.05, "rule", f"{text} Nothing tells it from {', '.join(like)}." if like else text
 
 
-def _votes(audit: Audit) -> list[Finding]:
+def _votes(audit: Audit) -> Said:
     if audit.votes is None or audit.aggregated is None:
-        return []
+        return
     mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
-    had = float(np.median(audit.aggregated.labels["n_answers"]))
-    now = int(min(max(round(had), 1), len(mean) - 1))
-    here, more = mean.loc[now], mean.loc[now + 1]
+    now = int(min(max(round(float(np.median(audit.aggregated.labels["n_answers"]))), 1), len(mean) - 1))
+    here, gain = mean.loc[now], mean["gain"].loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
     text += f"{percent(here['majority_accuracy'])} of the labels and weighted votes in "
-    text += f"{percent(here['weighted_accuracy'])}; one vote more brings "
-    text += points(max(more["gain"], 0.0))
-    if more["gain"] > 5e-4:
-        spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / more['gain']:,.0f} s of work)"
-        text += f", one label put right for {1 / more['gain']:,.0f} more votes{spent}"
-    return [Finding(0.12, "votes", text + ", if annotators err independently.")]
+    text += f"{percent(here['weighted_accuracy'])}. One vote more brings {points(max(gain, 0.0))}"
+    if gain > 5e-4:
+        spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / gain:,.0f} s of work)"
+        text += f", one label put right for {1 / gain:,.0f} more votes{spent}"
+    yield 0.12, "votes", text + ", if annotators err independently."
 
 
-def _ceiling(audit: Audit) -> list[Finding]:
-    if audit.ceiling is None:
-        return []
-    table = audit.ceiling.table
-    total = table[table["label"] == "all"].set_index("metric")["perfect"]
-    segment = [name for name in total.index if name.startswith("segment_f1")]
-    if not segment or not np.isfinite(total[segment[0]]):
-        return []
-    scores = ", ".join(f"{_words(name)} {total[name]:.3f}" for name in (*segment, "event_f1", "accuracy"))
-    text = f"A model that finds every event exactly scores only {scores} against these labels; a model that repeats "
-    text += "their errors scores 1. A score above the exact model's rewards the labels' errors, not better events."
-    return [Finding(1 - float(total[segment[0]]), "ceiling", text)]
-
-
-def _words(metric: str) -> str:
-    if metric.startswith("segment_f1_"):
-        return f"segment-based F1 ({metric.removeprefix('segment_f1_').removesuffix('s')} s)"
-    return {"event_f1": "event-based F1", "accuracy": "accuracy of time", "time_f1": "F1 of time"}[metric]
-
-
-def _agreement(audit: Audit) -> list[Finding]:
-    found = []
+def _agreement(audit: Audit) -> Said:
     for result in (audit.agreement, audit.annotation_agreement):
         if result is None or result.by_label.empty:
             continue
         rows: Any = result.by_label.dropna(subset=["alpha"]).sort_values("alpha")
         if rows.empty and (result.by_label["units"] == 0).all():
-            text = "Several annotators are named, but no two of them examined the same recording: agreement is unknown"
-            found.append(Finding(0.05, "agreement", text + "."))
+            text = "Several annotators are named, but no two of them examined the same recording: agreement is unknown."
+            yield 0.05, "agreement", text
         if len(rows) > 3:  # a sentence for all, and the class with most to settle
-            low, high, few = rows.iloc[0], rows.iloc[-1], int((rows["alpha"] < 0.667).sum())
-            text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes; alpha "
-            text += f"goes from {_two(low['alpha'])} ({safe_label(low['label'])}) to {_two(high['alpha'])} "
-            text += f"({safe_label(high['label'])})"
-            found.append(Finding(0.9 * few / len(rows), "agreement", text + "."))
+            few = int((rows["alpha"] < 0.667).sum())
+            text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes. "
+            low, high = (f"{_two(row.alpha)} ({safe_label(row.label)})" for row in rows.iloc[[0, -1]].itertuples())
+            yield 0.69 * few / len(rows), "agreement", f"{text}Alpha goes from {low} to {high}."
             rows = rows.loc[[rows["split" if result.unit == "clips" else "units"].idxmax()]]
         for row in rows.itertuples():
-            how = "agree well" if row.alpha >= 0.8 else "agree so-so" if row.alpha >= 0.667 else "agree little"
-            text = (
-                f"{safe_label(row.label)}: {row.n_annotators} annotators {how} (Krippendorff's alpha {_two(row.alpha)}"
-            )
+            how = "well" if row.alpha >= 0.8 else "so-so" if row.alpha >= 0.667 else "little"
+            text = f"{safe_label(row.label)}: {row.n_annotators} annotators agree {how} (Krippendorff's alpha "
             if result.unit == "clips":
-                text += f"; {row.unanimous_present} clips unanimously present, {row.unanimous - row.unanimous_present} "
-                text += f"unanimously absent, {row.split} split"
+                text += f"{_two(row.alpha)}). Of the clips {row.unanimous_present:,} are unanimously present, "
+                text += f"{row.unanimous - row.unanimous_present:,} unanimously absent, {row.split:,} split."
             else:
-                text += f"; {row.units:,.0f} s examined by several"
+                text += f"{_two(row.alpha)}; {row.units:,.0f} s examined by several)."
                 if result.assumed and row.alpha_if_all != row.alpha_if_marked:
-                    text += (
-                        f"; assuming that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody examined "
-                    )
-                    text += f"all, {_two(row.alpha_if_marked)} if only recordings in which they marked an event"
-            found.append(Finding(float(np.clip(0.9 * (1 - row.alpha), 0.05, 0.9)), "agreement", text + ")."))
-    return found
+                    text += f" This assumes that {result.assumed}: alpha is {_two(row.alpha_if_all)} if everybody "
+                    text += f"examined all, {_two(row.alpha_if_marked)} if only recordings with their mark."
+            yield float(np.clip(0.69 * (1 - row.alpha), 0.05, 0.69)), "agreement", text
 
 
 def _two(x: float) -> str:
@@ -314,101 +328,50 @@ def _two(x: float) -> str:
     return f"{round(x, 2) + 0.0:.2f}"
 
 
-def _effort(audit: Audit) -> list[Finding]:
+def _effort(audit: Audit) -> Said:
     spent = audit.effort
-    if spent is None:
-        return []
-    text = f"A query takes {spent.seconds_per_query:.3g} s"
-    if spent.idle_share > 0:
-        text += f"; {percent(spent.idle_share)} of the queries look idle ({spent.idle_seconds:,.0f} s) and are left out"
-    if np.isfinite(spent.query_cost_share):
-        text += f"; the cost share of a query is r = {spent.query_cost_share:.2f} ({spent.note})"
-    return [Finding(0.1, "effort", text + ".")]
+    if spent is not None:
+        text = f"A query takes {spent.seconds_per_query:.3g} s"
+        if spent.idle_share > 0:
+            idle = f"{percent(spent.idle_share)} of the queries look idle ({spent.idle_seconds:,.0f} s)"
+            text += f"; {idle} and are left out"
+        if np.isfinite(spent.query_cost_share):
+            text += f". The cost share of a query is r = {spent.query_cost_share:.2f} ({spent.note})"
+        yield 0.1, "effort", text + "."
 
 
-def _strong(audit: Audit) -> list[Finding]:
+def _strong(audit: Audit) -> Said:
     if audit.strong is None:
-        return []
-    table = audit.strong
+        return
+    table, heard = audit.strong, counted(audit.settings["n_recordings"], "recording")
     if table.empty:
-        heard = counted(audit.settings["n_recordings"], "recording")
-        return [Finding(0.03, "strong", f"The strong annotations hold no event in {heard}.")]
-    kinds = "1 class" if len(table) == 1 else f"{len(table)} classes"
-    text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in "
-    text += f"{counted(audit.settings['n_recordings'], 'recording')}, {audit.settings['n_empty']:,} of them without "
-    text += "any event"
-    found = [Finding(0.03, "strong", text + ".")]
+        yield 0.03, "strong", f"The strong annotations hold no event in {heard}."
+        return
+    kinds, empty = "1 class" if len(table) == 1 else f"{len(table)} classes", audit.settings["n_empty"]
+    text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in {heard}"
+    yield 0.03, "strong", text + (f", {empty:,} of them without any event." if empty else ".")
     if audit.quality is None:
         most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
         which = ", the commonest class" if len(table) > 1 else ""
         text = f"{safe_label(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them "
-        text += f"less than {most['median_length']:.3g} s) and cover {percent(most['coverage'])} of a recording "
-        found.append(Finding(0.025, "lengths", text + "that holds one."))
-    for label, one in audit.recipe.items():
-        low, high = one.presence_criterion_ci
-        if np.isfinite(one.presence_criterion):
-            row = table[table["label"] == label].iloc[0]
-            text = (
-                f"{safe_label(label)}: the paper's recipe gives a presence criterion of {one.presence_criterion:.4f} "
-            )
-            text += f"({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
-            text += f"clips, whose mean share of a clip is {row['length_share']:.4f}. It says nothing about "
-            text += f"annotators: {one.reason}. The events of a clip together cover {percent(row['coverage'])} of it."
-            found.append(Finding(0.2, "recipe", text))
-    return found
+        text += f"less than {most['median_length']:.3g} s). They cover {percent(most['coverage'])} of a recording "
+        yield 0.025, "lengths", text + "that holds one."
+    for label, fit in audit.recipe.items():
+        if np.isfinite(fit.presence_criterion):
+            row, (low, high) = table[table["label"] == label].iloc[0], fit.presence_criterion_ci
+            text = f"{safe_label(label)}: the paper's recipe gives a presence criterion of {fit.presence_criterion:.4f}"
+            text += f" ({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
+            text += f"clips. Their mean share of a clip is {row['length_share']:.4f}. It says nothing about "
+            text += f"annotators: {fit.reason}. The events of a clip together cover {percent(row['coverage'])} of it."
+            yield 0.2, "recipe", text
 
 
-def label_card(audit: Audit) -> dict[str, Any]:
-    """What whoever uses these labels should know: numbers by topic, and the findings."""
-    found: dict[str, Any] = {}
-    if audit.quality is not None and len(audit.quality.table):
-        table: Any = audit.quality.table
-        total = table[table["label"] == "all"].iloc[0]
-        counts = ("n_queries", "n_present", "n_all_events", "n_phantom", "n_missed", "n_tied", "n_unsure")
-        found["labels"] = {"n_recordings": audit.settings["n_paired"], **{name: total[name] for name in counts}}
-        found["events"] = {name: total[name] for name in ("event_recall", "event_recall_se", "asked_share")}
-        found["frames"] = {name: total[name] for name in ("insertion_rate", "deletion_rate", "precision", "recall")}
-    if len(audit.rules):
-        best = audit.rules.iloc[0]
-        found["rule"] = {"rule": best["rule"], "present_once": rule_words(best["rule"]), "agreement": best["agreement"]}
-        found["rule"] |= {name: best[name] for name in ("present_if_met", "present_if_not")}
-        like: Any = audit.rules[audit.rules["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
-        found["rule"] |= {"fit_as_well": ", ".join(like)} if like else {}
-    if len(audit.headline):
-        rows: Any = audit.headline
-        rows = rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows.head(1)
-        row = rows.iloc[0]
-        names = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
-        found["presence_criterion"] = (
-            {f"{name}{end}": row[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
-            if row["identifiable"]
-            else {"unknown": row["reason"]}
-        )
-        if audit.fit is not None:
-            found["fit"] = {"p_value": audit.fit.p_value, **audit.fit.p_values, "verdict": audit.fit.sentence}
-        instead = elsewhere(audit)
-        if instead is not None:
-            found["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
-    if audit.votes is not None and audit.aggregated is not None:
-        had = int(audit.aggregated.labels["n_answers"].median())
-        mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
-        here = mean.loc[min(had, len(mean) - 1)]
-        found["votes"] = {"votes": had, **here[["majority_accuracy", "weighted_accuracy"]].to_dict()}
-        found["votes"]["gain_of_one_more"] = mean["gain"].loc[min(had, len(mean) - 1) + 1]
-    for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
-        if result is not None and len(result.by_label):
-            alpha = result.by_label["alpha"].dropna()
-            if len(alpha):
-                ends = {"alpha_median": float(alpha.median()), "alpha_lowest": float(alpha.min())}
-                found[name] = {**ends, "n_classes": len(alpha)}
-    if audit.ceiling is not None:
-        scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
-        found["ceiling"] = {str(row.metric): row.perfect for row in scores.itertuples()}
-    found["findings"] = [finding.text for finding in audit.findings if finding.topic != "note"]
-    found["notes"] = list(audit.notes)
-    return found
-
-
+#: Columns of the table of quality that stand on the card, by topic.
+_COUNTED = {
+    "labels": ("n_queries", "n_present", "n_all_events", "n_phantom", "n_missed", "n_tied", "n_unsure"),
+    "events": ("event_recall", "event_recall_se", "asked_share"),
+    "frames": ("insertion_rate", "deletion_rate", "precision", "recall"),
+}
 _WORDS = {
     "n_recordings": "recordings",
     "present_if_met": "labelled present, of the segments that satisfy it",
@@ -442,49 +405,77 @@ _TITLES = {
 }
 
 
+def label_card(audit: Audit) -> dict[str, Any]:
+    """What whoever uses these labels should know: numbers by topic, and the findings."""
+    card: dict[str, Any] = {}
+    _, total = _scored(audit)
+    if total is not None:
+        card = {topic: {name: total[name] for name in names} for topic, names in _COUNTED.items()}
+        card["labels"] = {"n_recordings": audit.settings["n_paired"], **card["labels"]}
+    if len(audit.rules):
+        best = audit.rules.iloc[0]
+        like = audit.rules[audit.rules["aic"] <= best["aic"] + 2]["rule"].tolist()[1:]
+        card["rule"] = {"rule": best["rule"], "present_once": rule_words(best["rule"])}
+        card["rule"] |= {name: best[name] for name in ("agreement", "present_if_met", "present_if_not")}
+        card["rule"] |= {"fit_as_well": ", ".join(like)} if like else {}
+    if len(audit.headline):
+        rows: Any = audit.headline
+        row = (rows[rows["label"] == "all"] if (rows["label"] == "all").any() else rows).iloc[0]
+        card["presence_criterion"] = {"unknown": row["reason"]}
+        if row["identifiable"]:
+            ends = [f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high")]
+            card["presence_criterion"] = {name: row[name] for name in ends}
+        if audit.fit is not None:
+            card["fit"] = {"p_value": audit.fit.p_value, **audit.fit.p_values, "verdict": audit.fit.sentence}
+        if (instead := elsewhere(audit)) is not None:
+            card["presence_criterion"]["but"] = f"{instead[0]}, which explains the labels better"
+    if audit.votes is not None and audit.aggregated is not None:
+        had = int(audit.aggregated.labels["n_answers"].median())
+        mean: Any = audit.votes.groupby("votes")[["majority_accuracy", "weighted_accuracy", "gain"]].mean()
+        now = min(had, len(mean) - 1)
+        card["votes"] = {"votes": had, **mean.loc[now][["majority_accuracy", "weighted_accuracy"]].to_dict()}
+        card["votes"]["gain_of_one_more"] = mean["gain"].loc[now + 1]
+    for name, result in (("agreement", audit.agreement), ("agreement_in_time", audit.annotation_agreement)):
+        alpha: Any = () if result is None or result.by_label.empty else result.by_label["alpha"].dropna()
+        if len(alpha):
+            card[name] = {"alpha_median": float(alpha.median()), "alpha_lowest": float(alpha.min())}
+            card[name]["n_classes"] = len(alpha)
+    if audit.ceiling is not None:
+        scores = audit.ceiling.table[audit.ceiling.table["label"] == "all"]
+        card["ceiling"] = dict(zip(scores["metric"], scores["perfect"]))
+    findings = [finding.text for finding in audit.findings if finding.topic != "note"]
+    return {**card, "findings": findings, "notes": list(audit.notes)}
+
+
 def save_card(audit: Audit, path: Path) -> Path:
     """The card as Markdown, HTML or JSON, by the ending of the path."""
-    kind = path.suffix.lower()
+    kind, card = path.suffix.lower(), label_card(audit)
     if kind not in (".md", ".html", ".json"):
         raise InvalidInput(f"a card is a file that ends in .md, .html or .json, got {str(path)!r}")
-    made = label_card(audit)
+    topics = {
+        title: [(_WORDS.get(key, key.replace("_", " ")), format_value(key, value)) for key, value in card[name].items()]
+        for name, title in _TITLES.items()
+        if name in card
+    }
     if kind == ".html":
-        page = Report("Label card").items(made["findings"])
+        page = Report("Label card").items(card["findings"])
         if "detection" in audit.kinds:
-            page.figure(
-                audit.plot(kind="detection").figure, "How often segments are labelled present.", name="detection"
-            )
-        for name, title in _TITLES.items():
-            if name in made:
-                page.heading(title).items(
-                    [f"{_named(key)}: {format_value(key, value)}" for key, value in made[name].items()]
-                )
-        return page.text("; ".join(made["notes"]), small=True).write(path)
-    if kind == ".json":
-        text = to_json(made)
-    else:
-        lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in made["findings"])]
-        for name, title in _TITLES.items():
-            if name in made:
-                lines += ["", f"## {title}", "", "| | |", "|---|---|"]
-                lines += [
-                    f"| {_markdown(_named(key))} | {_markdown(format_value(key, value))} |"
-                    for key, value in made[name].items()
-                ]
-        lines += ["", *(f"- {_markdown(note)}" for note in made["notes"])]
-        text = "\n".join(lines).rstrip()
+            figure = audit.plot(kind="detection").figure
+            page.figure(figure, "How often segments are labelled present.", name="detection")
+        for title, pairs in topics.items():
+            page.heading(title).items([f"{word}: {value}" for word, value in pairs])
+        return page.text("; ".join(card["notes"]), small=True).write(path)
+    lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in card["findings"])]
+    for title, pairs in topics.items():
+        lines += ["", f"## {title}", "", "| | |", "|---|---|"]
+        lines += [f"| {_markdown(word)} | {_markdown(value)} |" for word, value in pairs]
+    lines += ["", *(f"- {_markdown(note)}" for note in card["notes"])]
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
-        file.write(text + "\n")
+        file.write((to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
     return path
-
-
-def _named(key: str) -> str:
-    return _WORDS.get(key, key.replace("_", " "))
 
 
 def _markdown(text: str) -> str:
     """Text that Markdown shows as it is."""
-    for sign in "\\`*_[]<>|#":
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)

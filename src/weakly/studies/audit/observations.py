@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
@@ -19,7 +19,7 @@ from ...base.symbols import choice
 from ...io.gather import name_key
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import EventArrays, as_intervals, merge
+from ...model.intervals import Bools, EventArrays, Floats, Ints, as_intervals, merge
 
 UNLISTED = ("absent", "unknown")
 _SEGMENT = ["recording", "onset", "offset", "annotator"]
@@ -36,9 +36,7 @@ def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, fir
         count[k] = low - first[k]
 
 
-def meetings(
-    timelines: EventArrays, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def meetings(timelines: EventArrays, recording: Ints, onset: Floats, offset: Floats) -> tuple[Ints, Ints, Floats]:
     """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share."""
     first, count = np.zeros(len(onset), np.int64), np.zeros(len(onset), np.int64)
     _meet(timelines.bounds, timelines.starts, recording, onset, offset, first, count)
@@ -49,9 +47,7 @@ def meetings(
     return segment, event, shared
 
 
-def fractions(
-    timelines: EventArrays, recording: NDArray[np.int64], onset: NDArray[np.float64], offset: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def fractions(timelines: EventArrays, recording: Ints, onset: Floats, offset: Floats) -> tuple[Floats, Floats]:
     """For every segment the largest share of an event that it holds, and the share of the segment that events cover.
 
     >>> h, c = fractions(EventArrays.of([[(1, 3), (8, 9)]], 10), np.array([0]), np.array([2.0]), np.array([4.0]))
@@ -65,7 +61,7 @@ def fractions(
     return fraction, np.minimum(1.0, seconds / (offset - onset))
 
 
-def largest(group: NDArray[np.int64], value: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def largest(group: Ints, value: Floats, n: int) -> Floats:
     """The largest value of each of n groups (sorted), 0 for an empty one."""
     found = np.zeros(n)
     if len(group):
@@ -82,7 +78,7 @@ class Examined:
     whole of it. ``everything``: everybody looked at every recording that any file names.
     """
 
-    by: dict[str, dict[str, NDArray[np.float64] | None]]
+    by: dict[str, dict[str, Floats | None]]
     everything: bool = False
 
     @classmethod
@@ -102,7 +98,7 @@ class Examined:
         if isinstance(value, pd.DataFrame):
             value = _stretches(value)
         items = value.items() if isinstance(value, Mapping) else ((key, None) for key in value)
-        by: dict[str, dict[str, NDArray[np.float64] | None]] = {}
+        by: dict[str, dict[str, Floats | None]] = {}
         for key, stretches in items:
             annotator, recording = key if isinstance(key, tuple) else ("", key)
             whole = stretches is None or (isinstance(stretches, str) and stretches == "all")
@@ -110,7 +106,7 @@ class Examined:
             by.setdefault(str(annotator), {})[str(recording)] = cut
         return cls(by)
 
-    def of_annotator(self, annotator: str) -> dict[str, NDArray[np.float64] | None]:
+    def of_annotator(self, annotator: str) -> dict[str, Floats | None]:
         """What this annotator looked at, and what everybody did."""
         return {**self.by.get("", {}), **self.by.get(annotator, {})}
 
@@ -329,7 +325,7 @@ def completed(answers: Answers, examined: Examined) -> Answers:
     return Answers(full.drop(columns="_merge")[list(frame)], answers.recordings)
 
 
-def _inside(frame: pd.DataFrame, stretches: Mapping[str, NDArray[np.float64] | None]) -> NDArray[np.bool_]:
+def _inside(frame: pd.DataFrame, stretches: Mapping[str, Floats | None]) -> Bools:
     """Which segments lie in one examined stretch."""
     good = np.zeros(len(frame), dtype=bool)
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()

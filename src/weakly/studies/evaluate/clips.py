@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
@@ -24,7 +24,7 @@ from ...model.annotator import PRESETS, TIE, PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import EventArrays
+from ...model.intervals import Bools, EventArrays, Floats, Ints
 from ...model.placement import first_start, segment_lengths, window_counts
 from .evaluation import Evaluation, brief
 from .evaluator import Assumption, broken, evaluate
@@ -42,16 +42,16 @@ _ROUND = 1e-10  # of a hop: what rounding may move
 class Clips:
     """Where the clips of many recordings lie: clip i is (onset[i], offset[i]) of recording[i], cut at its ends."""
 
-    recording: NDArray[np.int64]
-    onset: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    first: NDArray[np.int64]  # (recordings + 1,): the first clip of each recording
+    recording: Ints
+    onset: Floats
+    offset: Floats
+    first: Ints  # (recordings + 1,): the first clip of each recording
     begin: float  # where clip 0 of a recording begins, which may be before the recording
     hop: float
     width: float
 
     @classmethod
-    def of(cls, lengths: NDArray[np.float64], *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
+    def of(cls, lengths: Floats, *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
         """The clips of recordings of these lengths: the windows of :mod:`weakly.model.placement`."""
         step = width if hop is None else hop
         begin = first_start(phase, step)
@@ -64,7 +64,7 @@ class Clips:
         onset, offset = np.maximum(start, 0.0), np.minimum(start + width, lengths[recording])
         return cls(recording, onset, offset, first, begin, step, width)
 
-    def spans(self, timelines: EventArrays, rule: PresenceRule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spans(self, timelines: EventArrays, rule: PresenceRule) -> tuple[Ints, Ints]:
         """The first and last clip (among all) that each event makes present; last < first where there is none."""
         a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
         need = rule.required_overlap(event_length=b - a, segment_length=self.width) * (1 - TIE)
@@ -78,7 +78,7 @@ class Clips:
         high = np.minimum(self.first[owner] + high.astype(np.int64), self.first[owner + 1] - 1)
         return low, np.where(never, low - 1, high)
 
-    def present(self, timelines: EventArrays, rule: PresenceRule) -> NDArray[np.bool_]:
+    def present(self, timelines: EventArrays, rule: PresenceRule) -> Bools:
         """Which clips the rule calls present."""
         low, high = self.spans(timelines, rule)
         some = high >= low
@@ -320,9 +320,7 @@ def _compared(
     ]
 
 
-def _numbered(
-    tally: Tally, k: int, label: str, named: Mapping[str, PresenceRule], count: NDArray[np.int64]
-) -> pd.DataFrame:
+def _numbered(tally: Tally, k: int, label: str, named: Mapping[str, PresenceRule], count: Ints) -> pd.DataFrame:
     """The words of results of the k-th segment length, one row per rule."""
     metrics = tally.metrics()
     table: dict[str, Any] = {"label": [label] * len(named), "rule": list(named)}
@@ -335,14 +333,14 @@ def _numbered(
     return pd.DataFrame(table)
 
 
-def _who(chosen: NDArray[np.bool_], names: list[str]) -> list[str]:
+def _who(chosen: Bools, names: list[str]) -> list[str]:
     """For every column the names of the rows that are set; few patterns, many columns."""
     power = 1 << np.arange(len(names), dtype=np.int64)
     words = {int(code): "; ".join(n for n, p in zip(names, power) if code & p) for code in np.unique(power @ chosen)}
     return [words[int(code)] for code in power @ chosen]
 
 
-def _flipped(clips: Clips, names: Any, label: str, present: NDArray[np.bool_], rules: list[str]) -> pd.DataFrame:
+def _flipped(clips: Clips, names: Any, label: str, present: Bools, rules: list[str]) -> pd.DataFrame:
     at = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
     return pd.DataFrame(
         {
@@ -356,9 +354,7 @@ def _flipped(clips: Clips, names: Any, label: str, present: NDArray[np.bool_], r
     )
 
 
-def _vanished(
-    timelines: EventArrays, names: Any, label: str, gone: NDArray[np.bool_], rules: list[str]
-) -> pd.DataFrame:
+def _vanished(timelines: EventArrays, names: Any, label: str, gone: Bools, rules: list[str]) -> pd.DataFrame:
     at = np.flatnonzero(gone.any(axis=0))
     owner = timelines.owner
     return pd.DataFrame(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
 from ...base.report import Number, Report, Result
@@ -17,6 +16,7 @@ from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
 from ...model.answer_model import UNKNOWN, AnswerModels
 from ...model.events import Events
+from ...model.intervals import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
 
 
 #: One value per row, or a number if there is one row.
-Column = Number[float | NDArray[np.float64]]
+Column = Number[float | Floats]
 
 
 class ScoreRows(Result):
@@ -347,7 +347,7 @@ def plot_rows(
 OBJECTIVES = tuple(name for name in METRICS if name != "wrong_time")
 
 
-def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> NDArray[np.float64]:
+def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> Floats:
     """Segment lengths in seconds, evenly spaced on a log scale, from a tenth of a short event to past a long one.
 
     They end at the longest recording: no longer segment differs from it.

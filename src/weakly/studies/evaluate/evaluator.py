@@ -25,7 +25,7 @@ from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_u
 from ...engine.tally import Tally
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.events import Events
-from ...model.intervals import EventArrays
+from ...model.intervals import EventArrays, Floats, Ints
 from ...model.placement import EdgeName, Placement, segment_lengths
 from .evaluation import Evaluation
 
@@ -256,7 +256,7 @@ def kuiper_p(statistic: float, n: int) -> float:
     return float(np.clip(terms.sum(), 0.0, 1.0))
 
 
-def _gaps(timelines: EventArrays) -> NDArray[np.float64]:
+def _gaps(timelines: EventArrays) -> Floats:
     """The silence before and after each event within its recording, the shorter of the two; infinite if it is alone."""
     a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
     owner = timelines.owner
@@ -289,7 +289,7 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     return counts.assumptions(known=known, far=far.T)
 
 
-def _kuipers(values: NDArray[np.float64], group: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.float64]:
+def _kuipers(values: Floats, group: Ints, n: Ints) -> Floats:
     """Kuiper's statistic of each group, of n values; NaN for those of none."""
     x = values[np.lexsort((values, group))]
     first = np.cumsum(n) - n
@@ -310,13 +310,13 @@ class AssumptionCounts:
     """
 
     labels: tuple[str, ...]
-    widths: NDArray[np.float64]
-    n: NDArray[np.int64]  # (classes,): events
-    started: NDArray[np.int64]  # cut by the recording's start
-    cut: NDArray[np.int64]  # cut by its start or end
-    free: NDArray[np.int64]  # not cut at 0
-    close: NDArray[np.int64]  # (classes, widths): less than this from the next one
-    histogram: NDArray[np.int64]  # (classes, tested widths, bins)
+    widths: Floats
+    n: Ints  # (classes,): events
+    started: Ints  # cut by the recording's start
+    cut: Ints  # cut by its start or end
+    free: Ints  # not cut at 0
+    close: Ints  # (classes, widths): less than this from the next one
+    histogram: Ints  # (classes, tested widths, bins)
 
     @classmethod
     def of(cls, units: ClassRecordings, lengths: Any, *, bins: int = 256) -> AssumptionCounts:
@@ -325,7 +325,7 @@ class AssumptionCounts:
         lines, n = units.lines, len(units.labels)
         group, gaps, onset = units.group[lines.owner], _gaps(lines), lines.bounds[:, 0]
 
-        def count(which: Any) -> NDArray[np.int64]:
+        def count(which: Any) -> Ints:
             return np.bincount(group[which], minlength=n)
 
         some = cls(
@@ -348,7 +348,7 @@ class AssumptionCounts:
         return replace(some, histogram=np.stack(found, axis=1))
 
     @property
-    def tested(self) -> NDArray[np.int64]:
+    def tested(self) -> Ints:
         """At which of the widths offsets are tested."""
         return np.unique(np.linspace(0, len(self.widths) - 1, _TESTED).astype(int))
 

@@ -26,7 +26,7 @@ from ...model.events import Events
 from ...model.intervals import EventArrays, Intervals, as_intervals, clip, merge, oracle_segments
 from ...model.lengths import Lengths
 from ...posterior.renewal import lengths_of_truncated_events
-from ..audit.quality import effort
+from ..audit.responses import effort
 from ..simulate import World
 
 Floats = NDArray[np.float64]

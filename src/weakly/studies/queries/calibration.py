@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import check, positive, whole
 from ...methods.base import Recording
+from ...model.intervals import Floats
 from ...posterior.law import slopes
 from .query_set import AGAIN, COLUMNS, REPEAT, query_id, with_events
 
@@ -32,7 +32,7 @@ GRID = np.linspace(0.02, 1.0, 50)
 
 def information(
     event_fraction: Any, *, presence_criterion: float, spread: float, guess_rate: float = 0.02, lapse_rate: float = 0.02
-) -> NDArray[np.float64]:
+) -> Floats:
     """The Fisher information of one item at each event fraction about (presence_criterion, spread); (n, 2, 2)."""
     h = np.atleast_1d(np.asarray(event_fraction, dtype=np.float64))
     p, slope = slopes("logistic", h, np.array([presence_criterion, spread, guess_rate, 1 - lapse_rate]))
@@ -44,8 +44,8 @@ def information(
 class CalibrationDesign:
     """Event fractions of the calibration items, and how well they will tell the criterion."""
 
-    event_fractions: NDArray[np.float64]
-    weights: NDArray[np.float64]  # over GRID
+    event_fractions: Floats
+    weights: Floats  # over GRID
     spread: float
     criteria: tuple[float, ...]
 

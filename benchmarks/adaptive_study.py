@@ -2,10 +2,12 @@
 
 Synthetic soundscapes over signal-to-noise ratio and density, and real recordings where their folder is given. Every
 method is answered by the same simulated annotator and scored by the same tally.
+``python -m benchmarks.adaptive_study OUT.html [FOLDER ...]`` writes the frontiers as a page.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...base.errors import InvalidInput
-from ...base.report import Report, Result
-from ...base.results import counted, to_jsonable
-from ...io.feature_files import log_mel
-from ...io.reading import read
-from ...io.signals import duration
-from ...io.soundscape import soundscape
-from ...methods.base import Recording
-from ...methods.bisection import Bisection
-from ...methods.change_point import ChangePoint, active_learning
-from ...methods.fixed import Fixed, Oracle
-from ...methods.simulated import Outcome, SimulatedAnnotator, run, score
-from ...methods.windows import Windows
-from ...model.annotator import Annotator
-from ...model.cost import Cost
-from ...model.intervals import merge
+from weakly.base.errors import InvalidInput
+from weakly.base.report import Report, Result
+from weakly.base.results import counted, to_jsonable
+from weakly.io.feature_files import log_mel
+from weakly.io.reading import read
+from weakly.io.signals import duration
+from weakly.io.soundscape import soundscape
+from weakly.methods.base import Recording
+from weakly.methods.bisection import Bisection
+from weakly.methods.change_point import ChangePoint, active_learning
+from weakly.methods.fixed import Fixed, Oracle
+from weakly.methods.simulated import Outcome, SimulatedAnnotator, run, score
+from weakly.methods.windows import Windows
+from weakly.model.annotator import Annotator
+from weakly.model.cost import Cost
+from weakly.model.intervals import merge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +90,7 @@ class Study(Result):
         self, ax: Axes | None = None, *, condition: str | None = None, x: str = "n_queries", y: str = "wrong_time"
     ) -> Axes:
         """The frontier of one condition: y over x, a line for each method."""
-        from ...base.plot import COLOURS, axes, label
+        from weakly.base.plot import COLOURS, axes, label
 
         ax = axes(ax)
         chosen = condition if condition is not None else str(self.frame["condition"].iloc[0])
@@ -112,7 +114,7 @@ class Study(Result):
         """All conditions: wrong time, event recall and overlap accuracy, one row each, over queries or cost."""
         from matplotlib.figure import Figure
 
-        from ...base.plot import style
+        from weakly.base.plot import style
 
         conditions = list(dict.fromkeys(self.frame["condition"]))
         metrics = ("wrong_time", "event_recall", "overlap_accuracy")
@@ -247,3 +249,7 @@ def _runs(
         yield "change-point + learning", count, active_learning(recordings, learner, n_queries=count, rng=seed)
         yield "bisection", hop, each(Bisection(segment_length=hop, query_cost_share=share))
     yield "oracle", np.nan, each(Oracle())
+
+
+if __name__ == "__main__":
+    print(study(folders=sys.argv[2:]).report(sys.argv[1]))
