@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weakly.apps import paper
-from weakly.apps.paper import claims_results, page
+from weakly.apps.paper import measures, page
 from weakly.apps.paper.claims import CATEGORIES, all_claims
 from weakly.apps.paper.simulations import Protocol
 from weakly.cli import main
@@ -117,7 +117,7 @@ def test_missing_data_is_one_line(capfd, tmp_path):
 
 def test_a_changed_verdict_ends_with_one(capfd, monkeypatch):
     few = [each for each in all_claims() if each.name in ("f-star-half", "orc-count")]
-    monkeypatch.setattr(claims_results, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(measures, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
     monkeypatch.setattr(paper, "all_claims", lambda: few)
     assert reproduce("--only", "claims") == 1
     out = capfd.readouterr()
