@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weakly.apps.paper import measures, page
+from weakly.apps.paper import errata, measures
 from weakly.apps.paper.claims import (
     ABOUT,
     CATEGORIES,
@@ -36,7 +36,7 @@ ON_RECORD = [(each, each.verdict) for each in CLAIMS]
 
 def test_every_claim_is_declared_in_full():
     assert len(BY_NAME) == len(CLAIMS) == len(measures.MEASURES) >= 50
-    errata = page.errata()
+    known = errata()
     for each in CLAIMS:
         assert each.category in CATEGORIES
         assert each.tolerance in TOLERANCES
@@ -45,7 +45,7 @@ def test_every_claim_is_declared_in_full():
         assert each.where
         assert each.printed
         assert len(each.sentence) > 30
-        assert not each.erratum or each.erratum in errata, each.name
+        assert not each.erratum or each.erratum in known, each.name
     # What does not hold is in the errata.
     assert all(each.erratum for each in CLAIMS if each.verdict != HOLDS)
 

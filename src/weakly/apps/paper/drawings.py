@@ -1,4 +1,4 @@
-"""The drawings that explain the paper: what FIX and ORC do to three events, the idea of the proof, and its states."""
+"""What explains the paper: FIX and ORC on three events, the idea of the proof, its states, and both tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 
@@ -14,7 +15,8 @@ from ...base import plot
 from ...base.results import percent
 from ...model.annotator import PresenceRule, segment_accuracy
 from ...model.intervals import as_intervals, covered, fixed_segments, oracle_segments
-from .figures import Picture, panels, picture
+from ...theory.optimum import optimal_segment_length
+from .figures import PaperTable, Picture, panels, picture, table
 
 #: Three events in half a minute, chosen so that 60 segments are too short for two of them.
 RECORDING_LENGTH = 30.0
@@ -258,6 +260,38 @@ def case(which: str) -> Picture:
     relation = "at least as long as" if d >= q else "shorter than"
     values = {f"t_{k}": row[0] for k, row in enumerate(rows)}
     return picture(f"case_{which}", figure, values=values, relation=relation, d=d, q=q, g=g)
+
+
+#: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)
+DATASETS = (
+    ("CHIME", "Foster et al. 2015", "one pass, all classes", 4.0),
+    ("AudioSet", "Gemmeke et al. 2017", "one pass, all classes", 10.0),
+    ("MAESTRO Real", "Martín-Morató and Mesaros 2023", "one pass, all classes", 10.0),
+    ("OpenMIC-2018", "Humphrey et al. 2018", "one pass per class", 10.0),
+)
+
+
+def datasets() -> PaperTable:
+    """Table 1: data sets with fixed segments, and the events that their segments suit best."""
+    ratio = float(optimal_segment_length(event_length=1.0, presence_criterion=0.5))
+    heads = ["data_set", "reference", "task", "segment_length (s)", "best for events of (s)"]
+    return table("datasets", pd.DataFrame([(*row, row[-1] / ratio) for row in DATASETS], columns=heads))
+
+
+def expressions() -> PaperTable:
+    """Table 2: the states of the accuracy function, with their values in an example and from the definition."""
+    times = {"i": ("0", "γ d_e", "d_q", "d_e"), "ii": ("0", "γ d_e", "d_e", "d_q")}
+    rows = []
+    for case, (d, q, g) in CASES.items():
+        top = "1" if case == "i" else "d_e/d_q"
+        values = ("1", "(d_q - γ d_e)/d_q, then γ d_e/d_q", top, top)
+        for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
+            direct = accuracy_of_end((t - 1e-7, t + 1e-7) if k == 1 else (t + 1e-7,), d, q, g)
+            formula = (before, after) if k == 1 else (after,)
+            shown = [", ".join(f"{value:.4f}" for value in each) for each in (formula, direct)]
+            rows.append((f"({case})", f"t_{k}", times[case][k], values[k], t, *shown))
+    heads = ["case", "state", "t", "F", "t (s), example", "F, example", "F from the definition"]
+    return table("expressions", pd.DataFrame(rows, columns=heads))
 
 
 #: Name of the figure -> how to draw it.

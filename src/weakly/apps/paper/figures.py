@@ -33,6 +33,7 @@ from .simulations import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 COMPUTED = "formulas and simulation alone"
@@ -52,8 +53,23 @@ class Picture:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the drawing."""
-        words = ("name", "number", "title", "caption", "data", "values")
-        return {name: getattr(self, name) for name in words}
+        return {name: value for name, value in vars(self).items() if name != "figure"}
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table with its caption."""
+
+    name: str
+    number: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table's rows with its caption."""
+        heads = {name: value for name, value in vars(self).items() if name != "frame"}
+        return heads | {"rows": self.frame.to_dict(orient="records")}
 
 
 @cache
@@ -61,13 +77,18 @@ def _words() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
 
 
+def table(name: str, frame: pd.DataFrame) -> PaperTable:
+    """The table with its words from ``figures.toml``."""
+    return PaperTable(name, **_words()[name], frame=frame)
+
+
 def picture(
     name: str, figure: Figure, *, data: str = COMPUTED, values: Any = None, more: str = "", **filled: Any
 ) -> Picture:
     """The figure with its words from ``figures.toml``, their {names} filled in."""
     words = _words()[name]
-    caption = words["caption"].format(**filled) + more
-    return Picture(name, words["number"], words["title"], caption, figure, data, values or {})
+    words = words | {"caption": words["caption"].format(**filled) + more}
+    return Picture(name, **words, figure=figure, data=data, values=values or {})
 
 
 def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how: Any) -> tuple[Figure, Any]:

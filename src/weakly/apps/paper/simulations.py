@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -175,14 +175,7 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers without the histogram."""
-        words = [name for name in self.__dataclass_fields__ if name != "lengths"]
-        found = {name: getattr(self, name) for name in words}
-        return {
-            name: {"segment_length": value.segment_length, "accuracy": value.accuracy}
-            if isinstance(value, Curve)
-            else value
-            for name, value in found.items()
-        }
+        return {name: value for name, value in asdict(self).items() if name != "lengths"}
 
 
 def swapped_length(*, mean: float, criteria: Floats) -> Floats:
@@ -218,14 +211,12 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
     column = np.arange(len(criteria))
     fine = 100 + protocol.n_segment_lengths
     if n_events == 1:
-        exact = _exact(case.lengths, criteria)
+        setting: dict[str, Any] = {"event_length": case.lengths, "presence_criterion": criteria}
+        length = np.asarray(optimal_segment_length(**setting))
+        exact = Curve(length, np.asarray(overlap_accuracy(segment_length=length, **setting)))
         numerical = Curve(*best_numerical(case.lengths, criteria, n=fine))
-        found = event_recall(
-            event_length=case.lengths, segment_length=exact.segment_length, presence_criterion=criteria
-        )
-        at_rule = overlap_accuracy(
-            event_length=case.lengths, segment_length=rule.segment_length, presence_criterion=criteria
-        )
+        found = event_recall(segment_length=length, **setting)
+        at_rule = overlap_accuracy(segment_length=rule.segment_length, **setting)
         step = np.log(2000.0) / fine
         first = np.floor(np.log(0.003) / step)
         grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
@@ -235,7 +226,9 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
         exact, found, at_rule = Curve(dense.segment_length, dense.accuracy), dense.event_recall, dense.rule_accuracy
         numerical = Curve(*best_numerical(Lengths.sample(lengths), criteria, n=fine))
         grid = np.geomspace(0.02, 8.0, 20 + protocol.n_segment_lengths // 2)
-        table = _means(case, n_events, grid, criteria, 3 * protocol.n_recordings, streams[2])
+        # On a fine grid the same recordings serve throughout.
+        means = _simulated(case, n_events, grid, criteria, 3 * protocol.n_recordings, streams[2]).tally.metrics()
+        table = np.asarray(means["overlap_accuracy_per_recording"]).reshape(len(grid), len(criteria))
     return Run(
         label=case.label,
         origin=case.origin,
@@ -271,18 +264,6 @@ def follow_protocol(
         found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
         mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
     return mean, error
-
-
-def _exact(lengths: Lengths, criteria: Floats) -> Curve:
-    length = np.asarray(optimal_segment_length(event_length=lengths, presence_criterion=criteria))
-    accuracy = overlap_accuracy(event_length=lengths, segment_length=length, presence_criterion=criteria)
-    return Curve(length, np.asarray(accuracy))
-
-
-def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, rng: Any) -> Floats:
-    """The mean over recordings of each one's mean accuracy, on a fine grid and the same recordings throughout."""
-    found = _simulated(case, n_events, widths, criteria, n, rng).tally.metrics()["overlap_accuracy_per_recording"]
-    return np.asarray(found).reshape(len(widths), len(criteria))
 
 
 def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
