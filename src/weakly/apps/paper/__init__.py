@@ -91,7 +91,7 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Claims, the numbers behind every figure, tables and settings, in plain numbers."""
         found = {"summary": self.summary, "counts": self.counts, "changed": [row.claim.name for row in self.changed]}
-        parts = {"claims": self.claims, "figures": self.pictures, "tables": self.tables}
+        parts: dict[str, tuple[Any, ...]] = {"claims": self.claims, "figures": self.pictures, "tables": self.tables}
         found |= {name: [row.to_dict() for row in rows] for name, rows in parts.items()} | self.settings
         return dict(to_jsonable(found | {"seconds": self.seconds, "files": [str(file) for file in self.files]}))
 
