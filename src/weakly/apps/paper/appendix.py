@@ -74,7 +74,8 @@ def _shipped_offsets(label: str, name: str) -> list[Offsets]:
 def all_offsets(data: Data) -> tuple[list[list[Offsets]], str]:
     """The offsets of two classes, and where they come from."""
     if data.annotations is None:
-        rows = [_shipped_offsets(f"{name} (AudioSet)", f"audioset_{name[:4]}") for name in ("bark", "baby cry")]
+        classes = {"bark": "audioset_bark", "baby cry": "audioset_baby"}
+        rows = [_shipped_offsets(f"{label} (AudioSet)", name) for label, name in classes.items()]
         words = "AudioSet strong labels (NIGENS onsets are not published beside the paper)"
         return rows, f"facts shipped with weakly: {words}"
     frame = data.annotations.to_frame()
