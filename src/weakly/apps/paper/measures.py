@@ -18,7 +18,7 @@ from ...model.events import Events
 from ...model.intervals import oracle_segments
 from ...model.lengths import Lengths
 from ...studies.evaluate.evaluator import evaluate
-from ...theory.costs import break_even_events, break_even_recording_length, cost_ratio
+from ...theory.costs import cost_ratio
 from ...theory.dense import dense_recordings
 from ...theory.optimum import optimal_segment_length
 from ...theory.single import (
@@ -34,9 +34,8 @@ from ...theory.single import (
 from .appendix import AUDIOSET_LENGTH, all_offsets, recipe, recovery
 from .drawings import CASES, INFEASIBLE, accuracy_of_end, states
 from .facts import gather, shipped
-from .figures import relative_cost
+from .figures import break_evens, relative_cost
 from .simulations import (
-    OVERESTIMATION,
     PAPER,
     RECORDING_LENGTH,
     best_numerical,
@@ -345,10 +344,6 @@ def _small_criterion_drop() -> Measured:
     return found["best"], "0.885", found | {"step": grid[1] - grid[0], "on_grid": float(np.max(on_grid))}
 
 
-def _break_even(s: float) -> float:
-    return float(break_even_events(recording_length=RECORDING_LENGTH, segment_length=_d_q(), overestimation=s))
-
-
 def _cost(**setting: Any) -> float:
     """The cost of FIX over that of ORC, one event in 100 s."""
     return float(cost_ratio(recording_length=100, n_events=1, **setting))
@@ -375,17 +370,16 @@ def _cost_share() -> Measured:
 
 
 def _cost_events_8() -> Measured:
-    crossing = _break_even(8)
+    every = break_evens("n_events")
+    crossing = every["s = 8"]
     few = np.asarray(relative_cost(as_code=False, overestimation=8, n_events=np.arange(1, 11)))
     readings = (bool((few < 1).all()), crossing <= 10)
-    every = ", ".join(f"{_break_even(s):.4g}" for s in OVERESTIMATION)
-    return sum(readings) / 2, 1.0, {"crossing": crossing, "every": every, "most": int(crossing)}
+    shown = ", ".join(f"{value:.4g}" for value in every.values())
+    return sum(readings) / 2, 1.0, {"crossing": crossing, "every": shown, "most": int(crossing)}
 
 
 def _cost_length() -> Measured:
-    found = [
-        float(break_even_recording_length(segment_length=_d_q(), n_events=1, overestimation=s)) for s in OVERESTIMATION
-    ]
+    found = list(break_evens("recording_length").values())
     values = ", ".join(f"{value:.2f}" for value in found)
     return (0.0, *found), (*found, RECORDING_LENGTH), {"values": values}
 
@@ -449,7 +443,7 @@ MEASURES: dict[str, Callable[[], Measured]] = {
     "plotted-d-q-star": lambda: (swapped_length(mean=1.0, criteria=TWO), _d_q(TWO), {}),
     "thirty-events": lambda: _crowded(30),
     "fifty-events": lambda: _crowded(50),
-    "cost-events-1": lambda: (60, _break_even(1), {"most": int(_break_even(1))}),
+    "cost-events-1": lambda: (60, break_evens("n_events")["s = 1"], {"most": int(break_evens("n_events")["s = 1"])}),
     "audioset-criterion": lambda: (recipe(shipped("audioset_animal")), "0.26", {"n": shipped("audioset_animal").n}),
     "audioset-validation": lambda: (recovery(criteria=[0.1, 0.5, 0.9], n=4000, rng=1)["recipe"], [0.1, 0.5, 0.9], {}),
 }
