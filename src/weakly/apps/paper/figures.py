@@ -192,10 +192,10 @@ def _difference(runs: list[Run]) -> str:
     k = int(np.argmin(np.abs(runs[0]["criteria"] - 0.5)))
     found = max(runs, key=lambda each: abs(each["theory"]["accuracy"][k] - each["exact"]["accuracy"][k]))
     name = f" for {found['label']}" if len(runs) > 1 else ""
+    (q, f), (exact_q, exact_f) = ([column[k] for column in found[way].values()] for way in ("theory", "exact"))
     return (
-        f"At γ = {found['criteria'][k]:.2g}{name}: theory {found['theory']['accuracy'][k]:.3f} at "
-        f"{found['theory']['segment_length'][k]:.2f} s, exact {found['exact']['accuracy'][k]:.3f} at "
-        f"{found['exact']['segment_length'][k]:.2f} s, and the theory's segment length gives {found['rule_accuracy'][k]:.3f}."
+        f"At γ = {found['criteria'][k]:.2g}{name}: theory {f:.3f} at {q:.2f} s, exact {exact_f:.3f} at {exact_q:.2f} s, "
+        f"and the theory's segment length gives {found['rule_accuracy'][k]:.3f}."
     )
 
 
