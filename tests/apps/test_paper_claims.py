@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weakly.apps.paper import claims_results, claims_theory, page
+from weakly.apps.paper import errata, measures
 from weakly.apps.paper.claims import (
     ABOUT,
     CATEGORIES,
@@ -17,12 +17,10 @@ from weakly.apps.paper.claims import (
     REMARK,
     TOLERANCES,
     VERDICTS,
-    ClaimFinding,
     all_claims,
     counts,
     judge,
     markup,
-    measures,
     summary,
     text,
     words,
@@ -37,8 +35,8 @@ ON_RECORD = [(each, each.verdict) for each in CLAIMS]
 
 
 def test_every_claim_is_declared_in_full():
-    assert len(BY_NAME) == len(CLAIMS) == len(measures()) >= 50
-    errata = page.errata()
+    assert len(BY_NAME) == len(CLAIMS) == len(measures.MEASURES) >= 50
+    known = errata()
     for each in CLAIMS:
         assert each.category in CATEGORIES
         assert each.tolerance in TOLERANCES
@@ -47,7 +45,7 @@ def test_every_claim_is_declared_in_full():
         assert each.where
         assert each.printed
         assert len(each.sentence) > 30
-        assert not each.erratum or each.erratum in errata, each.name
+        assert not each.erratum or each.erratum in known, each.name
     # What does not hold is in the errata.
     assert all(each.erratum for each in CLAIMS if each.verdict != HOLDS)
 
@@ -78,10 +76,10 @@ def test_the_verdict_is_the_one_on_record(each):
 @pytest.mark.parametrize("each", CLAIMS, ids=lambda each: each.name)
 def test_a_claim_that_cannot_fail_is_no_claim(each, monkeypatch):
     """One of the package's functions, made wrong, must change what the claim measures."""
-    module = claims_theory if each.measure.__module__.endswith("theory") else claims_results
+    module = measures
     names = [name for name, value in vars(module).items() if _is_a_formula_of_ours(value, module)]
     used = set()
-    claims_results._simulated.cache_clear()
+    measures._simulated.cache_clear()
     with monkeypatch.context() as patch:  # what it does not call cannot change it
         for name in [*names, "cut"]:
             where = Protocol if name == "cut" else module
@@ -92,11 +90,11 @@ def test_a_claim_that_cannot_fail_is_no_claim(each, monkeypatch):
 
 def _is_a_formula_of_ours(value, module):
     home = getattr(value, "__module__", "") if callable(value) and not isinstance(value, type) else ""
-    return home.startswith("weakly") and home != module.__name__ and value not in (measures, normal, gather, shipped)
+    return home.startswith("weakly") and home != module.__name__ and value not in (normal, gather, shipped)
 
 
 def _changes(claim, before, module, name, monkeypatch):
-    claims_results._simulated.cache_clear()
+    measures._simulated.cache_clear()
     with monkeypatch.context() as patch:
         where = Protocol if name == "cut" else module
         patch.setattr(where, name, _spoiled(getattr(where, name)))
@@ -105,7 +103,7 @@ def _changes(claim, before, module, name, monkeypatch):
         except Exception:  # wrong numbers may break a measure: it depends on them
             return True
         finally:
-            claims_results._simulated.cache_clear()
+            measures._simulated.cache_clear()
     return str((after.value, after.target)) != str((before.value, before.target))
 
 
@@ -192,7 +190,7 @@ def test_two_close_events_beat_the_bound_by_brute_force():
 
 
 def test_a_broken_formula_changes_a_verdict(monkeypatch):
-    monkeypatch.setattr(claims_results, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(measures, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
     assert BY_NAME["f-star-half"].check().changed
     assert BY_NAME["noise-34"].check().changed  # 34 % would then be right
     monkeypatch.undo()
@@ -250,7 +248,7 @@ def test_the_summary_follows_the_verdicts():
 def test_a_claim_checked_otherwise_is_a_change():
     claim = dataclasses.replace(CLAIMS[0], verdict=FAILS)
     assert claim.check().changed
-    odd = dataclasses.replace(CLAIMS[0], measure=lambda: ClaimFinding(float("nan"), 0.0, "nothing"))
+    odd = dataclasses.replace(CLAIMS[0], measured="nothing", find=lambda: (float("nan"), 0.0, {}))
     assert odd.check().to_dict()["value"] is None
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weakly.apps.paper import drawings, figures, page
+from weakly.apps.paper import drawings, figures
 from weakly.model.annotator import PresenceRule, segment_accuracy
 from weakly.theory import overlap_accuracy
 
@@ -76,7 +76,7 @@ def test_break_evens_are_on_the_figure():
 
 
 def test_the_tables():
-    one, two = page.datasets().frame, page.expressions().frame
+    one, two = drawings.datasets().frame, drawings.expressions().frame
     assert one["segment_length (s)"].tolist() == [4.0, 10.0, 10.0, 10.0]
     assert one["best for events of (s)"].iloc[1] == pytest.approx(10 / 0.8090169944)
     assert len(two) == 8

@@ -92,7 +92,7 @@ def test_dense_recordings_have_the_optimum_of_the_reference_table(n_events, crit
 @pytest.mark.parametrize(("n_events", "grid", "pooled"), [(30, 88, 0.711772268117), (50, 71, 0.684264106327)])
 def test_simulated_dense_recordings_meet_the_exact_finite_value(n_events, grid, pooled):
     quick = Protocol(n_recordings=300, n_criteria=3, n_segment_lengths=10, n_drawn=300)
-    found = run(ONE, n_events=n_events, protocol=quick, seed=4).fixed_grid
+    found = run(ONE, n_events=n_events, protocol=quick, seed=4)["fixed_grid"]
     assert found["n_queries"] == grid
     assert abs(found["overlap_accuracy"] - pooled) < 4 * found["overlap_accuracy_se"]
     assert found["overlap_accuracy_se"] < 1e-3

@@ -246,7 +246,7 @@ def broken(question, state, job):
 
 
 def test_a_bug_says_no_more_than_that(web, monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.models.PlanQuestion, broken),))
+    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, broken),))
     with client() as other:
         answer = other.post("/api/plan", json=PLAIN)
     assert answer.status_code == 500
@@ -510,12 +510,12 @@ def dying(question, state, job):
 def asking(work, **limits):
     """A server whose plan is this function."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(calls, "QUESTIONS", (("plan", calls.models.PlanQuestion, work),))
+        patched.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, work),))
         return client(**limits)
 
 
 def test_long_work_tells_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.models.PlanQuestion, slow),))
+    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, slow),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             lines = [json.loads(line) for line in answer.iter_lines()]
@@ -527,7 +527,7 @@ def test_long_work_tells_how_far_it_is(monkeypatch):
 
 
 def test_long_work_that_fails_says_so_at_the_end(monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.models.PlanQuestion, slow_and_wrong),))
+    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, slow_and_wrong),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             last = [json.loads(line) for line in answer.iter_lines()][-1]

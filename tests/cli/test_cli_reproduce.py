@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weakly.apps import paper
-from weakly.apps.paper import claims_results, page
+from weakly.apps.paper import measures
 from weakly.apps.paper.claims import CATEGORIES, all_claims
 from weakly.apps.paper.simulations import Protocol
 from weakly.cli import main
@@ -85,7 +85,7 @@ def test_the_page_holds_it_all_in_order(everything):
     assert "http" not in page_text.replace("http://www.w3.org", "").replace("https://matplotlib.org", "")
     for word in ("Table 1", "Table 2", "facts shipped with weakly", "A quick run", "CC BY 4.0"):
         assert word in page_text
-    for erratum in page.errata():
+    for erratum in paper.errata():
         assert f'id="{erratum}"' in page_text
     for claim in all_claims():
         assert f'id="{claim.name}"' in page_text
@@ -117,7 +117,7 @@ def test_missing_data_is_one_line(capfd, tmp_path):
 
 def test_a_changed_verdict_ends_with_one(capfd, monkeypatch):
     few = [each for each in all_claims() if each.name in ("f-star-half", "orc-count")]
-    monkeypatch.setattr(claims_results, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(measures, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
     monkeypatch.setattr(paper, "all_claims", lambda: few)
     assert reproduce("--only", "claims") == 1
     out = capfd.readouterr()

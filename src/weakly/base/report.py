@@ -112,6 +112,11 @@ class Report:
         self._parts.append(f'<p class="{f"answer {mark}".strip()}">{escape(texts[0])}</p>')
         return self.items(texts[1:]) if len(texts) > 1 else self
 
+    def raw(self, html: str) -> Report:
+        """Markup that is ready; what comes from outside is escaped in it."""
+        self._parts.append(html)
+        return self
+
     def text(self, text: str, *, small: bool = False) -> Report:
         """A paragraph."""
         self._parts.append(f"<p{' class=small' if small else ''}>{escape(text)}</p>")

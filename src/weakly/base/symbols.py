@@ -252,3 +252,18 @@ def numbers(text: str, *, name: str) -> list[float]:
     else:
         return values
     raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
+
+
+def pairs(texts: Sequence[str] | str | None, *, name: str, example: str) -> dict[str, str]:
+    """``a=b`` texts (or one text with commas between) as a dictionary.
+
+    >>> pairs("onset=start, label=Species", name="--columns", example="onset=start")
+    {'onset': 'start', 'label': 'Species'}
+    """
+    values = {}
+    for text in texts.split(",") if isinstance(texts, str) else texts or ():
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip() or not value.strip():
+            raise InvalidInput(f"{name} must be like {example}, got {text.strip()!r}")
+        values[key.strip()] = value.strip()
+    return values

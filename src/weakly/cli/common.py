@@ -15,6 +15,7 @@ import typer
 
 from ..base.errors import InvalidInput
 from ..base.symbols import numbers as numbers
+from ..base.symbols import pairs
 
 if TYPE_CHECKING:
     from ..base.report import Result
@@ -175,21 +176,6 @@ class ReadingOptions:
             events = read(files, **arguments, recording_length=dict.fromkeys(unknown, self.seconds))
         tell_reading(events)
         return events.within() if self.examined is not None else events, self.seconds
-
-
-def pairs(texts: Sequence[str] | str | None, *, name: str, example: str) -> dict[str, str]:
-    """``a=b`` texts (or one text with commas between) as a dictionary.
-
-    >>> pairs("onset=start, label=Species", name="--columns", example="onset=start")
-    {'onset': 'start', 'label': 'Species'}
-    """
-    values = {}
-    for text in texts.split(",") if isinstance(texts, str) else texts or ():
-        key, sign, value = text.partition("=")
-        if not sign or not key.strip() or not value.strip():
-            raise InvalidInput(f"{name} must be like {example}, got {text.strip()!r}")
-        values[key.strip()] = value.strip()
-    return values
 
 
 def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:

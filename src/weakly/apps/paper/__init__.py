@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
+from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +24,14 @@ from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.files import atomic_write
 from ...base.parallel import in_order, progress_bar
+from ...base.report import Report
 from ...base.results import to_json, to_jsonable
 from ...base.symbols import choice
-from . import appendix, page, simulations
-from .claims import VERDICTS, Checked, all_claims, counts, summary
-from .drawings import DRAWINGS
-from .facts import Data, gather
-from .figures import COSTS, Picture, cost_figure, protocol_figure, simulation_figure
-from .page import TABLES, PaperTable
+from . import appendix, simulations
+from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, all_claims, counts, markup, summary, words
+from .drawings import DRAWINGS, datasets, expressions
+from .facts import Data, attributions, gather
+from .figures import COSTS, PaperTable, Picture, cost_figure, protocol_figure, simulation_figure
 from .simulations import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
 __all__ = ["NAMES", "Reproduction", "reproduce"]
@@ -60,6 +64,11 @@ class Reproduction:
     command: str | None = None
 
     @property
+    def verdicts(self) -> list[tuple[Claim, str]]:
+        """Every claim with its verdict."""
+        return [(row.claim, row.verdict) for row in self.claims]
+
+    @property
     def changed(self) -> tuple[Checked, ...]:
         """The claims whose verdict differs from the one on record."""
         return tuple(row for row in self.claims if row.changed)
@@ -67,7 +76,7 @@ class Reproduction:
     @property
     def summary(self) -> str:
         """How the claims fare, in a few sentences."""
-        return summary(page.pairs(self.claims))
+        return summary(self.verdicts)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -77,24 +86,14 @@ class Reproduction:
     @property
     def counts(self) -> dict[str, dict[str, int]]:
         """Category (and "all") -> verdict -> number of claims."""
-        return counts(page.pairs(self.claims))
+        return counts(self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         """Claims, the numbers behind every figure, tables and settings, in plain numbers."""
-        found: dict[str, Any] = to_jsonable(
-            {
-                "summary": self.summary,
-                "counts": self.counts,
-                "changed": [row.claim.name for row in self.changed],
-                "claims": [row.to_dict() for row in self.claims],
-                "figures": [picture.to_dict() for picture in self.pictures],
-                "tables": [table.to_dict() for table in self.tables],
-                **self.settings,
-                "seconds": self.seconds,
-                "files": [str(file) for file in self.files],
-            }
-        )
-        return found
+        found = {"summary": self.summary, "counts": self.counts, "changed": [row.claim.name for row in self.changed]}
+        parts: dict[str, tuple[Any, ...]] = {"claims": self.claims, "figures": self.pictures, "tables": self.tables}
+        found |= {name: [row.to_dict() for row in rows] for name, rows in parts.items()} | self.settings
+        return dict(to_jsonable(found | {"seconds": self.seconds, "files": [str(file) for file in self.files]}))
 
     def to_frame(self) -> Any:
         """One row per claim."""
@@ -116,7 +115,7 @@ class Reproduction:
 
     def report(self, path: str | Path) -> Path:
         """The page with every figure and verdict, written into this folder as ``index.html``."""
-        return _write_all(self, Path(path))[0]
+        return _write(self, Path(path))[0]
 
 
 def reproduce(
@@ -165,14 +164,14 @@ def reproduce(
     data = gather(nigens=nigens, audioset=audioset, annotations=annotations, dcase2017=dcase2017)
     protocol = QUICK if quick else PAPER
     chunks = [
-        (name, k, case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
+        (name, case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
         for name in wanted
         if name in SCENARIOS
         for made in (scenario(name, data),)
-        for k, case in enumerate(made.cases)
+        for case in made.cases
     ]
     runs: dict[str, list[Any]] = {}
-    for name, _, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
+    for name, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
         runs.setdefault(name, []).append(found)
     pictures: list[Picture] = []
     drawn = [name for name in wanted if name in FIGURES]
@@ -180,22 +179,15 @@ def reproduce(
         for name in drawn:
             pictures += _draw(name, data, runs, protocol, seed, quick)
             advance(1)
-    tables = tuple(make() for make in TABLES.values()) if "tables" in wanted else ()
-    checked = _checked(progress) if "claims" in wanted else ()
+    tables = (datasets(), expressions()) if "tables" in wanted else ()
+    claims = all_claims() if "claims" in wanted else ()
+    how: Any = {"progress": progress and bool(claims), "label": "measuring claims"}
+    checked = tuple(in_order(Claim.check, [(claim,) for claim in claims], **how))
     sources = {picture.name: picture.data for picture in pictures}
     found = Reproduction(
         tuple(pictures), tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
     )
-    return found if out is None else replace(found, files=tuple(_write_all(found, Path(out))))
-
-
-def _checked(progress: Any) -> tuple[Checked, ...]:
-    with progress_bar("measuring claims", len(all_claims()), show=progress) as advance:
-        found = []
-        for each in all_claims():
-            found.append(each.check())
-            advance(1)
-    return tuple(found)
+    return found if out is None else replace(found, files=tuple(_write(found, Path(out))))
 
 
 def _wanted(only: Iterable[str] | None) -> tuple[str, ...]:
@@ -212,8 +204,8 @@ def _seed(seed: int, name: str) -> list[int]:
     return [seed, zlib.crc32(name.encode())]
 
 
-def _simulate(name: str, k: int, case: Any, n_events: int, protocol: Protocol, seed: list[int]) -> Any:
-    return name, k, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
+def _simulate(name: str, case: Any, n_events: int, protocol: Protocol, seed: list[int]) -> Any:
+    return name, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
 
 
 def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Iterable[Picture]:
@@ -231,19 +223,120 @@ def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick
     return [DRAWINGS[name]()]
 
 
-def _write_all(found: Reproduction, out: Path) -> list[Path]:
+def _write(found: Reproduction, out: Path) -> list[Path]:
     """The page, the claims, the tables and both files of every figure."""
     out.mkdir(parents=True, exist_ok=True)
     files = [file for picture in found.pictures for file in plot.save(picture.figure, out / "figures" / picture.name)]
-    for table in found.tables:
-        file = out / "tables" / f"{table.name}.csv"
-        file.parent.mkdir(exist_ok=True)
-        table.frame.to_csv(file, index=False)
-        files.append(file)
+    texts = {f"tables/{table.name}.csv": table.frame.to_csv(index=False) for table in found.tables}
     if found.claims:
-        with atomic_write(out / "claims.json") as file_:
-            file_.write(to_json([row.to_dict() for row in found.claims]) + "\n")
-        files.append(out / "claims.json")
+        texts["claims.json"] = to_json([row.to_dict() for row in found.claims]) + "\n"
+    for name, text in texts.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        with atomic_write(out / name) as file:
+            file.write(text)
+    return [_page(found, out).write(out / "index.html"), *files, *(out / name for name in texts)]
+
+
+_ICONS = dict(zip((*VERDICTS, REMARK), ("✓", "≈", "✗", "?", "i")))
+_CLASSES = dict(zip((*VERDICTS, REMARK), ("holds", "about", "fails", "open", "remark")))
+
+
+def errata() -> dict[str, tuple[str, str]]:
+    """E-number -> (title, text) of ERRATA.md: beside this module once installed, else at the root of the sources."""
+    folder = Path(__file__).parent
+    for file in (folder / "ERRATA.md", folder.parents[3] / "ERRATA.md"):
+        if file.is_file():
+            found = re.findall(r"^## (E\d+) (.*?)\n(.*?)(?=^## |\Z)", file.read_text(encoding="utf-8"), re.S | re.M)
+            return {name: (title, text.strip()) for name, title, text in found}
+    return {}
+
+
+def _linked(plain: str) -> str:
+    """Our own words as HTML, with symbols set and E-numbers as links to their erratum further down."""
+    return re.sub(r"\bE([1-9]\d?)\b", r'<a href="#E\1">E\1</a>', words(plain))
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _filter(checked: tuple[Checked, ...]) -> str:
+    kinds, groups = (Counter(each) for each in zip(*((row.verdict, row.claim.category) for row in checked)))
+    buttons = [
+        f'<button class="{kind}" data-key=verdict data-value="{kind}" aria-pressed=false>'
+        f"{_ICONS[verdict]} {verdict} ({kinds[verdict]})</button>"
+        for verdict, kind in _CLASSES.items()
+    ]
+    buttons += [
+        f'<button data-key=category data-value="{name}" aria-pressed=false>{name} ({groups[name]})</button>'
+        for name in CATEGORIES
+    ]
+    search = '<input type=search placeholder="search" aria-label="search the claims">'
+    return f'<div class="filter">{"".join(buttons)}{search}<output></output></div>'
+
+
+def _claim(row: Checked) -> str:
+    claim, kind = row.claim, _CLASSES[row.verdict]
+    erratum = f" · {_linked(claim.erratum)}" if claim.erratum else ""
+    return (
+        f'<article class="claim {kind}" id="{claim.name}" data-verdict={kind} data-category={claim.category}>'
+        f'<p><span class="pill">{_ICONS[row.verdict]} {row.verdict}</span> <span class="meta">{escape(claim.where)} · '
+        f"{claim.category}{erratum}</span></p><blockquote>{markup(claim.sentence)}</blockquote>"
+        f"<p class=printed><b>Printed:</b> {markup(claim.printed)}</p>"
+        f"<p><b>Measured:</b> {_linked(row.finding.words)}.</p>"
+        f'<p class="meta">Tolerance, {TOLERANCES[claim.tolerance]}.</p></article>'
+    )
+
+
+def _figure(picture: Picture, file: Path) -> str:
+    data = b64encode(file.read_bytes()).decode()
+    return (
+        f'<figure id="{picture.name}"><img alt="{escape(picture.title)}" src="data:image/svg+xml;base64,{data}">'
+        f"<figcaption><b>{escape(picture.number)}. {words(picture.title)}</b>{_linked(picture.caption)} "
+        f'<span class="small">Drawn from {escape(picture.data)}.</span></figcaption></figure>'
+    )
+
+
+def _erratum(name: str, title: str, body: str) -> str:
+    text = words(re.sub(r"\bgamma\b", "γ", re.sub(r"\bdelta\b", "δ", body)))
+    text = re.sub(r"\*\*?(\w[^*]*)\*\*?", r"<b>\1</b>", re.sub(r"`([^`]*)`", r"<code>\1</code>", text))
+    return f'<section class="erratum" id="{name}"><h3>{name} {words(title)}</h3><p>{text}</p></section>'
+
+
+def _page(found: Reproduction, out: Path) -> Report:
+    """Verdicts that can be filtered, the figures that are in ``out / "figures"``, tables, and the errata."""
+    page, checked = Report("The Accuracy Cost of Weakness, reproduced"), found.claims
+    known = errata() if checked else {}
+    first, _, rest = found.summary.partition(". ")
+    intro = (
+        "Every figure and table of the paper is drawn anew, and every claim is measured. Claims of one kind are judged "
+        "by one tolerance. Remarks concern the scripts or a name, and are not counted. E1 to E35 are the errata below."
+    )
+    parts: dict[str, Any] = {"claims": checked, "figures": found.pictures, "tables": found.tables, "errata": known}
+    jump = " ".join(f'<a href="#{name}">{len(held)} {name}</a>' for name, held in parts.items() if held)
+    page.raw(f'<style>{_beside("page.css")}</style><p class="answer">{words(first)}.</p><p>{_linked(rest)}</p>')
+    page.raw(f'<p>{_linked(intro)}</p><nav class="parts">{jump}</nav>')
+    if found.changed:
+        page.heading("Verdicts that changed")
+        page.items([f"{row.claim.name}: on record {row.claim.verdict!r}, now {row.verdict!r}" for row in found.changed])
+    if checked:
+        rows = [{"claims": CATEGORIES.get(name, ["all"])[0], **row} for name, row in found.counts.items()]
+        frame = pd.DataFrame(rows).assign(all=[sum(row.values()) for row in found.counts.values()])
+        page.table(frame, heads={"holds approximately": "approx.", "not repeated": "open"})
+        page.raw(
+            f'<h2 id="claims">Claims</h2>{_filter(checked)}<div class="claims">{"".join(map(_claim, checked))}</div>'
+        )
+    if found.pictures:
+        links = "".join(f'<li><a href="#{each.name}">{words(each.title)}</a></li>' for each in found.pictures)
+        drawn = "".join(_figure(each, out / "figures" / f"{each.name}.svg") for each in found.pictures)
+        page.raw(f'<h2 id="figures">Figures</h2><nav class="contents"><ul>{links}</ul></nav>{drawn}')
+    if found.tables:
+        page.raw('<h2 id="tables">Tables</h2>')
+    for table in found.tables:
+        page.raw(f"<h3>{table.number}: {escape(table.title)}</h3><p>{_linked(table.caption)}</p>").table(table.frame)
+    if known:
+        listed = "".join(_erratum(name, *erratum) for name, erratum in known.items())
+        page.raw(f'<h2 id="errata">Errata</h2><div class="claims">{listed}</div>')
     protocol = QUICK if found.quick else PAPER
     settings = [
         f"{'Quick run' if found.quick else 'Full run'}, seed {found.seed}.",
@@ -251,5 +344,12 @@ def _write_all(found: Reproduction, out: Path) -> list[Path]:
         f"segment lengths, {protocol.n_criteria} presence criteria.",
         *(f"{name}: drawn from {source}." for name, source in found.data.items() if "shipped" in source),
     ]
-    parts = {"pictures": found.pictures, "tables": found.tables, "checked": found.claims}
-    return [page.write(out, settings=settings, command=found.command, **parts), *files]  # type: ignore[arg-type]
+    page.heading("How this page was made").items(settings)
+    if found.command:
+        page.code(found.command)
+    page.text(
+        "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A Theoretical "
+        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. " + " ".join(attributions()),
+        small=True,
+    )
+    return page.raw(f"<script>{_beside('page.js')}</script>") if checked else page

@@ -74,11 +74,9 @@ def _shipped_offsets(label: str, name: str) -> list[Offsets]:
 def all_offsets(data: Data) -> tuple[list[list[Offsets]], str]:
     """The offsets of two classes, and where they come from."""
     if data.annotations is None:
+        classes = {"bark": "audioset_bark", "baby cry": "audioset_baby"}
+        rows = [_shipped_offsets(f"{label} (AudioSet)", name) for label, name in classes.items()]
         words = "AudioSet strong labels (NIGENS onsets are not published beside the paper)"
-        rows = [
-            _shipped_offsets("bark (AudioSet)", "audioset_bark"),
-            _shipped_offsets("baby cry (AudioSet)", "audioset_baby"),
-        ]
         return rows, f"facts shipped with weakly: {words}"
     frame = data.annotations.to_frame()
     counts = frame["label"].value_counts()
@@ -101,7 +99,10 @@ def offsets(data: Data) -> Picture:
             for ax, cell in zip(line, cells):
                 ax.hist(cell.offsets, bins=np.linspace(0, 1, 21), density=True, color=plot.COLOURS[0], alpha=0.7)
                 ax.axhline(1.0, color="black", ls="--", lw=1)
-                ax.set_title(f"{cell.label}, $d_q$ = {cell.segment_length:.3g} s\n{_p_words(cell)}", fontsize=9)
+                told = f"n = {cell.n}, V = {cell.kuiper:.3f}, " + (
+                    f"p = {cell.p:.2g}" if cell.p >= 1e-3 else "p < 0.001"
+                )
+                ax.set_title(f"{cell.label}, $d_q$ = {cell.segment_length:.3g} s\n{told}", fontsize=9)
                 values[f"{cell.label}, d_q = {cell.ratio:g} d_e"] = {"n": cell.n, "kuiper": cell.kuiper, "p": cell.p}
             line[0].set_ylabel("density")
         for ax in axes[-1]:
@@ -110,22 +111,13 @@ def offsets(data: Data) -> Picture:
     return picture("offsets", figure, data=source, values=values)
 
 
-def _p_words(cell: Offsets) -> str:
-    p = f"p = {cell.p:.2g}" if cell.p >= 1e-3 else "p < 0.001"
-    return f"n = {cell.n}, V = {cell.kuiper:.3f}, {p}"
-
-
 def audioset(data: Data) -> Picture:
     """Figure 20: the paper's recipe for the presence criterion of AudioSet's annotators."""
     sample = data.animal
     found = recipe(sample)
     criteria = np.linspace(0.005, 1.0, 200)
-    curve = [
-        overlap_accuracy(
-            event_length=sample.lengths, segment_length=AUDIOSET_LENGTH, presence_criterion=g, weighting="event"
-        )
-        for g in criteria
-    ]
+    setting: dict[str, Any] = {"event_length": sample.lengths, "segment_length": AUDIOSET_LENGTH, "weighting": "event"}
+    curve = [overlap_accuracy(presence_criterion=g, **setting) for g in criteria]
     share = sample.mean / AUDIOSET_LENGTH
     figure, (left, right) = panels(1, 2, size=(9.4, 3.7))
     with plot.style():
@@ -135,7 +127,8 @@ def audioset(data: Data) -> Picture:
         left.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel=SYMBOLS["overlap_accuracy"].label)
         left.set_ylim(0, max(curve) * 1.15)
         left.legend(loc="lower right")
-        right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=_weights(sample), color=plot.EVENT)
+        weights = np.full(len(sample.spread), sample.n / len(sample.spread))
+        right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=weights, color=plot.EVENT)
         right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
     return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
@@ -145,10 +138,6 @@ def recipe(sample: LengthSample) -> float:
     """The presence criterion that the paper's recipe gives for a sample of event lengths in 10 s clips."""
     lengths = np.minimum(sample.spread, AUDIOSET_LENGTH)
     return paper_recipe_criterion(lengths, segment_length=AUDIOSET_LENGTH).presence_criterion
-
-
-def _weights(sample: LengthSample) -> NDArray[np.float64]:
-    return np.full(len(sample.spread), sample.n / len(sample.spread))
 
 
 def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.float64]]:
@@ -168,28 +157,24 @@ def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.f
     t = rng.uniform(0.0, d + q)
     overlap = np.minimum.reduce([t, d, np.full_like(d, q), d + q - t])
     fraction = np.minimum(overlap / d, 1.0)
-    rows: dict[str, list[float]] = {"true": [], "recipe": [], "consistent": [], "low": [], "high": []}
+    rows = []
     for criterion in np.asarray(criteria, dtype=np.float64):
         present = fraction >= criterion
         found = estimate_criterion(fraction, present=present, method="threshold")
-        rows["true"].append(float(criterion))
-        rows["recipe"].append(paper_recipe_criterion(overlap[present], segment_length=q).presence_criterion)
-        rows["consistent"].append(found.presence_criterion)
-        rows["low"].append(found.presence_criterion_ci[0])
-        rows["high"].append(found.presence_criterion_ci[1])
-    return {name: np.asarray(values) for name, values in rows.items()}
+        recipe = paper_recipe_criterion(overlap[present], segment_length=q).presence_criterion
+        rows.append((criterion, recipe, found.presence_criterion, *found.presence_criterion_ci))
+    names = ("true", "recipe", "consistent", "low", "high")
+    return {name: np.asarray(column) for name, column in zip(names, zip(*rows))}
 
 
 def answers(data: Data) -> list[dict[str, Any]]:
     """What real weak labels say about the criterion: counts of clips that hold an event, and of present labels."""
     rows = []
     for part in ("testing", "evaluation"):
-        given = next((entry for entry in data.dcase if entry[0] == part), None)
-        if given is None:
-            counts = shipped_counts(f"dcase2017_{part}")
-        else:
-            counts = _count(given[1], given[2], source=f"DCASE 2017 task 4, {part} set")
-        rows.append({"data": f"DCASE 2017 task 4, {part} set", "given": given is not None, **counts})
+        name = f"DCASE 2017 task 4, {part} set"
+        given = next(((strong, weak) for each, strong, weak in data.dcase if each == part), None)
+        counts = shipped_counts(f"dcase2017_{part}") if given is None else _count(*given, source=name)
+        rows.append({"data": name, "given": given is not None, **counts})
     if data.audioset is not None and data.audioset_weak is not None:
         counts = _count(data.audioset, data.audioset_weak, source=data.animal.source, label="/m/0jbk")
     else:
@@ -209,8 +194,9 @@ def _count(strong: Any, weak: Any, *, source: str, label: str | None = None) -> 
     said = said[said["present"] == 1]
     if label is not None:
         events, said = events[events["label"] == label], said[said["label"] == label]
-    held = set(zip(events["recording"].map(_clip), events["label"]))
-    present = set(zip(said["recording"].map(_clip), said["label"]))
+    held, present = (
+        set(zip(each["recording"].astype(str).str.removesuffix(".wav"), each["label"])) for each in (events, said)
+    )
     return {
         "source": source,
         "overlapping_pairs": len(held),
@@ -218,10 +204,6 @@ def _count(strong: Any, weak: Any, *, source: str, label: str | None = None) -> 
         "weak_pairs": len(present),
         "weak_without_event": len(present - held) if label is None else None,
     }
-
-
-def _clip(name: str) -> str:
-    return str(name).removesuffix(".wav")
 
 
 def criterion(data: Data, *, n: int, rng: Any) -> Picture:
@@ -234,24 +216,16 @@ def criterion(data: Data, *, n: int, rng: Any) -> Picture:
         left.plot([0, 1], [0, 1], color="black", lw=1, label="truth")
         left.plot(truth, found["recipe"], "s--", color=plot.COLOURS[1], label="the paper's recipe")
         bars = np.maximum([found["consistent"] - found["low"], found["high"] - found["consistent"]], 0)
-        left.errorbar(
-            truth,
-            found["consistent"],
-            yerr=bars,
-            fmt="o",
-            color=plot.COLOURS[0],
-            label="from answers, with 95 % interval",
-        )
-        left.set(
-            xlabel=r"true presence criterion $\gamma$", ylabel=r"estimated $\gamma$", xlim=(0, 1.02), ylim=(0, 1.02)
-        )
+        name = "from answers, with 95 % interval"
+        left.errorbar(truth, found["consistent"], yerr=bars, fmt="o", color=plot.COLOURS[0], label=name)
+        left.set(xlabel=r"true presence criterion $\gamma$", ylabel=r"estimated $\gamma$")
+        left.set(xlim=(0, 1.02), ylim=(0, 1.02))
         left.legend(loc="upper left")
         names = [row["data"].replace(", ", "\n", 1) for row in rows]
         y = np.arange(len(rows))[::-1]
         held, said = ([row[key] for row in rows] for key in ("overlapping_pairs", "overlapping_present"))
-        right.barh(
-            y, held, height=0.6, color=plot.ABSENT, edgecolor="#444444", lw=0.6, label="clips that hold an event"
-        )
+        edge = {"edgecolor": "#444444", "lw": 0.6}
+        right.barh(y, held, height=0.6, color=plot.ABSENT, label="clips that hold an event", **edge)
         right.barh(y, said, height=0.6, color=plot.PRESENT, label="of these, labelled present")
         for at, whole, part in zip(y, held, said):
             right.text(whole + max(held) * 0.02, at, f"{part} of {whole}", va="center", fontsize=9)

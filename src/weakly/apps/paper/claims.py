@@ -69,9 +69,15 @@ class Claim:
     printed: str
     tolerance: str
     verdict: str
-    measure: Callable[[], ClaimFinding]
+    measured: str  # what is found, in words with {numbers}
+    find: Callable[[], tuple[Any, Any, dict[str, Any]]]
     erratum: str = ""
     short: str = ""
+
+    def measure(self) -> ClaimFinding:
+        """What is found now."""
+        value, target, numbers = self.find()
+        return ClaimFinding(value, target, self.measured.format(value=value, target=target, **numbers))
 
     def check(self) -> Checked:
         """The claim with what was measured now."""
@@ -112,18 +118,6 @@ class Checked:
         }
 
 
-def measures() -> dict[str, Callable[[], ClaimFinding]]:
-    """How every claim is measured, by its name: ``theorem-1`` by the function ``_theorem_1``."""
-    from . import claims_results, claims_theory
-
-    functions = {**vars(claims_theory), **vars(claims_results)}
-    return {
-        name[1:].replace("_", "-"): function
-        for name, function in functions.items()
-        if getattr(function, "__annotations__", {}).get("return") == "ClaimFinding"
-    }
-
-
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the order of the paper.
@@ -131,9 +125,10 @@ def all_claims() -> tuple[Claim, ...]:
     >>> len(all_claims()) > 50
     True
     """
-    measured = measures()
+    from .measures import MEASURES
+
     rows = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
-    return tuple(Claim(name, measure=measured[name], **row) for name, row in rows.items())
+    return tuple(Claim(name, find=MEASURES[name], **row) for name, row in rows.items())
 
 
 def counts(rows: Iterable[tuple[Claim, str]]) -> dict[str, dict[str, int]]:

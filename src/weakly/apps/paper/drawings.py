@@ -1,4 +1,4 @@
-"""The drawings that explain the paper: what FIX and ORC do to three events, the idea of the proof, and its states."""
+"""What explains the paper: FIX and ORC on three events, the idea of the proof, its states, and both tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 
@@ -14,7 +15,8 @@ from ...base import plot
 from ...base.results import percent
 from ...model.annotator import PresenceRule, segment_accuracy
 from ...model.intervals import as_intervals, covered, fixed_segments, oracle_segments
-from .figures import Picture, panels, picture
+from ...theory.optimum import optimal_segment_length
+from .figures import PaperTable, Picture, panels, picture, table
 
 #: Three events in half a minute, chosen so that 60 segments are too short for two of them.
 RECORDING_LENGTH = 30.0
@@ -68,39 +70,24 @@ def weak_labeling() -> Picture:
     return picture("weak_labeling", figure, values=values, criterion=CRITERION)
 
 
-def _named(ax: Any, segments: NDArray[np.float64], height: float) -> None:
+def _named(ax: Any, segments: NDArray[np.float64], more: str = "", values: Any = None) -> None:
     for i, (start, end) in enumerate(segments):
-        ax.text((start + end) / 2, height, f"$q_{i}$", ha="center", va="center", fontsize=9)
+        told = more.format(values[i]) if more else ""
+        ax.text((start + end) / 2, 0.0, f"$q_{i}$" + told, ha="center", va="center", fontsize=9)
 
 
-def orc() -> Picture:
-    """Figure 2: ORC segments are the events and the gaps."""
-    segments = oracle_segments(EVENTS, recording_length=RECORDING_LENGTH)
+def one_method(name: str) -> Picture:
+    """Figure 2: ORC segments are the events and the gaps. Figure 3: seven FIX segments, how much of each is right."""
+    segments = _methods()[f"{name.upper()}, B = 7"]
     found = scores(segments, EVENTS, CRITERION)
-    figure, ax = panels(size=(8.0, 2.0))
+    figure, ax = panels(size=(8.0, 2.0 if name == "orc" else 2.3))
     colours = [plot.PRESENT if yes else "white" for yes in found["present"]]
     with plot.style():
-        rows = {"events": (EVENTS, plot.EVENT), "ORC labels": (segments, colours)}
+        rows = {"events": (EVENTS, plot.EVENT), f"{name.upper()} labels": (segments, colours)}
         plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
-        _named(ax, segments, 0.0)
-    values = {"n_queries": len(segments), "overlap_accuracy": found["overlap_accuracy"]}
-    return picture("orc", figure, values=values)
-
-
-def fix() -> Picture:
-    """Figure 3: seven FIX segments and how much of each label is right."""
-    segments = fixed_segments(recording_length=RECORDING_LENGTH, segment_length=RECORDING_LENGTH / 7)
-    found = scores(segments, EVENTS, CRITERION)
-    figure, ax = panels(size=(8.0, 2.3))
-    colours = [plot.PRESENT if yes else "white" for yes in found["present"]]
-    with plot.style():
-        rows = {"events": (EVENTS, plot.EVENT), "FIX labels": (segments, colours)}
-        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
-        for i, (start, end) in enumerate(segments):
-            share = found["segment_accuracy"][i]
-            ax.text((start + end) / 2, 0.0, f"$q_{i}$\n$F$ = {share:.2f}", ha="center", va="center", fontsize=9)
-    values = {key: found[key] for key in ("n_queries", "overlap_accuracy", "recording_accuracy", "event_recall")}
-    return picture("fix", figure, values=values, criterion=CRITERION)
+        _named(ax, segments, "" if name == "orc" else "\n$F$ = {:.2f}", found["segment_accuracy"])
+    keys = ("n_queries", "overlap_accuracy", "recording_accuracy", "event_recall")[: 2 if name == "orc" else 4]
+    return picture(name, figure, values={key: found[key] for key in keys}, criterion=CRITERION)
 
 
 def accuracy_of_end(t: ArrayLike, d: float, q: float, g: float, *, start: float = 0.0) -> NDArray[np.float64]:
@@ -132,7 +119,7 @@ def proof_idea() -> Picture:
         rows = {"event $e_t$": (event, plot.EVENT), "segments": (segments, "white")}
         plot.timeline(rows, recording_length=total, ax=top)
         top.set(xlabel="")
-        _named(top, segments, 0.0)
+        _named(top, segments)
         top.annotate("", (2.4, 1.0), (1.45, 1.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
         top.text(2.45, 1.0, "$t$ moves", va="center", fontsize=9)
         _areas(bottom, t, accuracy, overlap, [(3.0, 0.22)])
@@ -199,6 +186,10 @@ def _curve(ax: Any, d: float, q: float, g: float) -> None:
     ax.plot(t, accuracy, color="black", lw=1.3)
 
 
+def _setting(d: float, q: float, g: float) -> str:
+    return f"$d_e$ = {d:g} s, $d_q$ = {q:g} s, $\\gamma$ = {g:g}"
+
+
 def accuracy_functions() -> Picture:
     """Figure 15: the accuracy over the event's end time when the criterion can be met."""
     figure, axes = panels(1, 2, size=(9.4, 3.6), sharey=True)
@@ -213,9 +204,7 @@ def accuracy_functions() -> Picture:
                 middle = (rows[k][0] + rows[k + 1][0]) / 2
                 ax.text(middle, 0.12, f"${area}$", ha="center")
             relation = r"d_e \geq d_q" if d >= q else "d_e < d_q"
-            ax.set_title(
-                f"case ({case}): ${relation}$\n$d_e$ = {d:g} s, $d_q$ = {q:g} s, $\\gamma$ = {g:g}", fontsize=10
-            )
+            ax.set_title(f"case ({case}): ${relation}$\n" + _setting(d, q, g), fontsize=10)
             ax.set(xlabel="end time $t$ of the event", ylim=(0, 1.06))
         axes[0].set_ylabel(r"accuracy $F(e_t, q, \gamma)$")
     return picture("accuracy_functions", figure, values=values)
@@ -232,7 +221,7 @@ def infeasible() -> Picture:
         for k, area in ((0, "A_1"), (2, "A_1")):
             ax.text((t[k] + t[k + 1]) / 2 + (0.12 if k else -0.12), 0.15, f"${area}$", ha="center")
         ax.set(xlabel="end time $t$ of the event", ylabel=r"accuracy $F(e_t, q, \gamma)$", ylim=(0, 1.06))
-        ax.set_title(f"$d_e$ = {d:g} s, $d_q$ = {q:g} s, $\\gamma$ = {g:g}", fontsize=10)
+        ax.set_title(_setting(d, q, g), fontsize=10)
     return picture("infeasible", figure, values={"t": t})
 
 
@@ -260,11 +249,43 @@ def case(which: str) -> Picture:
     return picture(f"case_{which}", figure, values=values, relation=relation, d=d, q=q, g=g)
 
 
+#: Table 1 of the paper: data sets with fixed segments. (name, reference, task, segment length in seconds)
+DATASETS = (
+    ("CHIME", "Foster et al. 2015", "one pass, all classes", 4.0),
+    ("AudioSet", "Gemmeke et al. 2017", "one pass, all classes", 10.0),
+    ("MAESTRO Real", "Martín-Morató and Mesaros 2023", "one pass, all classes", 10.0),
+    ("OpenMIC-2018", "Humphrey et al. 2018", "one pass per class", 10.0),
+)
+
+
+def datasets() -> PaperTable:
+    """Table 1: data sets with fixed segments, and the events that their segments suit best."""
+    ratio = float(optimal_segment_length(event_length=1.0, presence_criterion=0.5))
+    heads = ["data_set", "reference", "task", "segment_length (s)", "best for events of (s)"]
+    return table("datasets", pd.DataFrame([(*row, row[-1] / ratio) for row in DATASETS], columns=heads))
+
+
+def expressions() -> PaperTable:
+    """Table 2: the states of the accuracy function, with their values in an example and from the definition."""
+    times = {"i": ("0", "γ d_e", "d_q", "d_e"), "ii": ("0", "γ d_e", "d_e", "d_q")}
+    rows = []
+    for case, (d, q, g) in CASES.items():
+        top = "1" if case == "i" else "d_e/d_q"
+        values = ("1", "(d_q - γ d_e)/d_q, then γ d_e/d_q", top, top)
+        for k, (t, before, after) in enumerate(states(event_length=d, segment_length=q, presence_criterion=g)[:4]):
+            direct = accuracy_of_end((t - 1e-7, t + 1e-7) if k == 1 else (t + 1e-7,), d, q, g)
+            formula = (before, after) if k == 1 else (after,)
+            shown = [", ".join(f"{value:.4f}" for value in each) for each in (formula, direct)]
+            rows.append((f"({case})", f"t_{k}", times[case][k], values[k], t, *shown))
+    heads = ["case", "state", "t", "F", "t (s), example", "F, example", "F from the definition"]
+    return table("expressions", pd.DataFrame(rows, columns=heads))
+
+
 #: Name of the figure -> how to draw it.
 DRAWINGS: dict[str, Callable[[], Picture]] = {
     "weak_labeling": weak_labeling,
-    "orc": orc,
-    "fix": fix,
+    "orc": partial(one_method, "orc"),
+    "fix": partial(one_method, "fix"),
     "proof_idea": proof_idea,
     "multiple_events": multiple_events,
     "accuracy_functions": accuracy_functions,

@@ -65,11 +65,6 @@ class LengthSample:
         """The sample as a law of event lengths."""
         return Lengths.sample(self.spread)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The facts without the values."""
-        facts = {name: getattr(self, name) for name in ("name", "source", "n", "mean", "median")}
-        return facts | {"quantiles": self.quantiles.tolist(), "means": self.means.tolist()}
-
 
 @cache
 def _table() -> dict[str, Any]:
@@ -84,10 +79,8 @@ def shipped(name: str) -> LengthSample:
     900
     """
     row = _table()["samples"][name]
-    source = f"facts shipped with weakly: {row['source']}"
-    return LengthSample(
-        name, source, row["n"], row["mean"], row["median"], np.asarray(row["quantiles"]), np.asarray(row["means"])
-    )
+    tables = {key: np.asarray(row[key]) for key in ("quantiles", "means")}
+    return LengthSample(**row | tables | {"name": name, "source": f"facts shipped with weakly: {row['source']}"})
 
 
 def shipped_counts(name: str) -> dict[str, Any]:

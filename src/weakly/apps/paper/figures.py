@@ -32,6 +32,7 @@ from .simulations import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 COMPUTED = "formulas and simulation alone"
@@ -51,8 +52,23 @@ class Picture:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the drawing."""
-        words = ("name", "number", "title", "caption", "data", "values")
-        return {name: getattr(self, name) for name in words}
+        return {name: value for name, value in vars(self).items() if name != "figure"}
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table with its caption."""
+
+    name: str
+    number: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table's rows with its caption."""
+        heads = {name: value for name, value in vars(self).items() if name != "frame"}
+        return heads | {"rows": self.frame.to_dict(orient="records")}
 
 
 @cache
@@ -60,13 +76,18 @@ def _words() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
 
 
+def table(name: str, frame: pd.DataFrame) -> PaperTable:
+    """The table with its words from ``figures.toml``."""
+    return PaperTable(name, **_words()[name], frame=frame)
+
+
 def picture(
     name: str, figure: Figure, *, data: str = COMPUTED, values: Any = None, more: str = "", **filled: Any
 ) -> Picture:
     """The figure with its words from ``figures.toml``, their {names} filled in."""
     words = _words()[name]
-    caption = words["caption"].format(**filled) + more
-    return Picture(name, words["number"], words["title"], caption, figure, data, values or {})
+    words = words | {"caption": words["caption"].format(**filled) + more}
+    return Picture(name, **words, figure=figure, data=data, values=values or {})
 
 
 def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how: Any) -> tuple[Figure, Any]:
@@ -103,40 +124,40 @@ def simulation_figure(scenario: Scenario, runs: list[Run], protocol: Protocol) -
         axes[-1][3].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
         _legend(figure)
     data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
-    values = {found.label: found.to_dict() for found in runs}
+    values = {found["label"]: {name: each for name, each in found.items() if name != "lengths"} for found in runs}
     return picture(scenario.name, figure, data=data, values=values, more=f" {_difference(runs)}{_quick(protocol)}")
 
 
 def _row(row: Any, found: Run, fine: Floats) -> None:
     paper, true, length, law = row
     _histogram(law, found)
-    origin = "" if found.origin == "text and code" else f"\n(the paper's {found.origin})"
-    paper.set_ylabel(f"{found.label}{origin}", fontsize=9)
+    origin = "" if found["origin"] == "text and code" else f"\n(the paper's {found['origin']})"
+    paper.set_ylabel(f"{found['label']}{origin}", fontsize=9)
     for ax in (paper, true):
         ax.plot(fine, best_overlap_accuracy(presence_criterion=fine), **_THEORY)
         ax.set_ylim(0, 1.03)
-    paper.plot(found.criteria, found.numerical.accuracy, **_EQ13)
-    paper.plot(found.criteria, found.per_recording.accuracy, **_MEAN)
-    paper.plot(found.criteria, found.protocol.accuracy, **_POINTS)
-    true.plot(found.criteria, found.exact.accuracy, **_EXACT)
-    true.plot(found.criteria, found.event_recall, **_FOUND)
-    rule = optimal_segment_length(event_length=found.rule_length, presence_criterion=fine)
+    paper.plot(found["criteria"], found["numerical"]["accuracy"], **_EQ13)
+    paper.plot(found["criteria"], found["per_recording"]["accuracy"], **_MEAN)
+    paper.plot(found["criteria"], found["protocol"]["accuracy"], **_POINTS)
+    true.plot(found["criteria"], found["exact"]["accuracy"], **_EXACT)
+    true.plot(found["criteria"], found["event_recall"], **_FOUND)
+    rule = optimal_segment_length(event_length=found["rule_length"], presence_criterion=fine)
     length.plot(fine, rule, **_THEORY)
-    length.plot(found.criteria, found.swapped, **_SWAPPED)
-    length.plot(found.criteria, found.exact.segment_length, **_EXACT)
-    length.plot(found.criteria, found.protocol.segment_length, **_POINTS)
+    length.plot(found["criteria"], found["swapped"], **_SWAPPED)
+    length.plot(found["criteria"], found["exact"]["segment_length"], **_EXACT)
+    length.plot(found["criteria"], found["protocol"]["segment_length"], **_POINTS)
     length.set_ylim(bottom=0)
 
 
 def _histogram(ax: Any, found: Run) -> None:
     ax.set_yticks([])
-    if np.ptp(found.lengths) == 0:
-        ax.axvline(found.lengths[0], color=plot.EVENT, lw=3)
+    if np.ptp(found["lengths"]) == 0:
+        ax.axvline(found["lengths"][0], color=plot.EVENT, lw=3)
         ax.set(xlim=(0, 2), ylim=(0, 1))
         return
-    high = np.quantile(found.lengths, 0.999)
-    ax.hist(found.lengths, bins=np.linspace(0, high, 60), density=True, color=plot.EVENT, alpha=0.8)
-    if found.n_events > 1:
+    high = np.quantile(found["lengths"], 0.999)
+    ax.hist(found["lengths"], bins=np.linspace(0, high, 60), density=True, color=plot.EVENT, alpha=0.8)
+    if found["n_events"] > 1:
         ax.set_yscale("log")
 
 
@@ -167,13 +188,13 @@ def _quick(protocol: Protocol) -> str:
 
 def _difference(runs: list[Run]) -> str:
     """At γ near 0.5, the law for which theory and truth differ most."""
-    k = int(np.argmin(np.abs(runs[0].criteria - 0.5)))
-    found = max(runs, key=lambda each: abs(each.theory.accuracy[k] - each.exact.accuracy[k]))
-    name = f" for {found.label}" if len(runs) > 1 else ""
+    k = int(np.argmin(np.abs(runs[0]["criteria"] - 0.5)))
+    found = max(runs, key=lambda each: abs(each["theory"]["accuracy"][k] - each["exact"]["accuracy"][k]))
+    name = f" for {found['label']}" if len(runs) > 1 else ""
+    (q, f), (exact_q, exact_f) = ([column[k] for column in found[way].values()] for way in ("theory", "exact"))
     return (
-        f"At γ = {found.criteria[k]:.2g}{name}: theory {found.theory.accuracy[k]:.3f} at "
-        f"{found.theory.segment_length[k]:.2f} s, exact {found.exact.accuracy[k]:.3f} at "
-        f"{found.exact.segment_length[k]:.2f} s, and the theory's segment length gives {found.rule_accuracy[k]:.3f}."
+        f"At γ = {found['criteria'][k]:.2g}{name}: theory {f:.3f} at {q:.2f} s, exact {exact_f:.3f} at {exact_q:.2f} s, "
+        f"and the theory's segment length gives {found['rule_accuracy'][k]:.3f}."
     )
 
 

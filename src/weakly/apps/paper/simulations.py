@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,46 +143,13 @@ EVENT_LENGTH = 1.0  # of the dense recordings
 GRIDS = {30: 88, 50: 71}
 
 
-@dataclass(frozen=True)
-class Curve:
+#: Everything that a simulation figure shows for one law of event lengths, by name; made by :func:`run`.
+Run: TypeAlias = dict[str, Any]
+
+
+def _curve(segment_length: Any, accuracy: Any) -> dict[str, Any]:
     """For every presence criterion the best accuracy given overlap, and the segment length that reaches it."""
-
-    segment_length: Floats
-    accuracy: Floats
-
-
-@dataclass(frozen=True)
-class Run:
-    """Everything that a simulation figure shows for one law of event lengths."""
-
-    label: str
-    origin: str
-    n_events: int
-    criteria: Floats
-    lengths: Floats  # event lengths after merging, for the histogram
-    mean: float
-    rule_length: float  # the mean length that the theory's rule is asked with
-    theory: Curve
-    swapped: Floats  # d_q* as the authors' plotting code computes it, arguments swapped (E9)
-    numerical: Curve
-    protocol: Curve
-    protocol_se: Floats
-    per_recording: Curve
-    exact: Curve
-    event_recall: Floats  # at the exact optimum
-    rule_accuracy: Floats  # exact accuracy at the rule's d_q*
-    fixed_grid: dict[str, float]  # dense recordings: simulated pooled accuracy on one grid, with its standard error
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers without the histogram."""
-        words = [name for name in self.__dataclass_fields__ if name != "lengths"]
-        found = {name: getattr(self, name) for name in words}
-        return {
-            name: {"segment_length": value.segment_length, "accuracy": value.accuracy}
-            if isinstance(value, Curve)
-            else value
-            for name, value in found.items()
-        }
+    return {"segment_length": np.asarray(segment_length), "accuracy": np.asarray(accuracy)}
 
 
 def swapped_length(*, mean: float, criteria: Floats) -> Floats:
@@ -209,52 +176,49 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
     ends = case.lengths.values if sample and case.lengths.values is not None else lengths
     widths = protocol.segment_lengths(shortest=float(ends.min()), longest=float(ends.max()))
     mean = case.lengths.mean if n_events == 1 else float(lengths.mean())
-    rule = Curve(
-        np.asarray(optimal_segment_length(event_length=case.lengths.mean, presence_criterion=criteria)),
-        np.asarray(best_overlap_accuracy(presence_criterion=criteria)),
-    )
+    rule: Any = optimal_segment_length(event_length=case.lengths.mean, presence_criterion=criteria)
     simulated, spread = follow_protocol(case, n_events=n_events, widths=widths, protocol=protocol, rng=streams[1])
     best = simulated.argmax(axis=0)
     column = np.arange(len(criteria))
     fine = 100 + protocol.n_segment_lengths
     if n_events == 1:
-        exact = _exact(case.lengths, criteria)
-        numerical = Curve(*best_numerical(case.lengths, criteria, n=fine))
-        found = event_recall(
-            event_length=case.lengths, segment_length=exact.segment_length, presence_criterion=criteria
-        )
-        at_rule = overlap_accuracy(
-            event_length=case.lengths, segment_length=rule.segment_length, presence_criterion=criteria
-        )
+        setting: dict[str, Any] = {"event_length": case.lengths, "presence_criterion": criteria}
+        length = np.asarray(optimal_segment_length(**setting))
+        exact = _curve(length, overlap_accuracy(segment_length=length, **setting))
+        numerical = _curve(*best_numerical(case.lengths, criteria, n=fine))
+        found = event_recall(segment_length=length, **setting)
+        at_rule = overlap_accuracy(segment_length=rule, **setting)
         step = np.log(2000.0) / fine
         first = np.floor(np.log(0.003) / step)
         grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
         dense = dense_optimum(n_events=n_events, criteria=criteria)
-        exact, found, at_rule = Curve(dense.segment_length, dense.accuracy), dense.event_recall, dense.rule_accuracy
-        numerical = Curve(*best_numerical(Lengths.sample(lengths), criteria, n=fine))
+        exact, found, at_rule = _curve(dense.segment_length, dense.accuracy), dense.event_recall, dense.rule_accuracy
+        numerical = _curve(*best_numerical(Lengths.sample(lengths), criteria, n=fine))
         grid = np.geomspace(0.02, 8.0, 20 + protocol.n_segment_lengths // 2)
-        table = _means(case, n_events, grid, criteria, 3 * protocol.n_recordings, streams[2])
-    return Run(
-        label=case.label,
-        origin=case.origin,
-        n_events=n_events,
-        criteria=criteria,
-        lengths=lengths,
-        mean=mean,
-        rule_length=case.lengths.mean,
-        theory=rule,
-        swapped=swapped_length(mean=case.lengths.mean, criteria=criteria),
-        numerical=numerical,
-        protocol=Curve(widths[best], simulated[best, column]),
-        protocol_se=spread[best, column],
-        per_recording=Curve(*peak(grid, table)),
-        exact=exact,
-        event_recall=np.asarray(found),
-        rule_accuracy=np.asarray(at_rule),
-        fixed_grid=_fixed_grid(case, n_events, 10 * protocol.n_recordings, streams[3]),
-    )
+        # On a fine grid the same recordings serve throughout.
+        means = _simulated(case, n_events, grid, criteria, 3 * protocol.n_recordings, streams[2]).tally.metrics()
+        table = np.asarray(means["overlap_accuracy_per_recording"]).reshape(len(grid), len(criteria))
+    return {
+        "label": case.label,
+        "origin": case.origin,
+        "n_events": n_events,
+        "criteria": criteria,
+        "lengths": lengths,  # of events after merging, for the histogram
+        "mean": mean,
+        "rule_length": case.lengths.mean,  # what the theory's rule is asked with
+        "theory": _curve(rule, best_overlap_accuracy(presence_criterion=criteria)),
+        "swapped": swapped_length(mean=case.lengths.mean, criteria=criteria),  # as the scripts draw d_q* (E9)
+        "numerical": numerical,
+        "protocol": _curve(widths[best], simulated[best, column]),
+        "protocol_se": spread[best, column],
+        "per_recording": _curve(*peak(grid, table)),
+        "exact": exact,
+        "event_recall": np.asarray(found),  # at the exact optimum
+        "rule_accuracy": np.asarray(at_rule),  # exact, at the rule's d_q*
+        "fixed_grid": _fixed_grid(case, n_events, 10 * protocol.n_recordings, streams[3]),
+    }
 
 
 def follow_protocol(
@@ -271,18 +235,6 @@ def follow_protocol(
         found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
         mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
     return mean, error
-
-
-def _exact(lengths: Lengths, criteria: Floats) -> Curve:
-    length = np.asarray(optimal_segment_length(event_length=lengths, presence_criterion=criteria))
-    accuracy = overlap_accuracy(event_length=lengths, segment_length=length, presence_criterion=criteria)
-    return Curve(length, np.asarray(accuracy))
-
-
-def _means(case: Case, n_events: int, widths: Floats, criteria: Floats, n: int, rng: Any) -> Floats:
-    """The mean over recordings of each one's mean accuracy, on a fine grid and the same recordings throughout."""
-    found = _simulated(case, n_events, widths, criteria, n, rng).tally.metrics()["overlap_accuracy_per_recording"]
-    return np.asarray(found).reshape(len(widths), len(criteria))
 
 
 def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
