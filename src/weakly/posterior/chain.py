@@ -18,9 +18,8 @@ from ..model.annotator import Annotator, PresenceRule
 from ..model.answer_model import NODES, AnswerModels, Part
 from ..model.intervals import as_intervals
 from . import kernels
-from .kernels import Chain
-from .renewal import Array, Renewal, TimelinePosterior, Uncertain, entropy
-from .runs import Questions, Runs, build
+from .kernels import Questions, Runs
+from .renewal import Array, Chain, Renewal, TimelinePosterior, Uncertain, entropy
 
 _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
@@ -141,9 +140,9 @@ class _Run:
 def _runs(grid: Grid, ask: Questions) -> Runs:
     room = 2 ** min(5, max([int(b).bit_length() for b in ask.bit], default=0))
     while room <= _MOST:
-        runs, done = build(grid.n, grid.longest, grid.shifts, ask, room)
+        masks, first, table, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
-            return Runs(*runs)
+            return Runs(masks, first, *table[:, :5].T.astype(np.int32), table[:, 5].copy())
         if done < 0:
             break
         room *= 4
