@@ -51,13 +51,7 @@ class Grid:
 
 
 def _questions(
-    segments: Array,
-    which: NDArray[np.int64],
-    rules: Sequence[PresenceRule],
-    yes: Array,
-    no: Array,
-    *,
-    grid: Grid,
+    segments: Array, which: NDArray[np.int64], rules: Sequence[PresenceRule], yes: Array, no: Array, *, grid: Grid
 ) -> tuple[Questions, NDArray[np.int64]]:
     """The queries as the kernels read them, repeated ones as one; and the row of each in the order given."""
     width = np.round((segments[:, 1] - segments[:, 0]) / grid.step / _NEAR) * _NEAR
@@ -142,7 +136,7 @@ def _runs(grid: Grid, ask: Questions) -> Runs:
     while room <= _MOST:
         masks, first, table, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
-            return Runs(masks, first, *table[:, :5].T.astype(np.int32), table[:, 5].copy())
+            return Runs._make([masks, first, *table[:, :5].T.astype(np.int32), table[:, 5].copy()])
         if done < 0:
             break
         room *= 4
